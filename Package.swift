@@ -1,0 +1,26 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// What every Swift target of the package is compiled with.
+let strict: [SwiftSetting] = [
+  .strictMemorySafety(),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+]
+
+let package = Package(
+  name: "Rondo",
+  products: [
+    .library(name: "Rondo", targets: ["Rondo"]),
+    .library(name: "RondoTesting", targets: ["RondoTesting"]),
+  ],
+  targets: [
+    .systemLibrary(name: "CLibevent", pkgConfig: "libevent_core", providers: [.apt(["libevent-dev"])]),
+    .systemLibrary(name: "CLinux"),
+    .target(name: "Rondo", dependencies: ["CLibevent", "CLinux"], swiftSettings: strict),
+    .target(name: "RondoTesting", dependencies: ["Rondo"], swiftSettings: strict),
+    .testTarget(name: "RondoTests", dependencies: ["Rondo", "RondoTesting"], swiftSettings: strict),
+  ],
+  swiftLanguageModes: [.v6]
+)

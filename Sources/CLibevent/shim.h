@@ -1,0 +1,122 @@
+// The C side of the wait layer: watches, the collector, and the wait itself.
+//
+// Nothing here calls out: inside event_base_loop only `rondo_collect` and `rondo_note_edge` run, and both write memory.
+#pragma once
+
+// Swift's Glibc module declares fd_set without the XOPEN spelling of its one field; the same declaration has to be seen
+// here, or the importer reports two different fd_sets.
+#include <features.h>
+#pragma push_macro("__USE_XOPEN")
+#undef __USE_XOPEN
+#include <sys/select.h>
+#pragma pop_macro("__USE_XOPEN")
+
+#include <errno.h>
+#include <event2/event.h>
+#include <event2/event_struct.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+// One descriptor that became ready: whose it is, and how.
+struct rondo_ready {
+  uint64_t token;
+  uint32_t readiness;
+};
+
+// What one wait collects. Owned by one wait set, touched by the loop's thread alone.
+struct rondo_collection {
+  struct rondo_ready *ready;
+  uint32_t count;
+  uint32_t capacity;
+  uint32_t edges;  // bit 0: wakeup, bit 1: timer, bit 2: the main dispatch queue
+};
+
+// A registered descriptor: libevent's event and where its readiness goes.
+struct rondo_watch {
+  struct event event;
+  struct rondo_collection *collection;
+  uint64_t token;  // for the loop's own descriptors: the edge bit
+};
+
+static inline struct rondo_collection *rondo_collection_new(void) {
+  struct rondo_collection *collection = calloc(1, sizeof *collection);
+  collection->capacity = 64;  // doubled by rondo_collect whenever a batch is larger
+  collection->ready = calloc(collection->capacity, sizeof *collection->ready);
+  return collection;
+}
+
+static inline void rondo_collection_free(struct rondo_collection *collection) {
+  free(collection->ready);
+  free(collection);
+}
+
+static void rondo_collect(evutil_socket_t descriptor, short what, void *argument) {
+  (void)descriptor;
+  struct rondo_watch *watch = argument;
+  struct rondo_collection *collection = watch->collection;
+  if (collection->count == collection->capacity) {
+    collection->capacity *= 2;
+    collection->ready = realloc(collection->ready, collection->capacity * sizeof *collection->ready);
+    if (!collection->ready) abort();
+  }
+  collection->ready[collection->count].token = watch->token;
+  collection->ready[collection->count].readiness = (uint32_t)what;
+  collection->count += 1;
+}
+
+static void rondo_note_edge(evutil_socket_t descriptor, short what, void *argument) {
+  (void)descriptor;
+  (void)what;
+  struct rondo_watch *watch = argument;
+  watch->collection->edges |= (uint32_t)watch->token;
+}
+
+// No lock (one thread), no clock reads (the loop has its own timers), no environment variables.
+static inline struct event_base *rondo_base_new(void) {
+  struct event_config *config = event_config_new();
+  if (!config) return NULL;
+  event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK | EVENT_BASE_FLAG_NO_CACHE_TIME | EVENT_BASE_FLAG_IGNORE_ENV);
+  event_config_require_features(config, EV_FEATURE_ET);
+  struct event_base *base = event_base_new_with_config(config);
+  event_config_free(config);
+  return base;
+}
+
+static inline struct rondo_watch *rondo_watch_new(struct rondo_collection *collection, uint64_t token) {
+  struct rondo_watch *watch = calloc(1, sizeof *watch);
+  watch->collection = collection;
+  watch->token = token;
+  return watch;
+}
+
+// Registers or re-registers; 0, or the errno of the refusal.
+static inline int rondo_watch_set(struct rondo_watch *watch, struct event_base *base, int descriptor, short interest,
+                                  int is_edge) {
+  if (event_initialized(&watch->event)) event_del(&watch->event);
+  if (!interest) return 0;
+  errno = 0;
+  if (event_assign(&watch->event, base, descriptor, interest | EV_PERSIST, is_edge ? rondo_note_edge : rondo_collect,
+                   watch) != 0)
+    return EINVAL;
+  if (event_add(&watch->event, NULL) != 0) return errno ? errno : EINVAL;
+  return 0;
+}
+
+static inline void rondo_watch_free(struct rondo_watch *watch) {
+  if (event_initialized(&watch->event)) event_del(&watch->event);
+  free(watch);
+}
+
+// One wait, or one look; restarts by itself after a signal. What was ready is in `collection` afterwards.
+static inline void rondo_wait(struct event_base *base, struct rondo_collection *collection, int blocks) {
+  collection->count = 0;
+  collection->edges = 0;
+  event_base_loop(base, blocks ? EVLOOP_ONCE : EVLOOP_ONCE | EVLOOP_NONBLOCK);
+}
+
+// libevent prints its complaints to stderr; the loop reports refusals itself, typed.
+static void rondo_no_log(int severity, const char *message) {
+  (void)severity;
+  (void)message;
+}
+static inline void rondo_silence_libevent(void) { event_set_log_callback(rondo_no_log); }

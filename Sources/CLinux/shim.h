@@ -1,0 +1,88 @@
+// What Swift's Glibc module lacks on Linux: eventfd, timerfd, thread identity, and libdispatch's main-queue hooks.
+#pragma once
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+// CLOCK_MONOTONIC in nanoseconds: clock_gettime(2).
+static inline int64_t rondo_monotonic_now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+// CLOCK_BOOTTIME, which also counts the time the machine was suspended.
+static inline int64_t rondo_boottime_now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_BOOTTIME, &time);
+  return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+static inline int rondo_eventfd(void) { return eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC); }
+static inline int rondo_timerfd(void) { return timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC); }
+
+// Arms for an absolute CLOCK_MONOTONIC time; 0 disarms. timerfd_settime(2) wants a nonzero value to arm.
+static inline void rondo_timerfd_arm(int descriptor, int64_t nanoseconds) {
+  struct itimerspec value = {{0, 0}, {nanoseconds / 1000000000, nanoseconds % 1000000000}};
+  timerfd_settime(descriptor, TFD_TIMER_ABSTIME, &value, 0);
+}
+
+// Adds one to an eventfd. A full counter is already readable, so EAGAIN needs no answer.
+static inline void rondo_eventfd_signal(int descriptor) {
+  uint64_t one = 1;
+  while (write(descriptor, &one, sizeof one) < 0 && errno == EINTR) {}
+}
+
+static inline void rondo_eventfd_drain(int descriptor) {
+  uint64_t count;
+  while (read(descriptor, &count, sizeof count) < 0 && errno == EINTR) {}
+}
+
+// True on the process's first thread.
+static inline int rondo_is_main_thread(void) { return syscall(SYS_gettid) == getpid(); }
+static inline int rondo_thread_id(void) { return (int)syscall(SYS_gettid); }
+
+// Which file a descriptor stands for; 0, or errno.
+struct rondo_identity {
+  uint64_t device;
+  uint64_t inode;
+  uint32_t type;  // S_IFMT bits
+};
+static inline int rondo_identify(int descriptor, struct rondo_identity *identity) {
+  struct stat status;
+  if (fstat(descriptor, &status) != 0) return errno;
+  identity->device = status.st_dev;
+  identity->inode = status.st_ino;
+  identity->type = status.st_mode & S_IFMT;
+  return 0;
+}
+
+// Whether the peer has hung up, asked of the kernel directly: poll(2).
+static inline int rondo_has_hung_up(int descriptor) {
+  struct pollfd query = {descriptor, 0x2000 /* POLLRDHUP, which needs _GNU_SOURCE */, 0};
+  return poll(&query, 1, 0) == 1 && (query.revents & (0x2000 | POLLHUP | POLLERR));
+}
+static inline int rondo_is_readable(int descriptor) {
+  struct pollfd query = {descriptor, POLLIN, 0};
+  return poll(&query, 1, 0) == 1 && (query.revents & POLLIN);
+}
+
+// libdispatch's doors for a run loop that owns the main thread, as Foundation uses them. Weak: a program without
+// libdispatch has no main queue to serve.
+__attribute__((weak)) extern int _dispatch_get_main_queue_handle_4CF(void);
+__attribute__((weak)) extern void _dispatch_main_queue_callback_4CF(void *);
+static inline int rondo_main_queue_handle(void) {
+  return _dispatch_get_main_queue_handle_4CF ? _dispatch_get_main_queue_handle_4CF() : -1;
+}
+static inline void rondo_main_queue_drain(void) {
+  if (_dispatch_main_queue_callback_4CF) _dispatch_main_queue_callback_4CF(0);
+}

@@ -1,0 +1,174 @@
+import CLinux
+import Glibc
+import Synchronization
+
+extension Loop {
+  /// Tells when a file descriptor is ready. The loop never reads from it. One loop, several modes.
+  ///
+  /// Level-triggered by default: the handler is called in every turn in which the descriptor is ready. See epoll(7).
+  public final class DescriptorSource: Item, @unchecked Sendable {
+    /// *constant*
+    public let descriptor: CInt
+    /// *constant*
+    public let trigger: Trigger
+    /// *constant* Whether invalidation closes the descriptor, once nothing watches it any more.
+    public let closesOnInvalidation: Bool
+    /// *constant* Called on the loop's thread.
+    let handler: (DescriptorSource, Readiness) -> Void
+    /// *constant* Which file the descriptor stood for when the source was made.
+    let identity: FileIdentity
+    /// *atomic* What the user wants to hear of, `Readiness` bits.
+    let interest: Atomic<UInt8>
+    /// *its own lock, innermost*
+    private let reason = Mutex<InvalidationReason?>(nil)
+    /// *atomic* Set by whoever closes.
+    private let isClosed = Atomic<Bool>(false)
+
+    /// *loop thread* One kernel watch for each mode that has one.
+    var watches: [DescriptorWatch] = []
+    /// *loop thread* The modes that have this source on the list of watches to change before the next wait.
+    var dirty: UInt64 = 0
+    /// *loop thread* Edge-triggered readiness that was collected but not yet told.
+    var carried: Readiness = []
+
+    /// How a descriptor is ready.
+    public struct Readiness: OptionSet, Hashable, Sendable, CustomStringConvertible {
+      public let rawValue: UInt8
+      public init(rawValue: UInt8) { self.rawValue = rawValue }
+      /// Reading will not block: data, end of file, or an error to fetch.
+      public static let read = Readiness(rawValue: 1)
+      /// Writing will not block.
+      public static let write = Readiness(rawValue: 2)
+      /// The peer closed its end or at least its sending side. Told once, whatever the trigger, when it is the only interest.
+      public static let closed = Readiness(rawValue: 4)
+
+      public var description: String {
+        let names: [(Readiness, String)] = [(.read, "read"), (.write, "write"), (.closed, "closed")]
+        return names.filter { contains($0.0) }.map(\.1).joined(separator: "|")
+      }
+    }
+
+    /// When readiness is told.
+    public enum Trigger: Sendable, Hashable {
+      /// In every turn in which the descriptor is ready.
+      case level
+      /// When it becomes ready; the handler reads or writes until EAGAIN.
+      case edge
+    }
+
+    /// Why a descriptor source was invalidated by the loop.
+    public enum InvalidationReason: Sendable, Hashable {
+      /// The descriptor was closed, or its number reused, while the source was in use.
+      case descriptorClosed
+      /// Another source watches the same descriptor with the other trigger; the kernel keeps one for both.
+      case mixedTriggers
+      /// epoll refused the descriptor with this errno.
+      case refused(errno: CInt)
+    }
+
+    /// A source for `descriptor`, which stays the caller's unless `closesOnInvalidation`.
+    ///
+    /// - Throws: `.notOpen` for a negative or closed descriptor, `.notPollable` for a regular file or a directory.
+    public init(
+      _ descriptor: CInt, for interest: Readiness, trigger: Trigger = .level, order: Int = 0,
+      closesOnInvalidation: Bool = false,
+      handler: sending @escaping (DescriptorSource, Readiness) -> Void
+    ) throws(DescriptorError) {
+      identity = try FileIdentity(of: descriptor)
+      guard identity.isPollable else { throw .notPollable(descriptor) }
+      self.descriptor = descriptor
+      self.trigger = trigger
+      self.closesOnInvalidation = closesOnInvalidation
+      self.interest = Atomic(interest.rawValue)
+      self.handler = handler
+      super.init(kind: .descriptor, order: order)
+    }
+
+    /// What is told at present.
+    public var enabled: Readiness {
+      Readiness(rawValue: interest.load(ordering: .relaxed))
+    }
+
+    /// Tells `readiness` from now on. Costs at most one epoll_ctl, at the next wait; none if undone before.
+    public func enable(_ readiness: Readiness) {
+      setInterest { $0.union(readiness) }
+    }
+
+    /// Stops telling `readiness`, at once. Costs at most one epoll_ctl, at the next wait; none if undone before.
+    public func disable(_ readiness: Readiness) {
+      setInterest { $0.subtracting(readiness) }
+    }
+
+    /// Why the loop invalidated the source; nil while it is valid or after `invalidate()` by hand.
+    public var invalidationReason: InvalidationReason? {
+      reason.withLock { $0 }
+    }
+
+    private func setInterest(_ change: (Readiness) -> Readiness) {
+      guard isValid else { return }
+      var old = interest.load(ordering: .sequentiallyConsistent)
+      while true {
+        let new = change(Readiness(rawValue: old)).rawValue
+        if new == old { return }
+        let (exchanged, seen) = interest.compareExchange(expected: old, desired: new, ordering: .sequentiallyConsistent)
+        if exchanged { break }
+        old = seen
+      }
+      owner.withLock { $0 }?.noteInterest(of: self)
+    }
+
+    /// The loop gives up on the descriptor.
+    func invalidate(because reason: InvalidationReason) {
+      self.reason.withLock { $0 = reason }
+      invalidate()
+    }
+
+    /// Whether the descriptor's peer has hung up.
+    var hasHungUp: Bool { rondo_has_hung_up(descriptor) != 0 }
+
+    /// The last step of invalidation, once nothing watches the descriptor: closes it, unless the number already stands
+    /// for something else.
+    func closeIfAsked() {
+      guard closesOnInvalidation, invalidationReason != .descriptorClosed,
+        !isClosed.exchange(true, ordering: .sequentiallyConsistent)
+      else { return }
+      _ = Glibc.close(descriptor)
+    }
+  }
+
+  /// Why a descriptor cannot be a source.
+  public enum DescriptorError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The number is negative or stands for no open file.
+    case notOpen(CInt)
+    /// The kernel cannot wait for this kind of file: it is a regular file or a directory, always ready.
+    case notPollable(CInt)
+
+    public var description: String {
+      switch self {
+      case .notOpen(let descriptor): "descriptor \(descriptor) is not open"
+      case .notPollable(let descriptor): "descriptor \(descriptor) is a regular file or a directory; epoll refuses it"
+      }
+    }
+  }
+}
+
+/// Which file a descriptor stands for: fstat(2)'s device, inode and type.
+///
+/// Descriptors without an inode of their own (eventfd, timerfd, epoll) look alike.
+struct FileIdentity: Equatable {
+  private let device: UInt64
+  private let inode: UInt64
+  private let type: UInt32
+
+  init(of descriptor: CInt) throws(Loop.DescriptorError) {
+    var raw = rondo_identity()
+    guard descriptor >= 0, unsafe rondo_identify(descriptor, &raw) == 0 else { throw .notOpen(descriptor) }
+    device = raw.device
+    inode = raw.inode
+    type = raw.type
+  }
+
+  var isPollable: Bool {
+    type != S_IFREG && type != S_IFDIR
+  }
+}

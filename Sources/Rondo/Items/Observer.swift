@@ -1,0 +1,21 @@
+extension Loop {
+  /// Is called at the moments of a turn it asks for. One loop at a time, several modes. See CFRunLoopObserver.
+  public final class Observer: Item, @unchecked Sendable {
+    /// *constant*
+    public let activities: Activity
+    /// *constant* A one-shot observer is invalidated after its first call.
+    public let repeats: Bool
+    /// *constant* Called on the loop's thread.
+    let handler: (Activity) -> Void
+
+    /// An observer that is called on the loop's thread at `activities`.
+    public init(
+      _ activities: Activity, repeats: Bool = true, order: Int = 0, handler: sending @escaping (Activity) -> Void
+    ) {
+      self.activities = activities
+      self.repeats = repeats
+      self.handler = handler
+      super.init(kind: .observer, order: order)
+    }
+  }
+}

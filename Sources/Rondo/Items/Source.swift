@@ -1,0 +1,113 @@
+import Synchronization
+
+extension Loop {
+  /// A source signalled by hand, from any thread; it may live in several loops and modes. See CFRunLoopSource.
+  ///
+  /// However often it is signalled before it is served, it is performed once, by the first of its loops to get to it,
+  /// in a mode it belongs to.
+  public final class Source: Item, @unchecked Sendable {
+    /// *constant* Called on the thread of the loop that serves the source.
+    let performHandler: () -> Void
+    /// *constant* Called with no lock held, on the thread that adds.
+    private let scheduleHandler: (@Sendable (Loop, Mode) -> Void)?
+    /// *constant* Called with no lock held, on the thread that removes.
+    private let cancelHandler: (@Sendable (Loop, Mode) -> Void)?
+    /// *atomic* Ticket of the first outstanding signal; 0 when there is none.
+    let signalTicket = Atomic<UInt64>(0)
+    /// *its own lock, outside every other* One attachment for each loop the source is in.
+    private let attachments = Mutex<[SourceAttachment]>([])
+
+    /// A source whose `perform` runs on the loop's thread after `signal()`.
+    ///
+    /// - Parameters:
+    ///   - schedule: Told once for each mode the source joins, on the thread that adds it, with no lock held.
+    ///   - cancel: Told once for each mode the source leaves, on the thread that removes it, with no lock held.
+    public init(
+      order: Int = 0,
+      schedule: (@Sendable (Loop, Mode) -> Void)? = nil,
+      cancel: (@Sendable (Loop, Mode) -> Void)? = nil,
+      perform: sending @escaping () -> Void
+    ) {
+      performHandler = perform
+      scheduleHandler = schedule
+      cancelHandler = cancel
+      super.init(kind: .source, order: order)
+    }
+
+    /// Whether a signal is waiting to be served.
+    public var isSignalled: Bool {
+      signalTicket.load(ordering: .sequentiallyConsistent) != 0
+    }
+
+    /// Asks for one perform, and wakes the source's loops. Any thread; not from a signal handler.
+    ///
+    /// - Parameter waking: False leaves sleeping loops asleep, as CFRunLoopSourceSignal does.
+    public func signal(waking: Bool = true) {
+      guard isValid else { return }
+      let (isFirst, _) = signalTicket.compareExchange(
+        expected: 0, desired: Self.takeTicket(), ordering: .sequentiallyConsistent)
+      guard isFirst || waking else { return }
+      for attachment in attachments.withLock({ $0 }) {
+        attachment.loop.noteSignal(of: attachment, isNew: isFirst, waking: waking)
+      }
+    }
+
+    /// Takes the signal; whoever gets true performs.
+    func takeSignal() -> Bool {
+      signalTicket.exchange(0, ordering: .sequentiallyConsistent) != 0
+    }
+
+    /// The loop's attachment, made if need be.
+    func attachment(in loop: Loop, creating: Bool) -> SourceAttachment? {
+      attachments.withLock { list in
+        if let found = list.first(where: { $0.loop === loop }) { return found }
+        guard creating else { return nil }
+        let made = SourceAttachment(source: self, loop: loop)
+        list.append(made)
+        return made
+      }
+    }
+
+    /// Forgets an attachment that is in no mode of its loop any more.
+    func drop(_ attachment: SourceAttachment) {
+      attachments.withLock { list in list.removeAll { $0 === attachment } }
+    }
+
+    func detachEverywhere() {
+      for attachment in attachments.withLock({ $0 }) { attachment.loop.expel(attachment) }
+      attachments.withLock { $0 = [] }
+    }
+
+    /// Calls out.
+    func tellSchedule(_ loop: Loop, _ modes: [Mode]) {
+      if let scheduleHandler { for mode in modes { scheduleHandler(loop, mode) } }
+    }
+
+    /// Calls out.
+    func tellCancel(_ loop: Loop, _ modes: [Mode]) {
+      if let cancelHandler { for mode in modes { cancelHandler(loop, mode) } }
+    }
+
+    private static let tickets = Atomic<UInt64>(0)
+
+    private static func takeTicket() -> UInt64 {
+      tickets.add(1, ordering: .relaxed).newValue
+    }
+  }
+}
+
+/// A source's membership in the modes of one loop.
+final class SourceAttachment: Loop.Item, @unchecked Sendable {
+  /// *constant*
+  let source: Loop.Source
+  /// *constant* The loop is dropped with the attachment, at the latest when the loop's thread ends.
+  let loop: Loop
+  /// *loop thread* The modes whose list of signalled sources holds this one.
+  var queued: UInt64 = 0
+
+  init(source: Loop.Source, loop: Loop) {
+    self.source = source
+    self.loop = loop
+    super.init(kind: .attachment, order: source.order)
+  }
+}

@@ -1,0 +1,20 @@
+extension Loop.Timer {
+  /// What a timer's callout learns about its fire.
+  public struct Tick {
+    /// The timer that fired.
+    public let timer: Loop.Timer
+    /// The grid point this fire is for, CLOCK_MONOTONIC nanoseconds.
+    let scheduledAt: Instant
+    /// When the turn began to serve timers.
+    let firedAt: Instant
+    /// Grid points since the last fire that passed without one, because the loop was busy or not running.
+    public let missed: Int
+
+    /// The grid point this fire is for.
+    public var scheduled: SuspendingClock.Instant { scheduledAt.suspending }
+    /// When the loop came to serve it.
+    public var actual: SuspendingClock.Instant { firedAt.suspending }
+    /// `actual - scheduled`; never negative unless the timer was fired by hand.
+    public var lateness: Duration { .nanoseconds(firedAt.nanoseconds - scheduledAt.nanoseconds) }
+  }
+}

@@ -1,0 +1,201 @@
+import CLinux
+import Synchronization
+
+extension Loop {
+  /// Calls its handler at a date, or at every point of a grid that never shifts. See CFRunLoopTimer.
+  ///
+  /// One loop at a time, several modes. A timer is never early and fires at the latest when its tolerance is over,
+  /// provided that its loop is then running one of its modes. Grid points that pass while the loop is busy are merged
+  /// into one fire and counted. Every member may be used from any thread except `fire()`.
+  public final class Timer: Item, @unchecked Sendable {
+    /// *constant* Called on the loop's thread.
+    let handler: (Tick) -> Void
+    /// *its own lock, innermost* What other threads see and set.
+    private let plan: Mutex<Schedule>
+    /// *loop thread* What the heaps go by: `plan` as far as mail has been applied.
+    var schedule: Schedule
+    /// *loop thread* The installed modes whose heaps hold no entry for the current version.
+    var unqueued: UInt64 = 0
+    /// *loop thread* Grid points passed over when the timer last moved along its grid; told at the next fire.
+    var missed = 0
+    /// *loop thread* Place in the sequence of scheduling, which breaks ties of fire date and order.
+    var stamp: UInt64 = 0
+
+    init(_ schedule: Schedule, order: Int, handler: sending @escaping (Tick) -> Void) {
+      self.handler = handler
+      self.schedule = schedule
+      plan = Mutex(schedule)
+      super.init(kind: .timer, order: order)
+    }
+
+    /// A timer that fires once, `delay` from now.
+    ///
+    /// - Parameters:
+    ///   - tolerance: How much later it may fire so that wakeups are shared. Not negative.
+    ///   - order: Decides between timers of the same nanosecond, lower first.
+    public convenience init(
+      after delay: Duration, tolerance: Duration = .zero, order: Int = 0, handler: sending @escaping (Tick) -> Void
+    ) {
+      let now = Timer.now
+      self.init(
+        Timer.makeSchedule(at: now.advanced(by: delay.saturatingNanoseconds), every: nil, tolerance, now: now),
+        order: order, handler: handler)
+    }
+
+    /// A timer that fires every `interval`, for the first time one interval from now.
+    public convenience init(
+      every interval: Duration, tolerance: Duration = .zero, order: Int = 0,
+      handler: sending @escaping (Tick) -> Void
+    ) {
+      let now = Timer.now
+      self.init(
+        Timer.makeSchedule(
+          at: now.advanced(by: interval.saturatingNanoseconds), every: interval, tolerance, now: now),
+        order: order, handler: handler)
+    }
+
+    /// A timer that fires at `date`, and every `interval` from there if one is given.
+    ///
+    /// A date in the past counts as now, and so does the grid that begins there. The clock stands still while the
+    /// machine is suspended.
+    public convenience init(
+      at date: SuspendingClock.Instant, every interval: Duration? = nil, tolerance: Duration = .zero, order: Int = 0,
+      handler: sending @escaping (Tick) -> Void
+    ) {
+      self.init(
+        Timer.makeSchedule(at: Instant(date), every: interval, tolerance, now: Timer.now), order: order,
+        handler: handler)
+    }
+
+    /// A timer that fires at `date` of the clock that counts suspended time.
+    ///
+    /// The date is converted once, now: if the machine is suspended before it fires, it is late by the time suspended.
+    public convenience init(
+      at date: ContinuousClock.Instant, every interval: Duration? = nil, tolerance: Duration = .zero, order: Int = 0,
+      handler: sending @escaping (Tick) -> Void
+    ) {
+      let suspended = rondo_boottime_now() - rondo_monotonic_now()
+      self.init(
+        Timer.makeSchedule(
+          at: Instant(date, suspended: suspended), every: interval, tolerance, now: Timer.now), order: order,
+        handler: handler)
+    }
+
+    /// The next date it fires at; a date in the past counts as now. The new date is the grid's new origin.
+    ///
+    /// Putting it off costs one store, O(1); bringing it forward O(log n). From another thread, it wakes the loop.
+    public var fireDate: SuspendingClock.Instant {
+      get { plan.withLock { $0.fireDate }.suspending }
+      set {
+        let now = clockNow
+        setFireDate(min(max(Instant(newValue), now), now.advanced(by: Schedule.longest)))
+      }
+    }
+
+    /// Puts the next fire `delay` from now: `fireDate` without a clock instant to make.
+    public func setFireDate(after delay: Duration) {
+      setFireDate(clockNow.advanced(by: max(0, min(delay.saturatingNanoseconds, Schedule.longest))))
+    }
+
+    /// The time between fires, zero for a one-shot; takes effect from the next fire on. Setting needs a repeating timer.
+    public var interval: Duration {
+      get { .nanoseconds(plan.withLock { $0.interval }) }
+      set {
+        let nanoseconds = Timer.validInterval(newValue)
+        change { plan in
+          precondition(
+            plan.interval > 0, "A one-shot timer has no interval to set. Make a repeating timer with Timer(every:).")
+          plan.interval = nanoseconds
+        }
+      }
+    }
+
+    /// How much later than its date it may fire, up to half the interval of a repeating timer. Not negative.
+    public var tolerance: Duration {
+      get { .nanoseconds(plan.withLock { $0.effectiveTolerance }) }
+      set {
+        let nanoseconds = Timer.validTolerance(newValue)
+        change { $0.tolerance = nanoseconds }
+      }
+    }
+
+    /// Whether it fires more than once.
+    public var repeats: Bool {
+      plan.withLock { $0.interval > 0 }
+    }
+
+    /// Calls the handler now. A repeating timer's grid stays; a one-shot is invalidated. Calls out.
+    ///
+    /// On the thread of the loop the timer is in.
+    public func fire() {
+      if let loop = owner.withLock({ $0 }) {
+        precondition(
+          loop.isCurrent, "Timer.fire() belongs on the thread of the timer's loop. Use loop.perform { timer.fire() }.")
+      }
+      guard isValid else { return }
+      let (date, interval) = plan.withLock { ($0.fireDate, $0.interval) }
+      callOutTimer(self, Tick(timer: self, scheduledAt: date, firedAt: clockNow, missed: 0))
+      if interval == 0 { invalidate() }
+    }
+
+    private func setFireDate(_ date: Instant) {
+      change { $0.fireDate = date }
+    }
+
+    /// Changes the plan and lets the loop know.
+    private func change(_ body: (inout Schedule) -> Void) {
+      guard isValid else { return }
+      plan.withLock { body(&$0) }
+      owner.withLock { $0 }?.noteReschedule(of: self)
+    }
+
+    /// The plan as set by any thread; the loop's thread takes it over.
+    func currentPlan() -> Schedule {
+      plan.withLock { $0 }
+    }
+
+    /// Moves a repeating timer to its next date after the fire at `fired`; the loop's thread, after the callout.
+    ///
+    /// A later date that anybody set meanwhile is kept and begins a new grid.
+    func moveOn(from fired: Instant, now: Instant) {
+      plan.withLock { plan in
+        if plan.fireDate <= fired {
+          missed = plan.advance(past: now, from: fired)
+        } else {
+          missed = 0
+        }
+        schedule = plan
+      }
+    }
+
+    private var clockNow: Instant {
+      owner.withLock { $0 }?.now ?? Timer.now
+    }
+
+    /// The clock a timer made here goes by: the current loop's if that is a virtual one.
+    private static var now: Instant {
+      Loop.clockOfThread
+    }
+
+    private static func makeSchedule(
+      at date: Instant, every interval: Duration?, _ tolerance: Duration, now: Instant
+    ) -> Schedule {
+      Schedule(
+        fireDate: min(max(date, now), now.advanced(by: Schedule.longest)),
+        interval: interval.map(validInterval) ?? 0,
+        tolerance: validTolerance(tolerance))
+    }
+
+    private static func validInterval(_ interval: Duration) -> Int64 {
+      let nanoseconds = interval.saturatingNanoseconds
+      precondition(
+        nanoseconds > 0, "A repeating timer needs an interval of at least 1 ns, not \(interval). For once, use after:.")
+      return min(nanoseconds, Schedule.longest)
+    }
+
+    private static func validTolerance(_ tolerance: Duration) -> Int64 {
+      precondition(tolerance >= .zero, "A timer's tolerance is zero or more, not \(tolerance).")
+      return min(tolerance.saturatingNanoseconds, Schedule.longest)
+    }
+  }
+}

@@ -1,0 +1,194 @@
+import Synchronization
+
+/// Membership: items in modes, from any thread.
+extension Loop {
+  /// Puts an item into a mode, or with `.common` into the common set and every mode that is common now. Any thread.
+  ///
+  /// Adding twice, or an invalid item, changes nothing. A timer, observer or descriptor source can be in one loop at a
+  /// time. From another thread it wakes the loop. O(log n) for a timer, O(n) for an observer, O(1) otherwise.
+  ///
+  /// - Returns: Whether the item is a member afterwards: false if it is invalid, in another loop, or the loop is gone.
+  @discardableResult
+  public func add(_ item: Item, to mode: Mode = .default) -> Bool {
+    checkProcess()
+    if item.kind != .source { return join(item, mode).isMember }
+    let source = downcast(item, to: Source.self)
+    let attachment = source.attachment(in: self, creating: true)!
+    let (isMember, joined) = join(attachment, mode)
+    if !isMember { source.drop(attachment) }
+    if joined != 0 { source.tellSchedule(self, names(of: joined)) }
+    return isMember
+  }
+
+  /// Takes an item out of a mode, or with `.common` out of the common set and every common mode. Any thread.
+  ///
+  /// It holds at once: the item is not called in that mode again. From another thread it wakes the loop. O(1), O(n)
+  /// for an observer.
+  public func remove(_ item: Item, from mode: Mode = .default) {
+    checkProcess()
+    if item.kind != .source {
+      leave(item, mode)
+    } else {
+      let source = downcast(item, to: Source.self)
+      guard let attachment = source.attachment(in: self, creating: false) else { return }
+      let left = leave(attachment, mode)
+      if left != 0 { source.tellCancel(self, names(of: left)) }
+    }
+  }
+
+  /// Whether an item is in a mode; with `.common`, whether it is in the common set. Any thread.
+  public func contains(_ item: Item, in mode: Mode = .default) -> Bool {
+    let member: Item?
+    if item.kind == .source {
+      member = downcast(item, to: Source.self).attachment(in: self, creating: false)
+    } else {
+      member = item
+    }
+    guard let member, member.owner.withLock({ $0 === self }) else { return false }
+    return mailbox.withLock { state in
+      if mode == .common { return member.isCommon }
+      guard let index = state.modes.index(of: mode) else { return false }
+      return member.belongs(to: 1 << UInt64(index))
+    }
+  }
+
+  /// - Returns: Whether the item is a member, and the modes it newly joined.
+  private func join(_ item: Item, _ mode: Mode) -> (isMember: Bool, joined: UInt64) {
+    let isOwn = isCurrent
+    let (isMember, joined, mail) = mailbox.withLock { state -> (Bool, UInt64, Mail) in
+      guard !state.isDead, item.bind(to: self) else { return (false, 0, Mail()) }
+      guard item.isValid else {
+        item.unbindIfHomeless()
+        return (false, 0, Mail())
+      }
+      let wanted: UInt64
+      if mode == .common {
+        if !item.isCommon {
+          item.isCommon = true
+          state.commonItemCount += 1
+        }
+        wanted = state.modes.common
+      } else {
+        wanted = 1 << UInt64(state.modes.makeIndex(of: mode))
+      }
+      let joined = wanted & ~item.modes.load(ordering: .relaxed)
+      item.modes.bitwiseOr(joined, ordering: .sequentiallyConsistent)
+      if isOwn { return (true, joined, state.takeMail()) }
+      if joined != 0 { state.mail.changes.append(.install(item, modes: joined)) }
+      return (true, joined, Mail())
+    }
+    guard isMember, joined != 0 else { return (isMember, 0) }
+    if isOwn {
+      core.apply(mail)
+      core.install(item, in: joined)
+    } else {
+      wakeup.post([.mail, .wake])
+    }
+    return (true, joined)
+  }
+
+  /// - Returns: The modes the item left.
+  @discardableResult
+  private func leave(_ item: Item, _ mode: Mode) -> UInt64 {
+    uproot(item) { state in
+      if mode == .common {
+        guard item.isCommon else { return nil }
+        item.isCommon = false
+        state.commonItemCount -= 1
+        return state.modes.common
+      }
+      return state.modes.index(of: mode).map { 1 << UInt64($0) }
+    }
+  }
+
+  /// An invalid item leaves every mode and the common set.
+  func expel(_ item: Item) {
+    let left = uproot(item) { state in
+      if item.isCommon {
+        item.isCommon = false
+        state.commonItemCount -= 1
+      }
+      return .max
+    }
+    if item.kind == .attachment, left != 0 {
+      downcast(item, to: SourceAttachment.self).source.tellCancel(self, names(of: left))
+    }
+  }
+
+  /// Takes an item out of the modes that `choose` names, under the lock.
+  private func uproot(_ item: Item, _ choose: (inout MailboxState) -> UInt64?) -> UInt64 {
+    let isOwn = isCurrent
+    let (left, changed, mail) = mailbox.withLock { state -> (UInt64, Bool, Mail) in
+      guard item.owner.withLock({ $0 === self }), let mask = choose(&state) else { return (0, false, Mail()) }
+      let left = item.modes.load(ordering: .relaxed) & mask
+      item.modes.bitwiseAnd(~left, ordering: .sequentiallyConsistent)
+      item.unbindIfHomeless()
+      if isOwn { return (left, true, state.takeMail()) }
+      state.mail.changes.append(.uninstall(item, modes: left))
+      return (left, true, Mail())
+    }
+    guard changed else { return 0 }
+    if isOwn {
+      core.apply(mail)
+      core.uninstall(item, from: left)
+    } else {
+      wakeup.post([.mail, .wake])
+    }
+    return left
+  }
+
+  // MARK: - Notes from items
+
+  func noteSignal(of attachment: SourceAttachment, isNew: Bool, waking: Bool) {
+    checkProcess()
+    if isCurrent {
+      if isNew { core.enqueueSignal(of: attachment) }
+      if waking { core.wakeFromOwnThread() }
+    } else {
+      note(isNew ? .signalled(attachment) : nil, waking: waking)
+    }
+  }
+
+  func noteReschedule(of timer: Timer) {
+    if isCurrent {
+      core.applyMail()
+      core.reschedule(timer)
+    } else {
+      note(.rescheduled(timer), waking: true)
+    }
+  }
+
+  func noteInterest(of source: DescriptorSource) {
+    if isCurrent {
+      core.markDirty(source)
+    } else {
+      note(.interestChanged(source), waking: true)
+    }
+  }
+
+  /// Mails a change from another thread.
+  private func note(_ change: Change?, waking: Bool) {
+    if let change {
+      mailbox.withLock { state in
+        if !state.isDead { state.mail.changes.append(change) }
+      }
+    }
+    wakeup.post(waking ? [.mail, .wake] : .mail)
+  }
+}
+
+extension Loop.Item {
+  /// Makes the loop the item's owner. Inside the loop's mailbox lock.
+  fileprivate func bind(to loop: Loop) -> Bool {
+    owner.withLock { owner in
+      if owner == nil { owner = loop }
+      return owner === loop
+    }
+  }
+
+  /// An item that is in no mode and not in the common set is free for another loop. Inside the mailbox lock.
+  fileprivate func unbindIfHomeless() {
+    guard kind != .attachment, modes.load(ordering: .relaxed) == 0, !isCommon else { return }
+    owner.withLock { $0 = nil }
+  }
+}

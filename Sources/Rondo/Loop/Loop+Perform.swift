@@ -1,0 +1,57 @@
+/// Blocks: work handed to the loop's thread.
+extension Loop {
+  /// Runs `block` once on the loop's thread, while it runs in `mode`, after what was posted before. Any thread.
+  ///
+  /// Wakes the loop, at the cost of one write(2) if it sleeps. `.common` means any common mode. A block posted by a
+  /// block waits for the next drain. O(1). See CFRunLoopPerformBlock.
+  ///
+  /// - Parameter waking: False leaves a sleeping loop asleep, as CFRunLoopPerformBlock does.
+  /// - Returns: False if the loop's thread is gone; the block is then dropped.
+  @discardableResult
+  public func perform(in mode: Mode = .default, waking: Bool = true, _ block: sending @escaping () -> Void) -> Bool {
+    checkProcess()
+    if isCurrent {
+      let modes = mode == .default ? 1 : mailbox.withLock { $0.mask(of: mode) }
+      return postOnOwnThread(Block(body: block, modes: modes, isCommon: mode == .common), waking: waking)
+    }
+    nonisolated(unsafe) let block = block
+    return postFromElsewhere(waking: waking) { state in
+      Block(body: unsafe block, modes: state.mask(of: mode), isCommon: mode == .common)
+    }
+  }
+
+  /// Runs `block` once, in whichever of `modes` is served first. Any thread. In no mode, it never runs.
+  @discardableResult
+  public func perform(in modes: [Mode], waking: Bool = true, _ block: sending @escaping () -> Void) -> Bool {
+    checkProcess()
+    nonisolated(unsafe) let block = block
+    let makeBlock = { (state: inout MailboxState) in
+      Block(
+        body: unsafe block, modes: modes.reduce(0) { $0 | state.mask(of: $1) }, isCommon: modes.contains(.common))
+    }
+    if isCurrent { return postOnOwnThread(mailbox.withLock(makeBlock), waking: waking) }
+    return postFromElsewhere(waking: waking, makeBlock)
+  }
+
+  private func postOnOwnThread(_ block: Block, waking: Bool) -> Bool {
+    // What others posted before comes first.
+    core.applyMail()
+    core.blocks.append(block)
+    if waking { core.wakeFromOwnThread() }
+    return true
+  }
+
+  private func postFromElsewhere(waking: Bool, _ makeBlock: (inout MailboxState) -> Block) -> Bool {
+    let (isAccepted, isFirst) = mailbox.withLock { state -> (Bool, Bool) in
+      guard !state.isDead else { return (false, false) }
+      let isFirst = state.mail.isEmpty
+      let block = makeBlock(&state)
+      state.mail.blocks.append(block)
+      return (true, isFirst)
+    }
+    guard isAccepted else { return false }
+    // Whoever found mail already there need not announce it again.
+    if isFirst || waking { wakeup.post(waking ? [.mail, .wake] : .mail) }
+    return true
+  }
+}

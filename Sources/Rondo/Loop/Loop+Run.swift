@@ -1,0 +1,88 @@
+// THE HEART: a run is entry, turns, exit. The numbers are the documentation's (TheTurn).
+
+extension LoopCore {
+  /// One run in one mode. Calls out.
+  func runTurns(_ frame: RunFrame) -> Loop.RunResult {
+    tellObservers(.entry, frame)  // 0 entry observers
+    startClock(frame)
+    var result: Loop.RunResult? = stopBeforeFirstTurn(frame)
+    while result == nil {
+      beginTurn(frame)
+      applyMail()  // 1 apply mail
+      tellObservers(.beforeTimers, frame)  // 2
+      tellObservers(.beforeSources, frame)  // 3
+      drainBlocks(frame)  // 4 blocks
+      performSignalledSources(frame)  // 5 signalled sources
+      if frame.hasHandledSource { drainBlocks(frame) }
+      if !isEmpty(frame.mode) {
+        decideWhetherToPoll(frame)
+        if !frame.polls { tellObservers(.beforeWaiting, frame) }  // 6
+        waitForEvents(frame)  // 7 arm, sleep, collect
+        if !frame.polls { tellObservers(.afterWaiting, frame) }  // 8
+        fireDueTimers(frame)  // 9 due timers
+        tellReadyDescriptors(frame)  // 10 ready descriptors
+        serveMainQueue(frame)  // 11 main dispatch queue, blocks
+        drainBlocks(frame)
+      }
+      retire()  // 12 retire; decide
+      result = decide(frame)
+    }
+    tellObservers(.exit, frame)  // 13 exit observers
+    return result!
+  }
+
+  /// The run's time begins when its entry observers have been told.
+  private func startClock(_ frame: RunFrame) {
+    now = wait.now
+    switch frame.limit {
+    case .forever:
+      frame.deadline = .distantFuture
+    case .duration(let nanoseconds):
+      frame.isInstant = nanoseconds <= 0
+      frame.deadline = now.advanced(by: max(0, nanoseconds))
+    case .until(let instant):
+      frame.isInstant = instant <= now
+      frame.deadline = instant
+    }
+  }
+
+  /// A stop in an entry observer, or one requested before the run, ends it without a turn.
+  private func stopBeforeFirstTurn(_ frame: RunFrame) -> Loop.RunResult? {
+    absorbPosts(frame, keepingWake: true)
+    return frame.isStopped || wakeup.has(.stopRequest) ? .stopped : nil
+  }
+
+  @inline(__always)
+  private func beginTurn(_ frame: RunFrame) {
+    counters.turns.count()
+    // A wakeup since the last wait has had its effect: the loop goes round.
+    absorbPosts(frame, keepingWake: frame.isBeforeFirstTurn)
+    frame.isBeforeFirstTurn = false
+    frame.keepsWakes = true
+    frame.hasHandledSource = false
+  }
+
+  /// A turn that handled something does not sleep, and neither does one that was given no time, or one that finds the
+  /// main queue waiting. The queue is asked only where observers could tell the difference.
+  private func decideWhetherToPoll(_ frame: RunFrame) {
+    frame.polls = frame.hasHandledSource || frame.isInstant
+    frame.foundMainQueueReady = false
+    guard frame.servesMainQueue else { return }
+    let isWatched = !frame.mode.activities.isDisjoint(with: [.beforeWaiting, .afterWaiting])
+    if !frame.justServedMainQueue, isWatched || servesOneEventPerTurn, MainQueue.isReady {
+      frame.foundMainQueueReady = true
+      frame.polls = true
+    }
+    frame.justServedMainQueue = false
+  }
+
+  /// 12. decide: why the run is over, or nil for another turn.
+  private func decide(_ frame: RunFrame) -> Loop.RunResult? {
+    absorbPosts(frame, keepingWake: false)
+    if frame.hasHandledSource && frame.returnsAfterSourceHandled { return .handledSource }
+    if frame.isInstant || (frame.deadline != .distantFuture && frame.deadline <= wait.now) { return .timedOut }
+    if frame.isStopped || frame.isExhausted || wakeup.has(.stopRequest) { return .stopped }
+    applyMail()
+    return isEmpty(frame.mode) ? .finished : nil
+  }
+}

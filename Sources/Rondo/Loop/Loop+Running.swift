@@ -1,0 +1,79 @@
+/// The entry points of a run; the run itself is in `Loop+Run.swift`.
+extension Loop {
+  /// Runs the default mode until it is stopped or nothing is left in it. The loop's own thread. See CFRunLoopRun.
+  @available(*, noasync, message: "Running a loop blocks its thread. Call it from a synchronous function.")
+  @discardableResult
+  public func run() -> RunResult {
+    run(in: .default)
+  }
+
+  /// Runs `mode` without a time limit. The loop's own thread.
+  @available(*, noasync, message: "Running a loop blocks its thread. Call it from a synchronous function.")
+  @discardableResult
+  public func run(in mode: Mode, returnAfterSourceHandled: Bool = false) -> RunResult {
+    runOnce(in: mode, limit: .forever, returnAfterSourceHandled)
+  }
+
+  /// Runs `mode` for `duration`, which begins after the entry observers; zero or less is one turn that only looks.
+  ///
+  /// The loop's own thread. See CFRunLoopRunInMode.
+  @available(*, noasync, message: "Running a loop blocks its thread. Call it from a synchronous function.")
+  @discardableResult
+  public func run(
+    in mode: Mode = .default, for duration: Duration, returnAfterSourceHandled: Bool = false
+  ) -> RunResult {
+    runOnce(in: mode, limit: .duration(duration.saturatingNanoseconds), returnAfterSourceHandled)
+  }
+
+  /// Runs `mode` until `instant`; a past one is one turn that only looks. The loop's own thread.
+  @available(*, noasync, message: "Running a loop blocks its thread. Call it from a synchronous function.")
+  @discardableResult
+  public func run(
+    in mode: Mode = .default, until instant: SuspendingClock.Instant, returnAfterSourceHandled: Bool = false
+  ) -> RunResult {
+    runOnce(in: mode, limit: .until(Instant(instant)), returnAfterSourceHandled)
+  }
+
+  private func runOnce(in mode: Mode, limit: RunLimit, _ returnAfterSourceHandled: Bool) -> RunResult {
+    checkProcess()
+    precondition(
+      isCurrent,
+      "This loop belongs to \(thread), and only that thread can run it. Use Loop.current, or post with perform { }.")
+    precondition(mode != .common, "'.common' stands for the common modes and cannot be run. Run one of them.")
+    return core.run(mode, limit: limit, returnsAfterSourceHandled: returnAfterSourceHandled)
+  }
+}
+
+extension LoopCore {
+  /// One run: nothing at all if the mode does not exist or is empty.
+  fileprivate func run(_ name: Loop.Mode, limit: RunLimit, returnsAfterSourceHandled: Bool) -> Loop.RunResult {
+    if let outer = innermost {
+      // What was posted until now is meant for the run that is about to be interrupted.
+      absorbPosts(outer, keepingWake: outer.keepsWakes)
+    } else {
+      _ = wakeup.take([.wake, .stop])
+    }
+    applyMail()
+    guard let index = mailbox.withLock({ $0.modes.index(of: name) }) else { return .finished }
+    let mode = modeState(index)
+    if isEmpty(mode) { return .finished }
+    returnDueTimers(to: mode)
+    let frame = pushFrame(for: mode, limit: limit, returnsAfterSourceHandled: returnsAfterSourceHandled)
+    loop.setRunningMode(index)
+    let result = runTurns(frame)
+    popFrame()
+    loop.setRunningMode(innermost?.mode.index ?? -1)
+    if depth == 0, result == .stopped { _ = wakeup.take(.stopRequest) }
+    return result
+  }
+
+  func nextFireDate(in mode: ModeState) -> Instant {
+    let queued = mode.timers.nextFireDate(in: slots)
+    // A timer in its callout, or collected to fire, has no entry, and is still one of the mode's.
+    let firing = frames[..<depth].flatMap(\.due).compactMap { due -> Instant? in
+      guard let item = slots[due.slot], item.version == due.version, item.installed & mode.bit != 0 else { return nil }
+      return downcast(item, to: Loop.Timer.self).schedule.fireDate
+    }
+    return min(queued, firing.min() ?? .distantFuture)
+  }
+}

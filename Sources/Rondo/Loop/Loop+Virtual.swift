@@ -1,0 +1,19 @@
+/// Loops in virtual time, for `RondoTesting`.
+extension Loop {
+  /// A loop of the calling thread that waits by script.
+  package static func makeVirtual(_ script: ScriptedWait) -> Loop {
+    Loop(thread: ThreadRecord.current, script: script)
+  }
+
+  /// Has `loop` stand in for the thread's own while `body` runs; its items are invalidated afterwards.
+  package static func withVirtual<Result>(_ loop: Loop, _ body: () throws -> Result) rethrows -> Result {
+    let record = ThreadRecord.current
+    let outer = record.virtualLoop
+    record.virtualLoop = loop
+    defer {
+      loop.tearDown()
+      record.virtualLoop = outer
+    }
+    return try body()
+  }
+}

@@ -1,0 +1,199 @@
+import CLinux
+import Glibc
+import Synchronization
+
+/// A run loop: waits for timers, descriptors, signals and posted blocks, and serves them on one thread.
+///
+/// A thread has one, made when first asked for and gone with the thread. Only its own thread runs it; everything else
+/// may be called from any thread, except that after a fork the child has loops of its own. See CFRunLoop.
+public final class Loop: @unchecked Sendable {
+  /// *constant* The thread the loop belongs to.
+  let thread: ThreadRecord
+  /// *constant* What the loop's thread owns.
+  let core: LoopCore
+  /// *constant* The one lock.
+  let mailbox = Mailbox()
+  /// *constant*
+  let wakeup: Wakeup
+  /// *constant* One writer, any reader.
+  let counters = Counters()
+  /// *constant* One writer, any reader.
+  let pulse = Pulse()
+  /// *constant* Virtual time, for a loop that has it. Used on the loop's thread.
+  package let script: ScriptedWait?
+  /// *atomic* The innermost run's mode by index; -1 when the loop is not running.
+  private let runningMode = Atomic<Int>(-1)
+
+  /// A loop for `thread`; with a script it waits in virtual time, without one in the kernel.
+  init(thread: ThreadRecord, script: ScriptedWait? = nil) {
+    self.thread = thread
+    self.script = script
+    var wait: Wait
+    if let script {
+      wakeup = Wakeup(descriptor: -1)
+      wait = .scripted(script)
+    } else {
+      let descriptor = rondo_eventfd()
+      precondition(descriptor >= 0, "A loop needs an eventfd, and none could be made: errno \(errno).")
+      wakeup = Wakeup(descriptor: descriptor)
+      wait = .kernel(KernelWait(wakeupDescriptor: descriptor))
+    }
+    core = LoopCore(
+      isMain: thread.isMain && script == nil, mailbox: mailbox, wakeup: wakeup, counters: counters, pulse: pulse,
+      wait: wait)
+    core.loop = self
+    script?.token = { [unowned core] in core.slots.token(of: $0) }
+  }
+
+  /// The calling thread's loop, made on first use. Not from async code, where the thread is nobody's.
+  @available(*, noasync, message: "An async function has no thread of its own. Keep the Loop you mean, or use Loop.main.")
+  public static var current: Loop {
+    ThreadRecord.current.currentLoop
+  }
+
+  /// The main thread's loop, from any thread, made on first use.
+  public static var main: Loop {
+    ThreadRecord.main.ownLoop
+  }
+
+  /// Whether the calling thread is the loop's.
+  @inline(__always)
+  var isCurrent: Bool {
+    ThreadRecord.isCurrent(thread)
+  }
+
+  /// Whether this is the main thread's loop.
+  package var isMain: Bool { core.isMain }
+
+  /// Whether the loop serves one kernel event a turn, in order of arrival, as CFRunLoop does. Loop's thread.
+  ///
+  /// For comparison with the real thing only: the default serves all that is ready.
+  package var servesOneEventPerTurn: Bool {
+    get { core.servesOneEventPerTurn }
+    set { core.servesOneEventPerTurn = newValue }
+  }
+
+  /// The loop's clock.
+  var now: Instant {
+    script?.now ?? Instant(nanoseconds: rondo_monotonic_now())
+  }
+
+  /// The clock of the calling thread: virtual inside a virtual loop's scope, else CLOCK_MONOTONIC.
+  static var clockOfThread: Instant {
+    ThreadRecord.virtualNow ?? Instant(nanoseconds: rondo_monotonic_now())
+  }
+
+  /// After a fork, a loop of the parent has the parent's kernel objects: using it would steal the parent's events.
+  @inline(__always)
+  func checkProcess() {
+    precondition(
+      thread.generation == ProcessGeneration.current,
+      "This loop belongs to the parent of a forked process. Ask the child's own Loop.current or Loop.main.")
+  }
+
+  // MARK: - Stop and wake
+
+  /// Ends the run under way, the innermost if runs are nested, at the end of its turn. Any thread; not from a signal
+  /// handler.
+  ///
+  /// A loop that is not running ignores it: see `requestStop()`. See CFRunLoopStop.
+  public func stop() {
+    checkProcess()
+    if isCurrent {
+      guard let frame = core.innermost else { return }
+      frame.isStopped = true
+      core.wakeFromOwnThread()
+    } else {
+      wakeup.post([.stop, .wake])
+    }
+  }
+
+  /// Ends every run under way, or else the next one. Any thread; not from a signal handler.
+  ///
+  /// It lasts until an outermost run has returned `.stopped`, so it cannot come too early or too late.
+  public func requestStop() {
+    checkProcess()
+    wakeup.post([.stopRequest, .wake])
+  }
+
+  /// Has the sleeping loop go round once more, or keeps it from falling asleep. Any thread; not from a signal handler.
+  ///
+  /// Costs one write(2) if the loop sleeps and nothing if it is awake. A loop that is not running ignores it. See
+  /// CFRunLoopWakeUp.
+  public func wakeUp() {
+    checkProcess()
+    if isCurrent {
+      core.wakeFromOwnThread()
+    } else {
+      wakeup.post(.wake)
+    }
+  }
+
+  // MARK: - Modes
+
+  /// Whether the loop sleeps at this moment. Any thread. See CFRunLoopIsWaiting.
+  public var isWaiting: Bool {
+    pulse.isWaiting
+  }
+
+  /// The mode of the innermost run; nil when the loop is not running. Any thread. See CFRunLoopCopyCurrentMode.
+  public var currentMode: Mode? {
+    let index = runningMode.load(ordering: .relaxed)
+    return index < 0 ? nil : mailbox.withLock { $0.modes.names[index] }
+  }
+
+  /// Every mode that something was added to, the default mode first. Any thread. See CFRunLoopCopyAllModes.
+  public var modes: [Mode] {
+    mailbox.withLock { $0.modes.names }
+  }
+
+  /// Makes `mode` common for good: every common item joins it, and so will later ones. Any thread.
+  ///
+  /// See CFRunLoopAddCommonMode. `.common` itself is a programmer's error.
+  public func addCommonMode(_ mode: Mode) {
+    checkProcess()
+    precondition(mode != .common, "'.common' stands for the common modes and cannot be one. Name the mode to add.")
+    let isOwn = isCurrent
+    let (index, mail) = mailbox.withLock { state -> (Int?, Mail) in
+      guard !state.isDead else { return (nil, Mail()) }
+      let index = state.modes.makeCommon(mode, creates: state.commonItemCount > 0)
+      if let index, !isOwn { state.mail.changes.append(.joinCommon(mode: index)) }
+      return (index, isOwn ? state.takeMail() : Mail())
+    }
+    guard let index else { return }
+    if isOwn {
+      core.apply(mail)
+      core.joinCommon(index)
+    } else {
+      wakeup.post([.mail, .wake])
+    }
+  }
+
+  /// The date of the mode's next timer; nil if it has none. Loop's thread. See CFRunLoopGetNextTimerFireDate.
+  public func nextFireDate(in mode: Mode = .default) -> SuspendingClock.Instant? {
+    checkProcess()
+    precondition(isCurrent, "nextFireDate(in:) belongs on the loop's own thread. Use perform { }.")
+    core.applyMail()
+    guard let index = mailbox.withLock({ $0.modes.index(of: mode) }) else { return nil }
+    let date = core.nextFireDate(in: core.modeState(index))
+    return date == .distantFuture ? nil : date.suspending
+  }
+
+  func names(of mask: UInt64) -> [Mode] {
+    mailbox.withLock { state in
+      state.modes.names.indices.filter { mask & (1 << UInt64($0)) != 0 }.map { state.modes.names[$0] }
+    }
+  }
+
+  func setRunningMode(_ index: Int) {
+    runningMode.store(index, ordering: .relaxed)
+  }
+
+  // MARK: - Measures
+
+  /// What the loop has done so far. Any thread.
+  public var statistics: Statistics { counters.snapshot }
+
+  /// What the loop does at this moment, for a watcher on another thread. Any thread.
+  public var heartbeat: Heartbeat { pulse.snapshot }
+}

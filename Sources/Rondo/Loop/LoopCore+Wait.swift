@@ -1,0 +1,140 @@
+/// 7. arm, sleep, collect.
+extension LoopCore {
+  /// Sleeps until something happens, or looks, and collects what is ready into the frame. No user code runs.
+  func waitForEvents(_ frame: RunFrame) {
+    frame.ready.removeAll(keepingCapacity: true)
+    frame.isMainQueueReady = false
+    frame.servesTimers = true
+    if frame.foundMainQueueReady && servesOneEventPerTurn {
+      frame.isMainQueueReady = true
+      frame.servesTimers = false
+      frame.keepsWakes = false
+      return
+    }
+    applyMail()
+    absorbPosts(frame, keepingWake: true)
+    takeCarriedDescriptors(frame)
+    if frame.polls || frame.isWakePending || !frame.ready.isEmpty || isEmpty(frame.mode) {
+      look(frame)
+    } else {
+      sleep(frame)
+    }
+    // A nested run's wait makes the enclosing turn's records stale; the count tells.
+    frame.waitsWhenCollected = waitCount
+    if servesOneEventPerTurn { keepOneEvent(frame) } else { frame.isWakePending = false }
+    frame.keepsWakes = false
+  }
+
+  private func look(_ frame: RunFrame) {
+    updateWatches(frame.mode)
+    counters.polls.count()
+    waitCount += 1
+    _ = wait.wait(frame, until: .distantPast, blocks: false)
+    now = wait.now
+    applyMail()
+    absorbPosts(frame, keepingWake: true)
+  }
+
+  /// Sleeps, and sleeps on if the kernel returned for nothing that concerns this run.
+  private func sleep(_ frame: RunFrame) {
+    while true {
+      updateWatches(frame.mode)
+      let deadline = min(frame.deadline, frame.mode.timers.nextWake(in: slots))
+      guard deadline > now else { return look(frame) }
+      switch wakeup.prepareToSleep() {
+      case .stayAwake:
+        applyMail()
+        absorbPosts(frame, keepingWake: true)
+        if frame.isWakePending || frame.isStopped || wakeup.has(.stopRequest) { return look(frame) }
+        continue
+      case .sleep:
+        break
+      }
+      let before = wait.now
+      pulse.enter(.waiting)
+      counters.sleeps.count()
+      waitCount += 1
+      let outcome = wait.wait(frame, until: deadline, blocks: true)
+      wakeup.woke()
+      pulse.enter(.observers)
+      now = wait.now
+      counters.nanosecondsAsleep.count(UInt64(max(0, now.nanoseconds - before.nanoseconds)))
+      applyMail()
+      absorbPosts(frame, keepingWake: true)
+      if outcome == .exhausted {
+        frame.isExhausted = true
+        return
+      }
+      if noteWakeReason(frame, deadline) { return }
+    }
+  }
+
+  /// Counts what ended the sleep; false if nothing did.
+  private func noteWakeReason(_ frame: RunFrame, _ deadline: Instant) -> Bool {
+    if !frame.ready.isEmpty {
+      counters.wakeupsByDescriptor.count()
+    } else if frame.isMainQueueReady {
+      counters.wakeupsByMainQueue.count()
+    } else if frame.isWakePending || frame.isStopped || wakeup.has(.stopRequest) {
+      counters.wakeupsByPost.count()
+    } else if deadline <= now {
+      if deadline == frame.deadline { counters.wakeupsByTimeout.count() } else { counters.wakeupsByTimer.count() }
+    } else {
+      counters.spuriousWakeups.count()
+      return false
+    }
+    return true
+  }
+
+  /// Asks the kernel for what descriptor sources want now, once for all their changes since the last wait.
+  @inline(__always)
+  private func updateWatches(_ mode: ModeState) {
+    if !mode.dirtyDescriptors.isEmpty { updateDirtyWatches(mode) }
+    wait.mend(mode) {
+      slots.all.compactMap { item in
+        guard item.kind == .descriptor, item.installed & mode.bit != 0 else { return nil }
+        return (downcast(item, to: Loop.DescriptorSource.self), slots.token(of: item))
+      }
+    }
+  }
+
+  private func updateDirtyWatches(_ mode: ModeState) {
+    // Invalidation of a refused source changes the list, so it is taken first.
+    var dirty: ContiguousArray<Loop.DescriptorSource> = []
+    swap(&dirty, &mode.dirtyDescriptors)
+    for source in dirty {
+      source.dirty &= ~mode.bit
+      guard source.installed & mode.bit != 0, source.isValid else { continue }
+      wait.watch(source, in: mode, token: slots.token(of: source))
+    }
+  }
+
+  /// Edge-triggered readiness that an earlier turn collected and did not tell comes first.
+  @inline(__always)
+  private func takeCarriedDescriptors(_ frame: RunFrame) {
+    if frame.mode.carriedDescriptors.isEmpty { return }
+    for source in frame.mode.carriedDescriptors where source.installed & frame.mode.bit != 0 {
+      frame.ready.append(ReadyDescriptor(token: slots.token(of: source), readiness: source.carried))
+      source.carried = []
+    }
+    frame.mode.carriedDescriptors.removeAll()
+  }
+
+  /// CFRunLoop serves one kernel event a turn, in order of arrival; the rest stays for the next turn.
+  private func keepOneEvent(_ frame: RunFrame) {
+    let fireDate = frame.mode.timers.nextFireDate(in: slots)
+    let isTimerDue = fireDate <= now
+    if frame.isWakePending && !(isTimerDue && fireDate < frame.wokenAt) {
+      frame.isWakePending = false
+      frame.servesTimers = false
+      frame.isMainQueueReady = false
+      dropReadyDescriptors(frame, from: 0)
+    } else if isTimerDue {
+      frame.isMainQueueReady = false
+      dropReadyDescriptors(frame, from: 0)
+    } else if !frame.ready.isEmpty {
+      frame.isMainQueueReady = false
+      dropReadyDescriptors(frame, from: 1)
+    }
+  }
+}

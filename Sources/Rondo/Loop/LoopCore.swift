@@ -1,0 +1,103 @@
+import Synchronization
+
+/// What the loop's thread owns. Nothing here is locked; only that thread may touch it.
+///
+/// The heart is `Loop+Run.swift`; other threads reach the core through the mailbox.
+final class LoopCore {
+  /// *constant* once set. The handle that owns this core, and outlives it.
+  unowned var loop: Loop!
+  /// *constant* Whether this is the main thread's loop.
+  let isMain: Bool
+  /// *constant* The loop's one lock.
+  let mailbox: Mailbox
+  /// *constant* Wake bits and descriptor, shared with every poster.
+  let wakeup: Wakeup
+  /// *constant*
+  let counters: Counters
+  /// *constant*
+  let pulse: Pulse
+  var wait: Wait
+  var slots = SlotTable()
+  /// By mode index; as many as mail has been applied for.
+  var modes: ContiguousArray<ModeState>
+  /// Frames by depth; the first `depth` of them are running.
+  var frames: ContiguousArray<RunFrame> = []
+  var depth = 0
+  /// Blocks in order; what drains have not matched yet.
+  var blocks: [Block] = []
+  /// Emptied mail, kept for its capacity.
+  var spareMail = Mail()
+  /// The clock as read last: once per phase.
+  var now: Instant
+  /// How often the loop has waited or looked.
+  var waitCount: UInt64 = 0
+  /// A block of the main dispatch queue is running.
+  var isDrainingMainQueue = false
+  /// One kernel event a turn in order of arrival, as CFRunLoop.
+  var servesOneEventPerTurn = false
+  private var lastVersion: UInt32 = 0
+  private var lastStamp: UInt64 = 0
+
+  init(isMain: Bool, mailbox: Mailbox, wakeup: Wakeup, counters: Counters, pulse: Pulse, wait: Wait) {
+    self.isMain = isMain
+    self.mailbox = mailbox
+    self.wakeup = wakeup
+    self.counters = counters
+    self.pulse = pulse
+    self.wait = wait
+    modes = [ModeState(index: 0, isCommon: true)]
+    now = wait.now
+  }
+
+  /// The innermost run, if any.
+  @inline(__always)
+  var innermost: RunFrame? {
+    depth > 0 ? frames[depth - 1] : nil
+  }
+
+  func nextVersion() -> UInt32 {
+    lastVersion &+= 1
+    return lastVersion
+  }
+
+  func nextStamp() -> UInt64 {
+    lastStamp += 1
+    return lastStamp
+  }
+
+  /// The state of the mode with this index, made on first sight.
+  func modeState(_ index: Int) -> ModeState {
+    while modes.count <= index {
+      modes.append(ModeState(index: modes.count, isCommon: false))
+    }
+    return modes[index]
+  }
+
+  /// A frame for one more level of nesting.
+  func pushFrame(for mode: ModeState, limit: RunLimit, returnsAfterSourceHandled: Bool) -> RunFrame {
+    if frames.count == depth { frames.append(RunFrame(mode: mode)) }
+    let frame = frames[depth]
+    frame.begin(in: mode, limit: limit, returnsAfterSourceHandled: returnsAfterSourceHandled)
+    frame.servesMainQueue = servesMainQueue(in: mode)
+    depth += 1
+    pulse.setDepth(depth)
+    return frame
+  }
+
+  func popFrame() {
+    depth -= 1
+    pulse.setDepth(depth)
+    if depth == 0 { pulse.enter(.notRunning) }
+  }
+
+  /// Whether nothing but observers is left in the mode. See `__CFRunLoopModeIsEmpty`.
+  func isEmpty(_ mode: ModeState) -> Bool {
+    if mode.itemCount > 0 || servesMainQueue(in: mode) { return false }
+    return !blocks.contains { $0.runs(in: mode) }
+  }
+
+  /// Whether a run in the mode serves the main dispatch queue.
+  func servesMainQueue(in mode: ModeState) -> Bool {
+    isMain && mode.isCommon && !isDrainingMainQueue
+  }
+}

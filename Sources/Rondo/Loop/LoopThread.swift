@@ -1,0 +1,124 @@
+import CLinux
+import Glibc
+import Synchronization
+
+/// A thread as loops know it: who it is, its loop, and what becomes of it when the thread ends.
+final class ThreadRecord: @unchecked Sendable, CustomStringConvertible {
+  /// *constant*
+  let isMain: Bool
+  /// *constant* The process the record was made in, told apart by forks.
+  let generation: UInt32
+  /// *its own lock* The thread's loop, once somebody asked for it.
+  private let loop = Mutex<Loop?>(nil)
+  /// *its thread* A loop in virtual time that stands in for the thread's own.
+  var virtualLoop: Loop?
+  /// *atomic* The kernel's name for the thread; 0 until it has asked for its record itself.
+  private let threadID = Atomic<Int32>(0)
+
+  private init(isMain: Bool) {
+    self.isMain = isMain
+    generation = ProcessGeneration.current
+  }
+
+  /// The thread's own loop, made on first use. Any thread, for the main thread's sake.
+  var ownLoop: Loop {
+    loop.withLock { loop in
+      if let loop { return loop }
+      let made = Loop(thread: self)
+      loop = made
+      return made
+    }
+  }
+
+  /// What `Loop.current` answers.
+  var currentLoop: Loop {
+    virtualLoop ?? ownLoop
+  }
+
+  /// The thread is ending: so does its loop.
+  private func end() {
+    let loop = loop.withLock { $0 }
+    loop?.tearDown()
+    self.loop.withLock { $0 = nil }
+  }
+
+  var description: String {
+    let name = isMain ? "the main thread" : "another thread"
+    let id = threadID.load(ordering: .relaxed)
+    return id == 0 ? name : "\(name) (\(id))"
+  }
+
+  // MARK: - The calling thread
+
+  private static let key: pthread_key_t = {
+    ProcessGeneration.watchForks()
+    var key = pthread_key_t()
+    let error = unsafe pthread_key_create(&key) { pointer in
+      guard let pointer = unsafe pointer else { return }
+      let record = unsafe Unmanaged<ThreadRecord>.fromOpaque(pointer).takeRetainedValue()
+      // Cancel callbacks and closures that die now must still find themselves on the loop's thread.
+      _ = unsafe pthread_setspecific(ThreadRecord.key, pointer)
+      if record.generation == ProcessGeneration.current { record.end() }
+      _ = pthread_setspecific(ThreadRecord.key, nil)
+    }
+    precondition(error == 0, "No thread-local slot is left for the thread's loop: errno \(error).")
+    return key
+  }()
+
+  /// The calling thread's record if it has one.
+  @inline(__always)
+  private static var existing: ThreadRecord? {
+    guard let pointer = unsafe pthread_getspecific(key) else { return nil }
+    return unsafe Unmanaged<ThreadRecord>.fromOpaque(pointer).takeUnretainedValue()
+  }
+
+  /// The calling thread's record, made on first use.
+  static var current: ThreadRecord {
+    if let record = existing, record.generation == ProcessGeneration.current { return record }
+    return makeCurrent()
+  }
+
+  @inline(never)
+  private static func makeCurrent() -> ThreadRecord {
+    let record = rondo_is_main_thread() != 0 ? main : ThreadRecord(isMain: false)
+    record.threadID.store(rondo_thread_id(), ordering: .relaxed)
+    _ = unsafe pthread_setspecific(key, Unmanaged.passRetained(record).toOpaque())
+    return record
+  }
+
+  /// Whether `record` is the calling thread's.
+  @inline(__always)
+  static func isCurrent(_ record: ThreadRecord) -> Bool {
+    current === record
+  }
+
+  private static let mainRecord = Mutex<ThreadRecord?>(nil)
+
+  /// The main thread's record, from any thread.
+  static var main: ThreadRecord {
+    mainRecord.withLock { record in
+      if let record, record.generation == ProcessGeneration.current { return record }
+      let made = ThreadRecord(isMain: true)
+      record = made
+      return made
+    }
+  }
+
+  /// The clock of the virtual loop that stands in on this thread.
+  static var virtualNow: Instant? {
+    existing?.virtualLoop?.now
+  }
+}
+
+/// How many forks lie between the first process and this one: one relaxed load tells a child from its parent.
+enum ProcessGeneration {
+  private static let count = Atomic<UInt32>(0)
+
+  @inline(__always)
+  static var current: UInt32 { count.load(ordering: .relaxed) }
+
+  /// Has every later fork counted in its child: pthread_atfork(3).
+  static func watchForks() {
+    pthread_atfork(nil, nil) { ProcessGeneration.count.add(1, ordering: .relaxed) }
+  }
+}

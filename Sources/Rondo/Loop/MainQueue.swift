@@ -1,0 +1,22 @@
+import CLinux
+
+/// The main dispatch queue, where `DispatchQueue.main` and `@MainActor` code wait for the main thread.
+///
+/// libdispatch exports two functions for a run loop that owns the main thread; Foundation uses the same two.
+enum MainQueue {
+  /// *constant* An eventfd that becomes readable when the queue has work; -1 in a program without libdispatch.
+  static let descriptor: CInt = rondo_main_queue_handle()
+
+  /// Whether the queue has work now: one poll(2).
+  static var isReady: Bool {
+    descriptor >= 0 && rondo_is_readable(descriptor) != 0
+  }
+
+  /// Runs what was queued when it began. On the main thread. Calls out.
+  ///
+  /// The descriptor is read first: draining does not reset it, and a level-triggered wait would spin.
+  static func drain() {
+    rondo_eventfd_drain(descriptor)
+    rondo_main_queue_drain()
+  }
+}

@@ -1,0 +1,90 @@
+/// What one run, possibly nested, remembers. Kept and reused by depth. *loop thread*
+final class RunFrame {
+  /// The mode being run.
+  var mode: ModeState
+  /// When the run times out; `.distantFuture` for never.
+  var deadline = Instant.distantFuture
+  /// When the run shall end, as asked for; the clock starts after the entry observers.
+  var limit = RunLimit.forever
+  /// The run polls once and times out.
+  var isInstant = false
+  var returnsAfterSourceHandled = false
+  /// `stop()` was called for this run.
+  var isStopped = false
+  /// The next wait returns at once.
+  var isWakePending = false
+  /// When the pending wake was asked for; kept only for one event a turn.
+  var wokenAt = Instant.distantPast
+  /// Whether a wakeup is remembered: from the beginning of a turn to its wait. Later ones need not be, the loop goes
+  /// round anyway.
+  var keepsWakes = true
+  /// Whether this run serves the main dispatch queue: decided once.
+  var servesMainQueue = false
+  /// The last turn served the main queue, so the next one lets the others go first.
+  var justServedMainQueue = true
+  /// A source was handled in this turn.
+  var hasHandledSource = false
+  /// This turn only looks, without sleeping and without its two observers.
+  var polls = false
+  /// The main queue was found ready before sleeping.
+  var foundMainQueueReady = false
+  /// What the wait collected.
+  var ready: ContiguousArray<ReadyDescriptor> = []
+  var isMainQueueReady = false
+  /// Counts the waits of the loop at the time this turn collected, to notice a nested run that waited meanwhile.
+  var waitsWhenCollected: UInt64 = 0
+  /// Timers to fire in this turn, and how far it is through them.
+  var due: ContiguousArray<DueTimer> = []
+  var nextDue = 0
+  /// A nested run took the due timers back into the mode's queue.
+  var lostDue = false
+  /// This turn fires timers: false only while one event a turn is served and it was another one.
+  var servesTimers = true
+  /// The first turn of the run has not begun.
+  var isBeforeFirstTurn = true
+  /// A script in virtual time had nothing more to tell.
+  var isExhausted = false
+  /// Blocks taken off the queue by the drain under way.
+  var blocks: [Block] = []
+
+  init(mode: ModeState) {
+    self.mode = mode
+  }
+
+  func begin(in mode: ModeState, limit: RunLimit, returnsAfterSourceHandled: Bool) {
+    self.mode = mode
+    self.limit = limit
+    self.returnsAfterSourceHandled = returnsAfterSourceHandled
+    isInstant = false
+    isStopped = false
+    isWakePending = false
+    keepsWakes = true
+    justServedMainQueue = true
+    hasHandledSource = false
+    lostDue = false
+    isBeforeFirstTurn = true
+    isExhausted = false
+  }
+
+  /// Remembers a wakeup if this run can still miss something.
+  @inline(__always)
+  func noteWake(at now: @autoclosure () -> Instant) {
+    guard keepsWakes, !isWakePending else { return }
+    isWakePending = true
+    wokenAt = now()
+  }
+}
+
+/// A descriptor the wait found ready.
+struct ReadyDescriptor {
+  var token: Token
+  var readiness: Loop.DescriptorSource.Readiness
+}
+
+/// When a run shall end.
+enum RunLimit {
+  case forever
+  /// Nanoseconds from the end of the entry observers; none left means one turn that polls.
+  case duration(Int64)
+  case until(Instant)
+}

@@ -1,0 +1,69 @@
+import Synchronization
+
+/// A structural change that the loop's thread has yet to make.
+enum Change {
+  case install(Loop.Item, modes: UInt64)
+  case uninstall(Loop.Item, modes: UInt64)
+  case joinCommon(mode: Int)
+  case signalled(SourceAttachment)
+  case rescheduled(Loop.Timer)
+  case interestChanged(Loop.DescriptorSource)
+}
+
+/// A run-loop block and the modes it may run in.
+struct Block {
+  let body: () -> Void
+  let modes: UInt64
+  /// Runs in every mode that is common when the block's turn comes.
+  let isCommon: Bool
+
+  @inline(__always)
+  func runs(in mode: ModeState) -> Bool {
+    modes & mode.bit != 0 || (isCommon && mode.isCommon)
+  }
+}
+
+/// What other threads have left for the loop, in order.
+struct Mail {
+  var changes: [Change] = []
+  var blocks: [Block] = []
+
+  var isEmpty: Bool { changes.isEmpty && blocks.isEmpty }
+}
+
+/// The loop's one lock.
+final class Mailbox: Sendable {
+  private let state = Mutex(MailboxState())
+
+  /// Nothing may be called out, and no other loop's mailbox opened, inside `body`.
+  @inline(__always)
+  func withLock<Result>(_ body: (inout MailboxState) -> Result) -> Result {
+    state.withLock { state in
+      // The lock makes the hand-over safe; the compiler cannot see that results leave with their thread.
+      nonisolated(unsafe) let result = body(&state)
+      return unsafe result
+    }
+  }
+}
+
+/// Everything behind the loop's one lock: mail, mode names, and who belongs where.
+struct MailboxState {
+  var mail = Mail()
+  var modes = ModeTable()
+  var isDead = false
+  /// How many items stand in the common-mode item set.
+  var commonItemCount = 0
+
+  /// Takes the mail, for the loop's thread to apply before a change of its own.
+  mutating func takeMail() -> Mail {
+    guard !mail.isEmpty else { return Mail() }
+    var taken = Mail()
+    swap(&taken, &mail)
+    return taken
+  }
+
+  /// The mode's bit, made if need be; none for `.common`, which is not a mode.
+  mutating func mask(of mode: Loop.Mode) -> UInt64 {
+    mode == .common ? 0 : 1 << UInt64(modes.makeIndex(of: mode))
+  }
+}

@@ -1,0 +1,93 @@
+/// Who has to wake whom: the word that a loop and its posters share, as a pure state machine.
+///
+/// The loop announces sleep only when nothing has been posted; a poster that finds it asleep takes the announcement
+/// back and owes one write. So there is at most one write per sleep, none while the loop is awake, and no post between
+/// the last look and the sleep is lost. `Wakeup` runs these transitions on an atomic; the tests run them exhaustively.
+package struct WakeProtocol: Equatable, Hashable, Sendable {
+  package var word: UInt32
+
+  package init(word: UInt32 = 0) {
+    self.word = word
+  }
+
+  /// What the word says. The bits above `writers` count posters that still owe or perform a write.
+  package struct Bits: OptionSet, Hashable, Sendable {
+    package let rawValue: UInt32
+    package init(rawValue: UInt32) { self.rawValue = rawValue }
+    /// The loop is in the kernel, or about to be, and will look again only after a write.
+    package static let asleep = Bits(rawValue: 1)
+    /// The mailbox holds changes or blocks.
+    package static let mail = Bits(rawValue: 2)
+    /// The next wait shall return at once.
+    package static let wake = Bits(rawValue: 4)
+    /// The innermost run shall stop.
+    package static let stop = Bits(rawValue: 8)
+    /// The loop's thread is gone.
+    package static let dead = Bits(rawValue: 16)
+    /// Every run shall stop, the next one if none is under way.
+    package static let stopRequest = Bits(rawValue: 32)
+  }
+
+  package static let oneWriter: UInt32 = 1 << 8
+
+  package enum PostAction: Equatable, Sendable {
+    case nothing
+    case write
+    case refused
+  }
+
+  package enum SleepAction: Equatable, Sendable {
+    case sleep
+    case stayAwake
+  }
+
+  package func contains(_ bits: Bits) -> Bool {
+    word & bits.rawValue != 0
+  }
+
+  /// Whether a poster may still touch the loop's wakeup descriptor.
+  package var hasWriters: Bool {
+    word >= Self.oneWriter
+  }
+
+  /// A poster, from any thread: leaves `bits`; `.wake` among them ends a sleep.
+  package mutating func post(_ bits: Bits) -> PostAction {
+    if contains(.dead) { return .refused }
+    word |= bits.rawValue
+    guard bits.contains(.wake), contains(.asleep) else { return .nothing }
+    word &= ~Bits.asleep.rawValue
+    word += Self.oneWriter
+    return .write
+  }
+
+  /// The poster that was told to write has written.
+  package mutating func wrote() {
+    word -= Self.oneWriter
+  }
+
+  /// The loop, last thing before the kernel.
+  package mutating func prepareToSleep() -> SleepAction {
+    if word & (Bits.mail.rawValue | Bits.wake.rawValue | Bits.stop.rawValue | Bits.stopRequest.rawValue) != 0 {
+      return .stayAwake
+    }
+    word |= Bits.asleep.rawValue
+    return .sleep
+  }
+
+  /// The loop, first thing after the kernel.
+  package mutating func woke() {
+    word &= ~Bits.asleep.rawValue
+  }
+
+  /// The loop: takes `bits` out of the word.
+  package mutating func take(_ bits: Bits) -> Bits {
+    let taken = word & bits.rawValue
+    word &= ~taken
+    return Bits(rawValue: taken)
+  }
+
+  /// The loop's thread ends: later posts are refused.
+  package mutating func close() {
+    word = (word | Bits.dead.rawValue) & ~Bits.asleep.rawValue
+  }
+}

@@ -1,0 +1,54 @@
+import Synchronization
+
+extension Loop {
+  /// What an outside watcher reads to tell a loop that sleeps from one that is stuck in a callout.
+  public struct Heartbeat: Sendable, Hashable {
+    /// Grows with every turn and every wake; unchanged while `phase` is not `.waiting` means a callout that takes long.
+    public let beats: UInt64
+    /// What the loop does at this moment.
+    public let phase: Phase
+    /// How many runs are nested in each other; 0 when the loop is not running.
+    public let depth: Int
+
+    public enum Phase: UInt8, Sendable, Hashable {
+      case notRunning, observers, blocks, sources, waiting, timers, descriptors, mainQueue
+    }
+  }
+}
+
+/// The cache line behind `Loop.Heartbeat`: beat, phase and depth in one word, so that a watcher sees them together.
+///
+/// One writer, the loop's thread; any thread may read.
+final class Pulse: Sendable {
+  // Sixteen words around the pulse keep writers of neighbouring objects off its line of 64 bytes.
+  private let before: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0, 0)
+  /// *atomic* Beats in the upper 48 bits, depth in the next 8, phase in the lowest 8.
+  private let word = Atomic<UInt64>(0)
+  private let after: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0, 0)
+
+  private static let oneBeat: UInt64 = 1 << 16
+
+  @inline(__always)
+  func enter(_ phase: Loop.Heartbeat.Phase) {
+    let old = word.load(ordering: .relaxed)
+    word.store((old & ~0xFF) &+ Self.oneBeat | UInt64(phase.rawValue), ordering: .relaxed)
+  }
+
+  func setDepth(_ depth: Int) {
+    let old = word.load(ordering: .relaxed)
+    word.store((old & ~0xFF00) | UInt64(min(depth, 255)) << 8, ordering: .relaxed)
+  }
+
+  var snapshot: Loop.Heartbeat {
+    let word = word.load(ordering: .relaxed)
+    return Loop.Heartbeat(
+      beats: word >> 16,
+      phase: Loop.Heartbeat.Phase(rawValue: UInt8(truncatingIfNeeded: word)) ?? .notRunning,
+      depth: Int(word >> 8 & 0xFF))
+  }
+
+  @inline(__always)
+  var isWaiting: Bool {
+    UInt8(truncatingIfNeeded: word.load(ordering: .relaxed)) == Loop.Heartbeat.Phase.waiting.rawValue
+  }
+}

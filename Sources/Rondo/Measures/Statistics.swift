@@ -1,0 +1,87 @@
+import Synchronization
+
+extension Loop {
+  /// What a loop has done since it was made. A snapshot; each figure is exact, together they may be a turn apart.
+  public struct Statistics: Sendable, Hashable {
+    /// Turns, nested ones included.
+    public var turns: UInt64 = 0
+    /// Waits that could sleep.
+    public var sleeps: UInt64 = 0
+    /// Waits that only looked.
+    public var polls: UInt64 = 0
+    /// Sleeps ended by `wakeUp`, `stop`, a post or a change from another thread.
+    public var wakeupsByPost: UInt64 = 0
+    /// Sleeps ended by a ready descriptor.
+    public var wakeupsByDescriptor: UInt64 = 0
+    /// Sleeps ended by a timer.
+    public var wakeupsByTimer: UInt64 = 0
+    /// Sleeps ended by the end of the run's time.
+    public var wakeupsByTimeout: UInt64 = 0
+    /// Sleeps ended by the main dispatch queue.
+    public var wakeupsByMainQueue: UInt64 = 0
+    /// Early returns of the kernel that the loop slept on after.
+    public var spuriousWakeups: UInt64 = 0
+    /// Time spent asleep.
+    public var timeAsleep: Duration = .zero
+    public var observerCallouts: UInt64 = 0
+    public var timerCallouts: UInt64 = 0
+    public var sourceCallouts: UInt64 = 0
+    public var descriptorCallouts: UInt64 = 0
+    public var blockCallouts: UInt64 = 0
+    public var mainQueueCallouts: UInt64 = 0
+    /// Grid points of timers that passed without a fire.
+    public var missedTicks: UInt64 = 0
+  }
+}
+
+/// The counters behind `Loop.Statistics`.
+///
+/// One writer, the loop's thread, with plain relaxed stores; any thread may read.
+final class Counters: Sendable {
+  let turns = Atomic<UInt64>(0)
+  let sleeps = Atomic<UInt64>(0)
+  let polls = Atomic<UInt64>(0)
+  let wakeupsByPost = Atomic<UInt64>(0)
+  let wakeupsByDescriptor = Atomic<UInt64>(0)
+  let wakeupsByTimer = Atomic<UInt64>(0)
+  let wakeupsByTimeout = Atomic<UInt64>(0)
+  let wakeupsByMainQueue = Atomic<UInt64>(0)
+  let spuriousWakeups = Atomic<UInt64>(0)
+  let nanosecondsAsleep = Atomic<UInt64>(0)
+  let observerCallouts = Atomic<UInt64>(0)
+  let timerCallouts = Atomic<UInt64>(0)
+  let sourceCallouts = Atomic<UInt64>(0)
+  let descriptorCallouts = Atomic<UInt64>(0)
+  let blockCallouts = Atomic<UInt64>(0)
+  let mainQueueCallouts = Atomic<UInt64>(0)
+  let missedTicks = Atomic<UInt64>(0)
+
+  var snapshot: Loop.Statistics {
+    Loop.Statistics(
+      turns: turns.load(ordering: .relaxed),
+      sleeps: sleeps.load(ordering: .relaxed),
+      polls: polls.load(ordering: .relaxed),
+      wakeupsByPost: wakeupsByPost.load(ordering: .relaxed),
+      wakeupsByDescriptor: wakeupsByDescriptor.load(ordering: .relaxed),
+      wakeupsByTimer: wakeupsByTimer.load(ordering: .relaxed),
+      wakeupsByTimeout: wakeupsByTimeout.load(ordering: .relaxed),
+      wakeupsByMainQueue: wakeupsByMainQueue.load(ordering: .relaxed),
+      spuriousWakeups: spuriousWakeups.load(ordering: .relaxed),
+      timeAsleep: .nanoseconds(Int64(nanosecondsAsleep.load(ordering: .relaxed))),
+      observerCallouts: observerCallouts.load(ordering: .relaxed),
+      timerCallouts: timerCallouts.load(ordering: .relaxed),
+      sourceCallouts: sourceCallouts.load(ordering: .relaxed),
+      descriptorCallouts: descriptorCallouts.load(ordering: .relaxed),
+      blockCallouts: blockCallouts.load(ordering: .relaxed),
+      mainQueueCallouts: mainQueueCallouts.load(ordering: .relaxed),
+      missedTicks: missedTicks.load(ordering: .relaxed))
+  }
+}
+
+extension Atomic where Value == UInt64 {
+  /// Adds, for a counter that only one thread writes: a load and a store, no locked instruction.
+  @inline(__always)
+  func count(_ amount: UInt64 = 1) {
+    store(load(ordering: .relaxed) &+ amount, ordering: .relaxed)
+  }
+}

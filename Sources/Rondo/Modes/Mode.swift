@@ -1,0 +1,30 @@
+extension Loop {
+  /// The name of a set of items that fire only while a run is in that mode.
+  ///
+  /// A mode comes into being when something is added to it, lasts as long as its loop, and is compared by value. A
+  /// loop has room for 64. See CFRunLoopMode.
+  public struct Mode: RawRepresentable, Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
+    public let rawValue: String
+
+    public init(rawValue: String) {
+      self.rawValue = rawValue
+    }
+
+    public init(_ name: String) {
+      self.rawValue = name
+    }
+
+    public init(stringLiteral name: String) {
+      self.rawValue = name
+    }
+
+    public var description: String { rawValue }
+
+    /// The mode of ordinary work.
+    public static let `default` = Mode(rawValue: "kCFRunLoopDefaultMode")
+    /// Stands for every common mode: items and blocks may be put there; it cannot be run.
+    public static let common = Mode(rawValue: "kCFRunLoopCommonModes")
+    /// The mode for tracking a gesture or another short, exclusive activity. Common only after `addCommonMode`.
+    public static let eventTracking = Mode(rawValue: "UITrackingRunLoopMode")
+  }
+}

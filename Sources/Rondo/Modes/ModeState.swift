@@ -1,0 +1,47 @@
+/// What a mode holds, as the loop's thread knows it. *loop thread*
+final class ModeState {
+  /// *constant*
+  let index: Int
+  /// *constant* `1 << index`.
+  let bit: UInt64
+  /// Whether the mode is common, as far as mail has been applied.
+  var isCommon: Bool
+  /// Sorted by order, then insertion. A phase walks a copy, so a callout may change it.
+  private(set) var observers: ContiguousArray<ObserverEntry> = []
+  /// The union of the observers' activities.
+  private(set) var activities: Loop.Activity = []
+  var timers: TimerQueue
+  /// Attachments whose source was signalled and may not have been served yet.
+  var signalled: ContiguousArray<SourceAttachment> = []
+  /// Descriptor sources whose watch must change before the next wait in this mode.
+  var dirtyDescriptors: ContiguousArray<Loop.DescriptorSource> = []
+  /// Edge-triggered descriptors that were collected but not told: the kernel will not repeat them.
+  var carriedDescriptors: ContiguousArray<Loop.DescriptorSource> = []
+  /// How many sources, descriptor sources and timers keep the mode from being empty.
+  var itemCount = 0
+  /// How many descriptor sources ask for an order other than 0.
+  var orderedDescriptorCount = 0
+
+  struct ObserverEntry {
+    let observer: Loop.Observer
+    let activities: Loop.Activity
+  }
+
+  init(index: Int, isCommon: Bool) {
+    self.index = index
+    self.bit = 1 << UInt64(index)
+    self.isCommon = isCommon
+    timers = TimerQueue(bit: 1 << UInt64(index))
+  }
+
+  func insert(_ observer: Loop.Observer) {
+    let place = observers.firstIndex { $0.observer.order > observer.order } ?? observers.count
+    observers.insert(ObserverEntry(observer: observer, activities: observer.activities), at: place)
+    activities.formUnion(observer.activities)
+  }
+
+  func remove(_ observer: Loop.Observer) {
+    observers.removeAll { $0.observer === observer }
+    activities = observers.reduce(into: []) { $0.formUnion($1.activities) }
+  }
+}

@@ -1,0 +1,49 @@
+/// A loop's mode names, their indices, and which of them are common. *mailbox lock*
+struct ModeTable {
+  private(set) var names: [Loop.Mode] = [.default]
+  private var indices: [Loop.Mode: Int] = [.default: 0]
+  /// Names made common before their mode existed.
+  private var awaitedCommonNames: Set<Loop.Mode> = []
+  /// One bit for each common mode.
+  private(set) var common: UInt64 = 1
+
+  /// One bit for each mode: CFRunLoop has no limit, a mask of memberships has this one.
+  static let capacity = 64
+
+  func index(of mode: Loop.Mode) -> Int? {
+    mode == .default ? 0 : indices[mode]
+  }
+
+  /// The mode's index, made if need be.
+  mutating func makeIndex(of mode: Loop.Mode) -> Int {
+    if let index = index(of: mode) { return index }
+    precondition(
+      names.count < Self.capacity,
+      "A loop has room for \(Self.capacity) modes and mode '\(mode)' would be one more. Reuse the names of modes.")
+    names.append(mode)
+    let index = names.count - 1
+    indices[mode] = index
+    if awaitedCommonNames.remove(mode) != nil { common |= 1 << UInt64(index) }
+    return index
+  }
+
+  func isCommon(_ mode: Loop.Mode) -> Bool {
+    if let index = index(of: mode) { return common & (1 << UInt64(index)) != 0 }
+    return awaitedCommonNames.contains(mode)
+  }
+
+  /// Makes a mode common.
+  ///
+  /// - Parameter creates: Whether the mode shall exist afterwards; CF creates it only for the common items' sake.
+  /// - Returns: The index of a mode that became common and exists.
+  mutating func makeCommon(_ mode: Loop.Mode, creates: Bool) -> Int? {
+    guard !isCommon(mode) else { return nil }
+    guard creates || index(of: mode) != nil else {
+      awaitedCommonNames.insert(mode)
+      return nil
+    }
+    let index = makeIndex(of: mode)
+    common |= 1 << UInt64(index)
+    return index
+  }
+}

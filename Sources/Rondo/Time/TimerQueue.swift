@@ -1,0 +1,136 @@
+/// One mode's timers by deadline. *loop thread*
+///
+/// Timers without tolerance stand in `exact`. The others stand twice: by fire date in `soft`, by the latest moment to
+/// wake in `hard`. The loop wakes for the earliest of `exact` and `hard`, and then fires all of `exact` and `soft`
+/// whose date has passed: the fewest wakeups there can be. An entry is a lower bound, made exact only at the top, so
+/// that putting a timer off needs no heap operation.
+struct TimerQueue {
+  private var exact = DeadlineHeap()
+  private var soft = DeadlineHeap()
+  private var hard = DeadlineHeap()
+  /// Stale entries at most; the heaps are swept when these are more than half.
+  private var staleCount = 0
+  /// *constant* The mode's bit.
+  private let bit: UInt64
+
+  init(bit: UInt64) {
+    self.bit = bit
+  }
+
+  mutating func insert(_ timer: Loop.Timer) {
+    let schedule = timer.schedule
+    var entry = DeadlineHeap.Entry(
+      deadline: schedule.fireDate, slot: UInt32(timer.slot), version: timer.version)
+    if schedule.effectiveTolerance == 0 {
+      exact.push(entry)
+    } else {
+      soft.push(entry)
+      entry.deadline = schedule.hardDeadline
+      hard.push(entry)
+    }
+  }
+
+  /// A timer's entries have become stale.
+  mutating func noteStale(in slots: borrowing SlotTable) {
+    staleCount += 2
+    let total = exact.count + soft.count + hard.count
+    guard staleCount > 64, staleCount > total else { return }
+    sweep(slots)
+  }
+
+  private mutating func sweep(_ slots: borrowing SlotTable) {
+    let bit = bit
+    func isLive(_ entry: DeadlineHeap.Entry) -> Bool {
+      TimerQueue.timer(of: entry, in: slots, bit) != nil
+    }
+    exact.sweep(isLive)
+    soft.sweep(isLive)
+    hard.sweep(isLive)
+    staleCount = 0
+  }
+
+  /// The latest moment by which the loop has to wake for a timer of the mode.
+  mutating func nextWake(in slots: borrowing SlotTable) -> Instant {
+    min(
+      Self.settleTop(of: &exact, slots, bit) { $0.schedule.fireDate },
+      Self.settleTop(of: &hard, slots, bit) { $0.schedule.hardDeadline })
+  }
+
+  /// The earliest date a timer of the mode wants.
+  mutating func nextFireDate(in slots: borrowing SlotTable) -> Instant {
+    min(
+      Self.settleTop(of: &exact, slots, bit) { $0.schedule.fireDate },
+      Self.settleTop(of: &soft, slots, bit) { $0.schedule.fireDate })
+  }
+
+  /// Moves every timer whose date has passed into `batch`, by date, then order, then sequence of scheduling.
+  mutating func collectDue(_ now: Instant, in slots: borrowing SlotTable, into batch: inout ContiguousArray<DueTimer>) {
+    let start = batch.count
+    while true {
+      let exactDate = Self.settleTop(of: &exact, slots, bit) { $0.schedule.fireDate }
+      let softDate = Self.settleTop(of: &soft, slots, bit) { $0.schedule.fireDate }
+      let date = min(exactDate, softDate)
+      guard date <= now, date != .distantFuture else { break }
+      let isSoft = softDate < exactDate
+      let entry = isSoft ? soft.top! : exact.top!
+      if isSoft {
+        soft.removeTop()
+        staleCount += 1
+      } else {
+        exact.removeTop()
+      }
+      let timer = downcast(slots[entry.slot]!, to: Loop.Timer.self)
+      timer.unqueued |= bit
+      batch.append(
+        DueTimer(slot: entry.slot, version: entry.version, date: date, order: timer.order, stamp: timer.stamp))
+    }
+    if batch.count - start > 1 { DueTimer.sortTies(&batch, from: start) }
+  }
+
+  /// Makes the top exact: drops stale entries, re-seats a timer that was put off.
+  private static func settleTop(
+    of heap: inout DeadlineHeap, _ slots: borrowing SlotTable, _ bit: UInt64, _ deadline: (Loop.Timer) -> Instant
+  ) -> Instant {
+    while let top = heap.top {
+      guard let timer = timer(of: top, in: slots, bit) else {
+        heap.removeTop()
+        continue
+      }
+      let exact = deadline(timer)
+      if exact == top.deadline { return exact }
+      heap.replaceTop(with: DeadlineHeap.Entry(deadline: exact, slot: top.slot, version: top.version))
+    }
+    return .distantFuture
+  }
+
+  /// The timer an entry stands for, unless the entry is stale.
+  @inline(__always)
+  private static func timer(
+    of entry: DeadlineHeap.Entry, in slots: borrowing SlotTable, _ bit: UInt64
+  ) -> Loop.Timer? {
+    guard let item = slots[entry.slot], item.version == entry.version, item.kind == .timer else { return nil }
+    let timer = downcast(item, to: Loop.Timer.self)
+    // A timer in a batch, or in its callout, has no entry that counts.
+    return timer.unqueued & bit == 0 && timer.installed & bit != 0 ? timer : nil
+  }
+}
+
+/// A timer that was due when its turn looked.
+struct DueTimer {
+  let slot: UInt32
+  let version: UInt32
+  let date: Instant
+  let order: Int
+  let stamp: UInt64
+
+  /// Sorts runs of equal dates, which the heap leaves in any order.
+  static func sortTies(_ batch: inout ContiguousArray<DueTimer>, from start: Int) {
+    var first = start
+    while first < batch.count {
+      var end = first + 1
+      while end < batch.count, batch[end].date == batch[first].date { end += 1 }
+      if end - first > 1 { batch[first..<end].sort { ($0.order, $0.stamp) < ($1.order, $1.stamp) } }
+      first = end
+    }
+  }
+}

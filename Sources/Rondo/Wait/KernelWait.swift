@@ -1,0 +1,138 @@
+import CLibevent
+import CLinux
+import Glibc
+
+/// Waiting in the kernel: an event_base for each mode, one timerfd and one eventfd for the loop. *loop thread*
+///
+/// Both are watched edge-triggered by every wait set, hence never read. An edge left from another mode's wait ends a
+/// sleep early; the turn notices that nothing happened and sleeps on.
+final class KernelWait {
+  private let wakeupDescriptor: CInt
+  private let timerDescriptor: CInt
+  private var sets: ContiguousArray<WaitSet?> = []
+  /// What the timerfd was armed for last; `.distantFuture` when disarmed.
+  private var armedFor = Instant.distantFuture
+
+  init(wakeupDescriptor: CInt) {
+    rondo_silence_libevent()
+    self.wakeupDescriptor = wakeupDescriptor
+    timerDescriptor = rondo_timerfd()
+    precondition(timerDescriptor >= 0, "A loop needs a timerfd, and none could be made: errno \(errno).")
+  }
+
+  @inline(__always)
+  var now: Instant { Instant(nanoseconds: rondo_monotonic_now()) }
+
+  @inline(__always)
+  private func waitSet(of mode: ModeState) -> WaitSet {
+    if mode.index < sets.count, let set = sets[mode.index] { return set }
+    return makeWaitSet(of: mode)
+  }
+
+  private func makeWaitSet(of mode: ModeState) -> WaitSet {
+    while sets.count <= mode.index { sets.append(nil) }
+    let set = WaitSet(wakeup: wakeupDescriptor, timer: timerDescriptor)
+    sets[mode.index] = set
+    return set
+  }
+
+  func wait(_ frame: RunFrame, until deadline: Instant, blocks: Bool) -> WaitOutcome {
+    let set = waitSet(of: frame.mode)
+    set.watchMainQueue(frame.servesMainQueue)
+    if blocks {
+      arm(deadline)
+      set.sleepInKernel()
+    } else {
+      set.look()
+    }
+    let collection = unsafe set.collection
+    for index in 0..<Int(unsafe collection.pointee.count) {
+      let record = unsafe collection.pointee.ready[index]
+      frame.ready.append(
+        ReadyDescriptor(token: Token(record.token), readiness: .init(libeventFlags: record.readiness)))
+    }
+    if unsafe collection.pointee.edges & UInt32(WaitSet.Edge.mainQueue) != 0 { frame.isMainQueueReady = true }
+    return .looked
+  }
+
+  /// Arms the timerfd unless it already is right: one timerfd_settime(2).
+  @inline(__always)
+  private func arm(_ deadline: Instant) {
+    guard deadline != armedFor else { return }
+    armedFor = deadline
+    // 0 would disarm, and a negative time is an error: both mean a deadline long past.
+    rondo_timerfd_arm(timerDescriptor, deadline == .distantFuture ? 0 : max(1, deadline.nanoseconds))
+  }
+
+  // MARK: - Descriptor sources
+
+  func watch(_ source: Loop.DescriptorSource, in mode: ModeState, token: Token) {
+    let wanted = source.enabled
+    let place = source.watches.firstIndex { $0.mode == mode.index }
+    if let place, source.watches[place].interest == wanted { return }
+    if place == nil && wanted.isEmpty { return }
+    let set = waitSet(of: mode)
+    let isRegistered = place.map { !source.watches[$0].interest.isEmpty } ?? false
+    if !isRegistered && !checkIdentity(of: source) { return }
+    let raw: UnsafeMutablePointer<rondo_watch>
+    if let place {
+      unsafe raw = source.watches[place].raw
+      source.watches[place].interest = wanted
+    } else {
+      unsafe raw = rondo_watch_new(set.collection, token.packed)
+      unsafe source.watches.append(DescriptorWatch(mode: mode.index, raw: raw, interest: wanted))
+      set.countWatch(of: source.descriptor, 1)
+    }
+    var flags = wanted.libeventFlags
+    if source.trigger == .edge { flags |= CShort(EV_ET) }
+    if wanted == .closed {
+      // An error or a hang-up of both sides reaches libevent as readable and writable, not as closed; the loop asks
+      // the kernel which it was. Edge-triggered, or unread data would be told for ever.
+      flags |= CShort(EV_READ | EV_ET)
+    }
+    let error = unsafe rondo_watch_set(raw, set.base, source.descriptor, wanted.isEmpty ? 0 : flags, 0)
+    if error == 0 { return }
+    if error == EBADF {
+      source.invalidate(because: .descriptorClosed)
+    } else if error == EINVAL && set.watchCount(of: source.descriptor) > 1 {
+      source.invalidate(because: .mixedTriggers)
+    } else {
+      source.invalidate(because: .refused(errno: error))
+    }
+  }
+
+  func unwatch(_ source: Loop.DescriptorSource, in mode: ModeState) {
+    guard let place = source.watches.firstIndex(where: { $0.mode == mode.index }) else { return }
+    let watch = source.watches.remove(at: place)
+    let set = waitSet(of: mode)
+    if (try? FileIdentity(of: source.descriptor)) != source.identity { set.mayHaveOrphans = true }
+    unsafe rondo_watch_free(watch.raw)
+    set.countWatch(of: source.descriptor, -1)
+  }
+
+  /// Whether the descriptor still stands for the file the source was made for; invalidates the source if not.
+  private func checkIdentity(of source: Loop.DescriptorSource) -> Bool {
+    if let identity = try? FileIdentity(of: source.descriptor), identity == source.identity { return true }
+    source.invalidate(because: .descriptorClosed)
+    return false
+  }
+
+  /// Makes the mode's wait set anew if a descriptor closed behind the loop's back may have stayed in it.
+  ///
+  /// The kernel keeps reporting a closed descriptor while a duplicate is open, and can no longer be told to stop.
+  func mend(_ mode: ModeState, sources: () -> [(Loop.DescriptorSource, Token)]) {
+    guard mode.index < sets.count, let set = sets[mode.index], set.mayHaveOrphans else { return }
+    let watched = sources()
+    for (source, _) in watched {
+      guard let place = source.watches.firstIndex(where: { $0.mode == mode.index }) else { continue }
+      unsafe rondo_watch_free(source.watches.remove(at: place).raw)
+    }
+    sets[mode.index] = nil
+    for (source, token) in watched { watch(source, in: mode, token: token) }
+  }
+
+  func close() {
+    sets = []
+    _ = Glibc.close(timerDescriptor)
+  }
+}

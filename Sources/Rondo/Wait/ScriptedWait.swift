@@ -1,0 +1,84 @@
+/// Waiting in virtual time: the clock jumps to the next deadline or scripted event. No syscalls. *loop thread*
+package final class ScriptedWait {
+  package private(set) var now: Instant
+  /// What happens while the loop sleeps, by time.
+  private var events: [Event] = []
+  /// Whether the run shall end, instead of trapping, when it would sleep for ever.
+  package var endsWhenIdle = true
+  /// The latest instant the clock may jump to; a sleep beyond ends the run.
+  package var horizon = Instant.distantFuture
+  /// How often the loop slept.
+  package private(set) var sleeps = 0
+
+  private struct Event {
+    let time: Instant
+    let action: () -> Void
+  }
+
+  package init(start: Instant) {
+    now = start
+  }
+
+  /// Has `action` happen at `time`, on the loop's thread, while the loop sleeps or looks.
+  package func schedule(at time: Instant, _ action: @escaping () -> Void) {
+    let place = events.firstIndex { $0.time > time } ?? events.count
+    events.insert(Event(time: time, action: action), at: place)
+  }
+
+  /// The time of the next scripted event.
+  package var nextEvent: Instant {
+    events.first?.time ?? .distantFuture
+  }
+
+  /// Moves the clock without running the loop, as a busy callout would.
+  package func pass(_ nanoseconds: Int64) {
+    now = now.advanced(by: nanoseconds)
+  }
+
+  /// Readiness told by script, by source; consumed by the next wait in a mode that holds the source.
+  private var readiness: [(source: Loop.DescriptorSource, readiness: Loop.DescriptorSource.Readiness)] = []
+
+  /// *constant* once set. How the loop names a source in its records.
+  var token: ((Loop.DescriptorSource) -> Token)?
+
+  /// Makes a descriptor source ready, once.
+  package func makeReady(_ source: Loop.DescriptorSource, _ ready: Loop.DescriptorSource.Readiness) {
+    readiness.append((source, ready))
+  }
+
+  func wait(_ frame: RunFrame, until deadline: Instant, blocks: Bool) -> WaitOutcome {
+    runDueEvents()
+    collect(frame)
+    guard blocks, frame.ready.isEmpty, deadline > now else { return .looked }
+    let next = min(deadline, nextEvent)
+    if next > horizon || (next == .distantFuture && endsWhenIdle) {
+      if horizon != .distantFuture { now = max(now, horizon) }
+      return .exhausted
+    }
+    precondition(next != .distantFuture, "The loop would sleep for ever: no timer, deadline or scripted event is left.")
+    sleeps += 1
+    now = max(now, next)
+    runDueEvents()
+    collect(frame)
+    return .looked
+  }
+
+  private func runDueEvents() {
+    while let event = events.first, event.time <= now {
+      events.removeFirst()
+      event.action()
+    }
+  }
+
+  private func collect(_ frame: RunFrame) {
+    guard let token else { return }
+    guard !readiness.isEmpty else { return }
+    readiness.removeAll { entry in
+      guard entry.source.installed & frame.mode.bit != 0 else { return false }
+      let told = entry.readiness.intersection(entry.source.enabled)
+      guard !told.isEmpty, entry.source.slot >= 0 else { return false }
+      frame.ready.append(ReadyDescriptor(token: token(entry.source), readiness: told))
+      return true
+    }
+  }
+}

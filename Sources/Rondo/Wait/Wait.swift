@@ -1,0 +1,69 @@
+/// How a loop waits: the kernel through libevent, or a script in virtual time.
+///
+/// Five verbs, crossed a few times a turn and never per event: `now`, `watch`, `unwatch`, `wait`, and the wakeup
+/// descriptor that posters write. *loop thread*
+enum Wait {
+  case kernel(KernelWait)
+  case scripted(ScriptedWait)
+
+  /// The clock.
+  @inline(__always)
+  var now: Instant {
+    switch self {
+    case .kernel(let kernel): kernel.now
+    case .scripted(let script): script.now
+    }
+  }
+
+  /// Brings the watches of a descriptor source in a mode in line with what it wants.
+  func watch(_ source: Loop.DescriptorSource, in mode: ModeState, token: Token) {
+    switch self {
+    case .kernel(let kernel): kernel.watch(source, in: mode, token: token)
+    case .scripted: break
+    }
+  }
+
+  /// Forgets a descriptor source in a mode; nothing of it is reported afterwards.
+  func unwatch(_ source: Loop.DescriptorSource, in mode: ModeState) {
+    switch self {
+    case .kernel(let kernel): kernel.unwatch(source, in: mode)
+    case .scripted: break
+    }
+  }
+
+  /// Sleeps in a mode until something is ready, somebody wakes the loop or `deadline` has come; or only looks.
+  ///
+  /// - Parameter blocks: False to look without sleeping.
+  /// - Returns: What ended it. What is ready is in `frame`.
+  @inline(__always)
+  func wait(_ frame: RunFrame, until deadline: Instant, blocks: Bool) -> WaitOutcome {
+    switch self {
+    case .kernel(let kernel): kernel.wait(frame, until: deadline, blocks: blocks)
+    case .scripted(let script): script.wait(frame, until: deadline, blocks: blocks)
+    }
+  }
+
+  /// Rebuilds what a descriptor closed behind the loop's back may have left behind.
+  func mend(_ mode: ModeState, sources: () -> [(Loop.DescriptorSource, Token)]) {
+    switch self {
+    case .kernel(let kernel): kernel.mend(mode, sources: sources)
+    case .scripted: break
+    }
+  }
+
+  /// Closes every descriptor.
+  func close() {
+    switch self {
+    case .kernel(let kernel): kernel.close()
+    case .scripted: break
+    }
+  }
+}
+
+/// What ended a wait.
+enum WaitOutcome {
+  /// Something happened, or may have; the turn will see.
+  case looked
+  /// A script in virtual time has nothing more to tell and there is no deadline: the run ends.
+  case exhausted
+}
