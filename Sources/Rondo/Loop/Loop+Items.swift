@@ -67,6 +67,7 @@ extension Loop {
           item.isCommon = true
           state.commonItemCount += 1
         }
+        state.modes.makeAwaitedModes()
         wanted = state.modes.common
       } else {
         wanted = 1 << UInt64(state.modes.makeIndex(of: mode))

@@ -169,13 +169,21 @@ public final class Loop: @unchecked Sendable {
     }
   }
 
-  /// The date of the mode's next timer; nil if it has none. Loop's thread. See CFRunLoopGetNextTimerFireDate.
+  /// The date of the mode's next timer; nil if it has none. Any thread. See CFRunLoopGetNextTimerFireDate.
+  ///
+  /// Exact on the loop's own thread. On another it is what the loop last went to sleep with.
   public func nextFireDate(in mode: Mode = .default) -> SuspendingClock.Instant? {
     checkProcess()
-    precondition(isCurrent, "nextFireDate(in:) belongs on the loop's own thread. Use perform { }.")
-    core.applyMail()
-    guard let index = mailbox.withLock({ $0.modes.index(of: mode) }) else { return nil }
-    let date = core.nextFireDate(in: core.modeState(index))
+    let isOwn = isCurrent
+    if isOwn { core.applyMail() }
+    let (index, published) = mailbox.withLock { state -> (Int?, Instant) in
+      guard let index = state.modes.index(of: mode) else { return (nil, .distantFuture) }
+      let isKnown = index < state.states.count
+      let date = isKnown ? state.states[index].publishedFireDate.load(ordering: .relaxed) : .max
+      return (index, Instant(nanoseconds: date))
+    }
+    guard let index else { return nil }
+    let date = isOwn ? core.nextFireDate(in: core.modeState(index)) : published
     return date == .distantFuture ? nil : date.suspending
   }
 

@@ -121,6 +121,17 @@ extension LoopCore {
 // MARK: - Timers
 
 extension LoopCore {
+  /// Lets other threads know when the mode's next timer fires.
+  @inline(__always)
+  func publishFireDate(of mode: ModeState) {
+    mode.publishedFireDate.store(mode.timers.nextFireDate(in: slots).nanoseconds, ordering: .relaxed)
+  }
+
+  /// Outside a run nobody goes to sleep and publishes, so a change does.
+  private func publishFireDateOutsideRun(_ modes: UInt64) {
+    if depth == 0 { forEachMode(modes) { publishFireDate(of: $0) } }
+  }
+
   /// Gives the timer an entry in each mode that lacks one.
   func enqueue(_ timer: Loop.Timer) {
     guard timer.callouts == 0 else { return }
@@ -129,6 +140,7 @@ extension LoopCore {
     let modes = timer.unqueued & timer.installed
     timer.unqueued = 0
     forEachMode(modes) { $0.timers.insert(timer) }
+    publishFireDateOutsideRun(modes)
   }
 
   /// Makes every entry of the timer stale.
@@ -138,6 +150,7 @@ extension LoopCore {
     timer.unqueued = timer.installed
     forEachMode(queued) { $0.timers.noteStale(in: slots) }
     if timer.installed != 0 { enqueue(timer) }
+    publishFireDateOutsideRun(left)
   }
 
   /// The timer's date, interval or tolerance was set.
@@ -152,6 +165,7 @@ extension LoopCore {
     if isLater {
       // Entries are lower bounds: they are re-seated when they reach the top.
       timer.stamp = nextStamp()
+      publishFireDateOutsideRun(timer.installed)
     } else {
       invalidateEntries(of: timer)
     }

@@ -40,6 +40,7 @@ extension LoopCore {
     while true {
       updateWatches(frame.mode)
       let deadline = min(frame.deadline, frame.mode.timers.nextWake(in: slots))
+      publishFireDate(of: frame.mode)
       guard deadline > now else { return look(frame) }
       switch wakeup.prepareToSleep() {
       case .stayAwake:

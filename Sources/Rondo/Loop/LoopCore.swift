@@ -47,6 +47,7 @@ final class LoopCore {
     self.wait = wait
     modes = [ModeState(index: 0, isCommon: true)]
     now = wait.now
+    mailbox.withLock { $0.states = Array(modes) }
   }
 
   /// The innermost run, if any.
@@ -68,7 +69,11 @@ final class LoopCore {
   /// The state of the mode with this index, made on first sight.
   func modeState(_ index: Int) -> ModeState {
     while modes.count <= index {
-      modes.append(ModeState(index: modes.count, isCommon: false))
+      let index = modes.count
+      mailbox.withLock { state in
+        modes.append(ModeState(index: index, isCommon: state.modes.common & (1 << UInt64(index)) != 0))
+        state.states = Array(modes)
+      }
     }
     return modes[index]
   }

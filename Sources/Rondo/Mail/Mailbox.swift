@@ -51,6 +51,8 @@ struct MailboxState {
   var mail = Mail()
   var modes = ModeTable()
   var isDead = false
+  /// By mode index, for what a mode publishes to other threads.
+  var states: [ModeState] = []
   /// How many items stand in the common-mode item set.
   var commonItemCount = 0
 

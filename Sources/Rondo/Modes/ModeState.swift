@@ -1,3 +1,5 @@
+import Synchronization
+
 /// What a mode holds, as the loop's thread knows it. *loop thread*
 final class ModeState {
   /// *constant*
@@ -21,6 +23,9 @@ final class ModeState {
   var itemCount = 0
   /// How many descriptor sources ask for an order other than 0.
   var orderedDescriptorCount = 0
+
+  /// *atomic* The date of the mode's next timer when the loop last slept, or last changed outside a run.
+  let publishedFireDate = Atomic<Int64>(.max)
 
   struct ObserverEntry {
     let observer: Loop.Observer

@@ -27,6 +27,11 @@ struct ModeTable {
     return index
   }
 
+  /// Makes the modes that were made common before they existed: an item joins the common set.
+  mutating func makeAwaitedModes() {
+    for mode in awaitedCommonNames.sorted(by: { $0.rawValue < $1.rawValue }) { _ = makeIndex(of: mode) }
+  }
+
   func isCommon(_ mode: Loop.Mode) -> Bool {
     if let index = index(of: mode) { return common & (1 << UInt64(index)) != 0 }
     return awaitedCommonNames.contains(mode)
