@@ -25,11 +25,11 @@ extension Loop {
     private let isClosed = Atomic<Bool>(false)
 
     /// *loop thread* One kernel watch for each mode that has one.
-    var watches: [DescriptorWatch] = []
+    @safe @exclusivity(unchecked) var watches: [DescriptorWatch] = []
     /// *loop thread* The modes that have this source on the list of watches to change before the next wait.
-    var dirty: UInt64 = 0
+    @safe @exclusivity(unchecked) var dirty: UInt64 = 0
     /// *loop thread* Edge-triggered readiness that was collected but not yet told.
-    var carried: Readiness = []
+    @safe @exclusivity(unchecked) var carried: Readiness = []
 
     /// How a descriptor is ready.
     public struct Readiness: OptionSet, Hashable, Sendable, CustomStringConvertible {

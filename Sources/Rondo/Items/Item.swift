@@ -14,18 +14,18 @@ extension Loop {
     /// *atomic* Cleared once and for ever.
     private let valid = Atomic<Bool>(true)
     /// *mailbox lock* of the owner: whether it stands in the loop's common-mode item set.
-    var isCommon = false
+    @safe @exclusivity(unchecked) var isCommon = false
     /// *its own lock, inside the mailbox lock* The one loop the item belongs to. An attachment's never changes.
     let owner = Mutex<Loop?>(nil)
 
     /// *loop thread* The modes whose structures hold the item: `modes` as far as mail has been applied.
-    var installed: UInt64 = 0
+    @safe @exclusivity(unchecked) var installed: UInt64 = 0
     /// *loop thread* Where the slot table keeps it; -1 when it does not.
-    var slot: Int32 = -1
+    @safe @exclusivity(unchecked) var slot: Int32 = -1
     /// *loop thread* A timer's current version: heap entries with another are stale.
-    var version: UInt32 = 0
+    @safe @exclusivity(unchecked) var version: UInt32 = 0
     /// *loop thread* How many of its callouts are under way, nested runs included.
-    var callouts: UInt32 = 0
+    @safe @exclusivity(unchecked) var callouts: UInt32 = 0
 
     enum Kind: UInt8 {
       case observer, source, attachment, descriptor, timer

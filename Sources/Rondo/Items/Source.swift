@@ -103,7 +103,7 @@ final class SourceAttachment: Loop.Item, @unchecked Sendable {
   /// *constant* The loop is dropped with the attachment, at the latest when the loop's thread ends.
   let loop: Loop
   /// *loop thread* The modes whose list of signalled sources holds this one.
-  var queued: UInt64 = 0
+  @safe @exclusivity(unchecked) var queued: UInt64 = 0
 
   init(source: Loop.Source, loop: Loop) {
     self.source = source

@@ -13,13 +13,13 @@ extension Loop {
     /// *its own lock, innermost* What other threads see and set.
     private let plan: Mutex<Schedule>
     /// *loop thread* What the heaps go by: `plan` as far as mail has been applied.
-    var schedule: Schedule
+    @safe @exclusivity(unchecked) var schedule: Schedule
     /// *loop thread* The installed modes whose heaps hold no entry for the current version.
-    var unqueued: UInt64 = 0
+    @safe @exclusivity(unchecked) var unqueued: UInt64 = 0
     /// *loop thread* Grid points passed over when the timer last moved along its grid; told at the next fire.
-    var missed = 0
+    @safe @exclusivity(unchecked) var missed = 0
     /// *loop thread* Place in the sequence of scheduling, which breaks ties of fire date and order.
-    var stamp: UInt64 = 0
+    @safe @exclusivity(unchecked) var stamp: UInt64 = 0
 
     init(_ schedule: Schedule, order: Int, handler: sending @escaping (Tick) -> Void) {
       self.handler = handler

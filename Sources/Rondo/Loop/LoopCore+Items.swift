@@ -127,11 +127,6 @@ extension LoopCore {
     mode.publishedFireDate.store(mode.timers.nextFireDate(in: slots).nanoseconds, ordering: .relaxed)
   }
 
-  /// Outside a run nobody goes to sleep and publishes, so a change does.
-  private func publishFireDateOutsideRun(_ modes: UInt64) {
-    if depth == 0 { forEachMode(modes) { publishFireDate(of: $0) } }
-  }
-
   /// Gives the timer an entry in each mode that lacks one.
   func enqueue(_ timer: Loop.Timer) {
     guard timer.callouts == 0 else { return }
@@ -140,7 +135,6 @@ extension LoopCore {
     let modes = timer.unqueued & timer.installed
     timer.unqueued = 0
     forEachMode(modes) { $0.timers.insert(timer) }
-    publishFireDateOutsideRun(modes)
   }
 
   /// Makes every entry of the timer stale.
@@ -150,7 +144,6 @@ extension LoopCore {
     timer.unqueued = timer.installed
     forEachMode(queued) { $0.timers.noteStale(in: slots) }
     if timer.installed != 0 { enqueue(timer) }
-    publishFireDateOutsideRun(left)
   }
 
   /// The timer's date, interval or tolerance was set.
@@ -165,7 +158,6 @@ extension LoopCore {
     if isLater {
       // Entries are lower bounds: they are re-seated when they reach the top.
       timer.stamp = nextStamp()
-      publishFireDateOutsideRun(timer.installed)
     } else {
       invalidateEntries(of: timer)
     }

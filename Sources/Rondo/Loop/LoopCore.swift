@@ -16,27 +16,27 @@ final class LoopCore {
   let counters: Counters
   /// *constant*
   let pulse: Pulse
-  var wait: Wait
-  var slots = SlotTable()
+  @safe @exclusivity(unchecked) var wait: Wait
+  @safe @exclusivity(unchecked) var slots = SlotTable()
   /// By mode index; as many as mail has been applied for.
-  var modes: ContiguousArray<ModeState>
+  @safe @exclusivity(unchecked) var modes: ContiguousArray<ModeState>
   /// Frames by depth; the first `depth` of them are running.
-  var frames: ContiguousArray<RunFrame> = []
-  var depth = 0
+  @safe @exclusivity(unchecked) var frames: ContiguousArray<RunFrame> = []
+  @safe @exclusivity(unchecked) var depth = 0
   /// Blocks in order; what drains have not matched yet.
-  var blocks: [Block] = []
+  @safe @exclusivity(unchecked) var blocks: [Block] = []
   /// Emptied mail, kept for its capacity.
-  var spareMail = Mail()
+  @safe @exclusivity(unchecked) var spareMail = Mail()
   /// The clock as read last: once per phase.
-  var now: Instant
+  @safe @exclusivity(unchecked) var now: Instant
   /// How often the loop has waited or looked.
-  var waitCount: UInt64 = 0
+  @safe @exclusivity(unchecked) var waitCount: UInt64 = 0
   /// A block of the main dispatch queue is running.
-  var isDrainingMainQueue = false
+  @safe @exclusivity(unchecked) var isDrainingMainQueue = false
   /// One kernel event a turn in order of arrival, as CFRunLoop.
-  var servesOneEventPerTurn = false
-  private var lastVersion: UInt32 = 0
-  private var lastStamp: UInt64 = 0
+  @safe @exclusivity(unchecked) var servesOneEventPerTurn = false
+  @safe @exclusivity(unchecked) private var lastVersion: UInt32 = 0
+  @safe @exclusivity(unchecked) private var lastStamp: UInt64 = 0
 
   init(isMain: Bool, mailbox: Mailbox, wakeup: Wakeup, counters: Counters, pulse: Pulse, wait: Wait) {
     self.isMain = isMain

@@ -1,51 +1,51 @@
 /// What one run, possibly nested, remembers. Kept and reused by depth. *loop thread*
 final class RunFrame {
   /// The mode being run.
-  var mode: ModeState
+  @safe @exclusivity(unchecked) var mode: ModeState
   /// When the run times out; `.distantFuture` for never.
-  var deadline = Instant.distantFuture
+  @safe @exclusivity(unchecked) var deadline = Instant.distantFuture
   /// When the run shall end, as asked for; the clock starts after the entry observers.
-  var limit = RunLimit.forever
+  @safe @exclusivity(unchecked) var limit = RunLimit.forever
   /// The run polls once and times out.
-  var isInstant = false
-  var returnsAfterSourceHandled = false
+  @safe @exclusivity(unchecked) var isInstant = false
+  @safe @exclusivity(unchecked) var returnsAfterSourceHandled = false
   /// `stop()` was called for this run.
-  var isStopped = false
+  @safe @exclusivity(unchecked) var isStopped = false
   /// The next wait returns at once.
-  var isWakePending = false
+  @safe @exclusivity(unchecked) var isWakePending = false
   /// When the pending wake was asked for; kept only for one event a turn.
-  var wokenAt = Instant.distantPast
+  @safe @exclusivity(unchecked) var wokenAt = Instant.distantPast
   /// Whether a wakeup is remembered: from the beginning of a turn to its wait. Later ones need not be, the loop goes
   /// round anyway.
-  var keepsWakes = true
+  @safe @exclusivity(unchecked) var keepsWakes = true
   /// Whether this run serves the main dispatch queue: decided once.
-  var servesMainQueue = false
+  @safe @exclusivity(unchecked) var servesMainQueue = false
   /// The last turn served the main queue, so the next one lets the others go first.
-  var justServedMainQueue = true
+  @safe @exclusivity(unchecked) var justServedMainQueue = true
   /// A source was handled in this turn.
-  var hasHandledSource = false
+  @safe @exclusivity(unchecked) var hasHandledSource = false
   /// This turn only looks, without sleeping and without its two observers.
-  var polls = false
+  @safe @exclusivity(unchecked) var polls = false
   /// The main queue was found ready before sleeping.
-  var foundMainQueueReady = false
+  @safe @exclusivity(unchecked) var foundMainQueueReady = false
   /// What the wait collected.
-  var ready: ContiguousArray<ReadyDescriptor> = []
-  var isMainQueueReady = false
+  @safe @exclusivity(unchecked) var ready: ContiguousArray<ReadyDescriptor> = []
+  @safe @exclusivity(unchecked) var isMainQueueReady = false
   /// Counts the waits of the loop at the time this turn collected, to notice a nested run that waited meanwhile.
-  var waitsWhenCollected: UInt64 = 0
+  @safe @exclusivity(unchecked) var waitsWhenCollected: UInt64 = 0
   /// Timers to fire in this turn, and how far it is through them.
-  var due: ContiguousArray<DueTimer> = []
-  var nextDue = 0
+  @safe @exclusivity(unchecked) var due: ContiguousArray<DueTimer> = []
+  @safe @exclusivity(unchecked) var nextDue = 0
   /// A nested run took the due timers back into the mode's queue.
-  var lostDue = false
+  @safe @exclusivity(unchecked) var lostDue = false
   /// This turn fires timers: false only while one event a turn is served and it was another one.
-  var servesTimers = true
+  @safe @exclusivity(unchecked) var servesTimers = true
   /// The first turn of the run has not begun.
-  var isBeforeFirstTurn = true
+  @safe @exclusivity(unchecked) var isBeforeFirstTurn = true
   /// A script in virtual time had nothing more to tell.
-  var isExhausted = false
+  @safe @exclusivity(unchecked) var isExhausted = false
   /// Blocks taken off the queue by the drain under way.
-  var blocks: [Block] = []
+  @safe @exclusivity(unchecked) var blocks: [Block] = []
 
   init(mode: ModeState) {
     self.mode = mode

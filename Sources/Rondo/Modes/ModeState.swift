@@ -7,24 +7,24 @@ final class ModeState {
   /// *constant* `1 << index`.
   let bit: UInt64
   /// Whether the mode is common, as far as mail has been applied.
-  var isCommon: Bool
+  @safe @exclusivity(unchecked) var isCommon: Bool
   /// Sorted by order, then insertion. A phase walks a copy, so a callout may change it.
-  private(set) var observers: ContiguousArray<ObserverEntry> = []
+  @safe @exclusivity(unchecked) private(set) var observers: ContiguousArray<ObserverEntry> = []
   /// The union of the observers' activities.
-  private(set) var activities: Loop.Activity = []
-  var timers: TimerQueue
+  @safe @exclusivity(unchecked) private(set) var activities: Loop.Activity = []
+  @safe @exclusivity(unchecked) var timers: TimerQueue
   /// Attachments whose source was signalled and may not have been served yet.
-  var signalled: ContiguousArray<SourceAttachment> = []
+  @safe @exclusivity(unchecked) var signalled: ContiguousArray<SourceAttachment> = []
   /// Descriptor sources whose watch must change before the next wait in this mode.
-  var dirtyDescriptors: ContiguousArray<Loop.DescriptorSource> = []
+  @safe @exclusivity(unchecked) var dirtyDescriptors: ContiguousArray<Loop.DescriptorSource> = []
   /// Edge-triggered descriptors that were collected but not told: the kernel will not repeat them.
-  var carriedDescriptors: ContiguousArray<Loop.DescriptorSource> = []
+  @safe @exclusivity(unchecked) var carriedDescriptors: ContiguousArray<Loop.DescriptorSource> = []
   /// How many sources, descriptor sources and timers keep the mode from being empty.
-  var itemCount = 0
+  @safe @exclusivity(unchecked) var itemCount = 0
   /// How many descriptor sources ask for an order other than 0.
-  var orderedDescriptorCount = 0
+  @safe @exclusivity(unchecked) var orderedDescriptorCount = 0
 
-  /// *atomic* The date of the mode's next timer when the loop last slept, or last changed outside a run.
+  /// *atomic* The date of the mode's next timer when the loop last went to sleep in it.
   let publishedFireDate = Atomic<Int64>(.max)
 
   struct ObserverEntry {
