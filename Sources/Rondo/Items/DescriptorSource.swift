@@ -168,6 +168,11 @@ struct FileIdentity: Equatable {
     type = raw.type
   }
 
+  /// Whether no other file looks like this one: those without an inode of their own have no type either.
+  var isUnique: Bool {
+    type != 0
+  }
+
   var isPollable: Bool {
     type != S_IFREG && type != S_IFDIR
   }

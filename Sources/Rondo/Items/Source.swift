@@ -48,7 +48,7 @@ extension Loop {
         expected: 0, desired: Self.takeTicket(), ordering: .sequentiallyConsistent)
       guard isFirst || waking else { return }
       for attachment in attachments.withLock({ $0 }) {
-        attachment.loop.noteSignal(of: attachment, isNew: isFirst, waking: waking)
+        attachment.loop?.noteSignal(of: attachment, isNew: isFirst, waking: waking)
       }
     }
 
@@ -68,13 +68,13 @@ extension Loop {
       }
     }
 
-    /// Forgets an attachment that is in no mode of its loop any more.
+    /// Forgets an attachment whose loop has ended.
     func drop(_ attachment: SourceAttachment) {
       attachments.withLock { list in list.removeAll { $0 === attachment } }
     }
 
     func detachEverywhere() {
-      for attachment in attachments.withLock({ $0 }) { attachment.loop.expel(attachment) }
+      for attachment in attachments.withLock({ $0 }) { attachment.loop?.expel(attachment) }
       attachments.withLock { $0 = [] }
     }
 
@@ -100,8 +100,8 @@ extension Loop {
 final class SourceAttachment: Loop.Item, @unchecked Sendable {
   /// *constant*
   let source: Loop.Source
-  /// *constant* The loop is dropped with the attachment, at the latest when the loop's thread ends.
-  let loop: Loop
+  /// *constant* Weak: a source may outlive the loops it has been in.
+  private(set) weak var loop: Loop?
   /// *loop thread* The modes whose list of signalled sources holds this one.
   @safe @exclusivity(unchecked) var queued: UInt64 = 0
 

@@ -15,7 +15,6 @@ extension Loop {
     let source = downcast(item, to: Source.self)
     let attachment = source.attachment(in: self, creating: true)!
     let (isMember, joined) = join(attachment, mode)
-    if !isMember { source.drop(attachment) }
     if joined != 0 { source.tellSchedule(self, names(of: joined)) }
     return isMember
   }
@@ -189,7 +188,7 @@ extension Loop.Item {
 
   /// An item that is in no mode and not in the common set is free for another loop. Inside the mailbox lock.
   fileprivate func unbindIfHomeless() {
-    guard kind != .attachment, modes.load(ordering: .relaxed) == 0, !isCommon else { return }
+    guard modes.load(ordering: .relaxed) == 0, !isCommon else { return }
     owner.withLock { $0 = nil }
   }
 }

@@ -39,7 +39,7 @@ public final class Loop: @unchecked Sendable {
       wait = .kernel(KernelWait(wakeupDescriptor: descriptor))
     }
     core = LoopCore(
-      isMain: thread.isMain && script == nil, mailbox: mailbox, wakeup: wakeup, counters: counters, pulse: pulse,
+      isMain: thread.isMain && thread.generation == 0 && script == nil, mailbox: mailbox, wakeup: wakeup, counters: counters, pulse: pulse,
       wait: wait)
     core.loop = self
     script?.token = { [unowned core] in core.slots.token(of: $0) }
@@ -62,7 +62,7 @@ public final class Loop: @unchecked Sendable {
     ThreadRecord.isCurrent(thread)
   }
 
-  /// Whether this is the main thread's loop.
+  /// Whether this is the main thread's loop, and serves the main dispatch queue.
   package var isMain: Bool { core.isMain }
 
   /// Whether the loop serves one kernel event a turn, in order of arrival, as CFRunLoop does. Loop's thread.

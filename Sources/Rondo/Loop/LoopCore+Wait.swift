@@ -91,12 +91,12 @@ extension LoopCore {
   @inline(__always)
   private func updateWatches(_ mode: ModeState) {
     if !mode.dirtyDescriptors.isEmpty { updateDirtyWatches(mode) }
-    wait.mend(mode) {
-      slots.all.compactMap { item in
-        guard item.kind == .descriptor, item.installed & mode.bit != 0 else { return nil }
-        return (downcast(item, to: Loop.DescriptorSource.self), slots.token(of: item))
-      }
-    }
+    wait.mend(mode) { descriptorSources(of: mode).map { ($0, slots.token(of: $0)) } }
+  }
+
+  private func descriptorSources(of mode: ModeState) -> [Loop.DescriptorSource] {
+    slots.all.filter { $0.kind == .descriptor && $0.installed & mode.bit != 0 }
+      .map { downcast($0, to: Loop.DescriptorSource.self) }
   }
 
   private func updateDirtyWatches(_ mode: ModeState) {
@@ -106,7 +106,7 @@ extension LoopCore {
     for source in dirty {
       source.dirty &= ~mode.bit
       guard source.installed & mode.bit != 0, source.isValid else { continue }
-      wait.watch(source, in: mode, token: slots.token(of: source))
+      wait.watch(source, in: mode, token: slots.token(of: source)) { descriptorSources(of: mode) }
     }
   }
 

@@ -102,6 +102,8 @@ final class LoopCore {
   }
 
   /// Whether a run in the mode serves the main dispatch queue.
+  ///
+  /// A forked child does not: its copy of the queue shares the parent's descriptor.
   func servesMainQueue(in mode: ModeState) -> Bool {
     isMain && mode.isCommon && !isDrainingMainQueue
   }

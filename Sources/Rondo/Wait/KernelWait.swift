@@ -66,14 +66,21 @@ final class KernelWait {
 
   // MARK: - Descriptor sources
 
-  func watch(_ source: Loop.DescriptorSource, in mode: ModeState, token: Token) {
+  func watch(
+    _ source: Loop.DescriptorSource, in mode: ModeState, token: Token, others: () -> [Loop.DescriptorSource]
+  ) {
     let wanted = source.enabled
     let place = source.watches.firstIndex { $0.mode == mode.index }
     if let place, source.watches[place].interest == wanted { return }
     if place == nil && wanted.isEmpty { return }
     let set = waitSet(of: mode)
     let isRegistered = place.map { !source.watches[$0].interest.isEmpty } ?? false
-    if !isRegistered && !checkIdentity(of: source) { return }
+    if !isRegistered {
+      guard checkIdentity(of: source) else { return }
+      if set.watchCount(of: source.descriptor) > (place == nil ? 0 : 1) {
+        checkSharing(source, in: mode, set, others())
+      }
+    }
     let raw: UnsafeMutablePointer<rondo_watch>
     if let place {
       unsafe raw = source.watches[place].raw
@@ -117,6 +124,24 @@ final class KernelWait {
     return false
   }
 
+  /// Another source has watched the same number: if the file behind it has changed since, that source has to go, and
+  /// libevent, which believes the number to be registered, has to register it again.
+  private func checkSharing(
+    _ source: Loop.DescriptorSource, in mode: ModeState, _ set: WaitSet, _ others: [Loop.DescriptorSource]
+  ) {
+    for other in others where other !== source && other.descriptor == source.descriptor {
+      guard let watch = other.watches.first(where: { $0.mode == mode.index }) else { continue }
+      if other.identity != source.identity {
+        other.invalidate(because: .descriptorClosed)
+      } else if !other.identity.isUnique {
+        // Look-alikes: only a fresh registration is sure to be for the file that is open now.
+        let events = unsafe watch.raw.pointee.event.ev_events
+        _ = unsafe rondo_watch_set(watch.raw, set.base, other.descriptor, 0, 0)
+        _ = unsafe rondo_watch_set(watch.raw, set.base, other.descriptor, events & ~CShort(EV_PERSIST), 0)
+      }
+    }
+  }
+
   /// Makes the mode's wait set anew if a descriptor closed behind the loop's back may have stayed in it.
   ///
   /// The kernel keeps reporting a closed descriptor while a duplicate is open, and can no longer be told to stop.
@@ -128,7 +153,7 @@ final class KernelWait {
       unsafe rondo_watch_free(source.watches.remove(at: place).raw)
     }
     sets[mode.index] = nil
-    for (source, token) in watched { watch(source, in: mode, token: token) }
+    for (source, token) in watched { watch(source, in: mode, token: token) { watched.map(\.0) } }
   }
 
   func close() {

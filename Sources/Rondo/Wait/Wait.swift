@@ -15,10 +15,14 @@ enum Wait {
     }
   }
 
-  /// Brings the watches of a descriptor source in a mode in line with what it wants.
-  func watch(_ source: Loop.DescriptorSource, in mode: ModeState, token: Token) {
+  /// Brings the watch of a descriptor source in a mode in line with what it wants.
+  ///
+  /// - Parameter others: The mode's descriptor sources, asked for only if the descriptor has another one.
+  func watch(
+    _ source: Loop.DescriptorSource, in mode: ModeState, token: Token, others: () -> [Loop.DescriptorSource]
+  ) {
     switch self {
-    case .kernel(let kernel): kernel.watch(source, in: mode, token: token)
+    case .kernel(let kernel): kernel.watch(source, in: mode, token: token, others: others)
     case .scripted: break
     }
   }
