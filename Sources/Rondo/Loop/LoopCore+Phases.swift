@@ -61,28 +61,36 @@ extension LoopCore {
   private func performSourcesPresent(_ frame: RunFrame) {
     pulse.enter(.sources)
     let mode = frame.mode
-    var attachments = mode.signalled
-    if attachments.count > 1 {
+    if mode.signalled.count == 1 {
+      perform(mode.signalled[0], frame)
+    } else {
+      var attachments = mode.signalled
       attachments.sort {
-        ($0.order, $0.source.signalTicket.load(ordering: .relaxed)) < ($1.order, $1.source.signalTicket.load(ordering: .relaxed))
+        ($0.order, $0.source.signalTicket.load(ordering: .relaxed))
+          < ($1.order, $1.source.signalTicket.load(ordering: .relaxed))
       }
-    }
-    for attachment in attachments {
-      guard attachment.belongs(to: mode.bit), attachment.source.isValid, attachment.source.takeSignal() else {
-        continue
+      for attachment in attachments {
+        perform(attachment, frame)
+        if frame.hasHandledSource && frame.returnsAfterSourceHandled { break }
       }
-      counters.sourceCallouts.count()
-      attachment.callouts += 1
-      callOutSource(attachment.source)
-      attachment.callouts -= 1
-      frame.hasHandledSource = true
-      if frame.returnsAfterSourceHandled { break }
     }
     mode.signalled.removeAll { attachment in
       let stays = attachment.source.isSignalled && attachment.installed & mode.bit != 0
       if !stays { attachment.queued &= ~mode.bit }
       return !stays
     }
+  }
+
+  @inline(__always)
+  private func perform(_ attachment: SourceAttachment, _ frame: RunFrame) {
+    guard attachment.belongs(to: frame.mode.bit), attachment.source.isValid, attachment.source.takeSignal() else {
+      return
+    }
+    counters.sourceCallouts.count()
+    attachment.callouts += 1
+    callOutSource(attachment.source)
+    attachment.callouts -= 1
+    frame.hasHandledSource = true
   }
 
   /// 9. Fires every timer of the mode whose date had passed when the wait ended. Calls out.

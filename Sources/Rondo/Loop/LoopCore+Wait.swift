@@ -14,7 +14,9 @@ extension LoopCore {
     applyMail()
     absorbPosts(frame, keepingWake: true)
     takeCarriedDescriptors(frame)
-    if frame.polls || frame.isWakePending || !frame.ready.isEmpty || isEmpty(frame.mode) {
+    if skipsLooking(frame) {
+      now = wait.now
+    } else if frame.polls || frame.isWakePending || !frame.ready.isEmpty || isEmpty(frame.mode) {
       look(frame)
     } else {
       sleep(frame)
@@ -23,6 +25,15 @@ extension LoopCore {
     frame.waitsWhenCollected = waitCount
     if servesOneEventPerTurn { keepOneEvent(frame) } else { frame.isWakePending = false }
     frame.keepsWakes = false
+  }
+
+  /// A turn that follows a sleep and handled what woke it need not ask the kernel again: the next turn will. So a
+  /// wakeup with a signalled source costs one wait, not two. CFRunLoop looks.
+  @inline(__always)
+  private func skipsLooking(_ frame: RunFrame) -> Bool {
+    let skips = frame.hasJustSlept && frame.hasHandledSource && !frame.isInstant && !servesOneEventPerTurn
+    frame.hasJustSlept = false
+    return skips && frame.ready.isEmpty
   }
 
   private func look(_ frame: RunFrame) {
@@ -57,6 +68,7 @@ extension LoopCore {
       waitCount += 1
       let outcome = wait.wait(frame, until: deadline, blocks: true)
       wakeup.woke()
+      frame.hasJustSlept = true
       pulse.enter(.observers)
       now = wait.now
       counters.nanosecondsAsleep.count(UInt64(max(0, now.nanoseconds - before.nanoseconds)))

@@ -24,6 +24,8 @@ final class RunFrame {
   @safe @exclusivity(unchecked) var justServedMainQueue = true
   /// A source was handled in this turn.
   @safe @exclusivity(unchecked) var hasHandledSource = false
+  /// The turn before slept, so the kernel has told what was ready a moment ago.
+  @safe @exclusivity(unchecked) var hasJustSlept = false
   /// This turn only looks, without sleeping and without its two observers.
   @safe @exclusivity(unchecked) var polls = false
   /// The main queue was found ready before sleeping.
@@ -63,6 +65,7 @@ final class RunFrame {
     hasHandledSource = false
     lostDue = false
     isBeforeFirstTurn = true
+    hasJustSlept = false
     isExhausted = false
   }
 

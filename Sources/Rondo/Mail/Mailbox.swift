@@ -69,3 +69,10 @@ struct MailboxState {
     mode == .common ? 0 : 1 << UInt64(modes.makeIndex(of: mode))
   }
 }
+
+extension Loop {
+  /// Holds the loop's one lock while `body` runs: for the proof that a quiet turn does without.
+  package func whileHoldingLock(_ body: () -> Void) {
+    mailbox.withLock { _ in body() }
+  }
+}

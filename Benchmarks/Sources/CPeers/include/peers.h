@@ -1,0 +1,14 @@
+// The peers written in C. None of their libraries' headers is visible from here.
+
+#ifndef PEERS_H
+#define PEERS_H
+
+#include "bench.h"
+
+/// Bare kernel calls: the limit that no loop can beat.
+extern const bench_peer bench_peer_raw;
+
+/// libevent by itself.
+extern const bench_peer bench_peer_libevent;
+
+#endif

@@ -1,0 +1,12 @@
+import ArgumentParser
+
+/// The command line.
+@main
+struct RondoBench: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "rondo-bench",
+    abstract: "Compares run loops on Linux: the same work, side by side, in one run.",
+    subcommands: [Run.self, List.self],
+    defaultSubcommand: Run.self
+  )
+}

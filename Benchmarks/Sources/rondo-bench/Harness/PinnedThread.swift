@@ -1,0 +1,48 @@
+import CBench
+import Foundation
+import Synchronization
+
+/// A thread for one loop or its sender, bound to one processor, waited for with a deadline.
+///
+/// A subject may lose a wake or never return; the suite must then say so and go on, so joining can give up.
+final class PinnedThread: Sendable {
+  private let finished = DispatchSemaphore(value: 0)
+  private let outcome = Mutex<Result<Void, Refusal>?>(nil)
+
+  init(on processor: CInt, _ body: @escaping @Sendable () throws(Refusal) -> Void) {
+    Thread.detachNewThread { [self] in
+      let result: Result<Void, Refusal>
+      do throws(Refusal) {
+        guard bench_pin(processor) else { throw .failed("could not pin a thread to processor \(processor)") }
+        try body()
+        result = .success(())
+      } catch {
+        result = .failure(error)
+      }
+      outcome.withLock { $0 = result }
+      finished.signal()
+    }
+  }
+
+  /// Waits for the body to return, and throws what it threw.
+  func join(within seconds: Double) throws(Refusal) {
+    guard finished.wait(timeout: .now() + seconds) == .success else {
+      throw .failed("the loop did not return within \(Int(seconds)) s")
+    }
+    try outcome.withLock { $0 ?? .success(()) }.get()
+  }
+}
+
+/// The processors this process may run on.
+struct Processors {
+  let all: [CInt]
+
+  init() {
+    var list = [CInt](repeating: 0, count: 1024)
+    let count = bench_allowed_processors(&list, CInt(list.count))
+    all = Array(list.prefix(Int(count)))
+  }
+
+  /// Where loops run: the last one, since most kernels serve their interrupts on the first.
+  var loop: CInt { all.last ?? 0 }
+}
