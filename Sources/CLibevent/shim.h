@@ -31,9 +31,11 @@ struct rondo_collection {
   uint32_t edges;  // bit 0: wakeup, bit 1: timer, bit 2: the main dispatch queue
 };
 
-// A registered descriptor: libevent's event and where its readiness goes.
+// A registered descriptor: libevent's event and where its readiness goes. The second event takes over when the interest
+// changes, so that the kernel hears of the difference alone.
 struct rondo_watch {
-  struct event event;
+  struct event events[2];
+  int current;
   struct rondo_collection *collection;
   uint64_t token;  // for the loop's own descriptors: the edge bit
 };
@@ -90,20 +92,38 @@ static inline struct rondo_watch *rondo_watch_new(struct rondo_collection *colle
 }
 
 // Registers or re-registers; 0, or the errno of the refusal.
+//
+// The new event is added before the old one is deleted: libevent then asks the kernel for the difference, one epoll_ctl
+// for one change. It cannot hold two triggers for one descriptor, so a change of trigger deletes first.
 static inline int rondo_watch_set(struct rondo_watch *watch, struct event_base *base, int descriptor, short interest,
                                   int is_edge) {
-  if (event_initialized(&watch->event)) event_del(&watch->event);
+  struct event *old = &watch->events[watch->current];
+  struct event *new = &watch->events[1 - watch->current];
+  int is_watching = event_initialized(old) && event_pending(old, EV_READ | EV_WRITE | EV_CLOSED, NULL);
+  if (is_watching && (!interest || ((old->ev_events ^ interest) & EV_ET))) {
+    event_del(old);
+    is_watching = 0;
+  }
   if (!interest) return 0;
   errno = 0;
-  if (event_assign(&watch->event, base, descriptor, interest | EV_PERSIST, is_edge ? rondo_note_edge : rondo_collect,
-                   watch) != 0)
+  if (event_assign(new, base, descriptor, interest | EV_PERSIST, is_edge ? rondo_note_edge : rondo_collect, watch) != 0)
     return EINVAL;
-  if (event_add(&watch->event, NULL) != 0) return errno ? errno : EINVAL;
-  return 0;
+  int error = event_add(new, NULL) == 0 ? 0 : errno ? errno : EINVAL;
+  if (is_watching) event_del(old);
+  watch->current = 1 - watch->current;
+  return error;
+}
+
+// Takes the registration back and makes it anew, for the file that is open under the number now.
+static inline void rondo_watch_again(struct rondo_watch *watch) {
+  struct event *event = &watch->events[watch->current];
+  event_del(event);
+  event_add(event, NULL);
 }
 
 static inline void rondo_watch_free(struct rondo_watch *watch) {
-  if (event_initialized(&watch->event)) event_del(&watch->event);
+  struct event *event = &watch->events[watch->current];
+  if (event_initialized(event)) event_del(event);
   free(watch);
 }
 

@@ -54,11 +54,11 @@ extension Loop {
   /// - Returns: Whether the item is a member, and the modes it newly joined.
   private func join(_ item: Item, _ mode: Mode) -> (isMember: Bool, joined: UInt64) {
     let isOwn = isCurrent
-    let (isMember, joined, mail) = mailbox.withLock { state -> (Bool, UInt64, Mail) in
-      guard !state.isDead, item.bind(to: self) else { return (false, 0, Mail()) }
+    let (isMember, joined, mail) = mailbox.withLock { state -> (Bool, UInt64, Mail?) in
+      guard !state.isDead, item.bind(to: self) else { return (false, 0, nil) }
       guard item.isValid else {
         item.unbindIfHomeless()
-        return (false, 0, Mail())
+        return (false, 0, nil)
       }
       let wanted: UInt64
       if mode == .common {
@@ -75,7 +75,7 @@ extension Loop {
       item.modes.bitwiseOr(joined, ordering: .sequentiallyConsistent)
       if isOwn { return (true, joined, state.takeMail()) }
       if joined != 0 { state.mail.changes.append(.install(item, modes: joined)) }
-      return (true, joined, Mail())
+      return (true, joined, nil)
     }
     guard isMember, joined != 0 else { return (isMember, 0) }
     if isOwn {
@@ -118,14 +118,14 @@ extension Loop {
   /// Takes an item out of the modes that `choose` names, under the lock.
   private func uproot(_ item: Item, _ choose: (inout MailboxState) -> UInt64?) -> UInt64 {
     let isOwn = isCurrent
-    let (left, changed, mail) = mailbox.withLock { state -> (UInt64, Bool, Mail) in
-      guard item.owner.withLock({ $0 === self }), let mask = choose(&state) else { return (0, false, Mail()) }
+    let (left, changed, mail) = mailbox.withLock { state -> (UInt64, Bool, Mail?) in
+      guard item.owner.withLock({ $0 === self }), let mask = choose(&state) else { return (0, false, nil) }
       let left = item.modes.load(ordering: .relaxed) & mask
       item.modes.bitwiseAnd(~left, ordering: .sequentiallyConsistent)
       item.unbindIfHomeless()
       if isOwn { return (left, true, state.takeMail()) }
       state.mail.changes.append(.uninstall(item, modes: left))
-      return (left, true, Mail())
+      return (left, true, nil)
     }
     guard changed else { return 0 }
     if isOwn {

@@ -154,11 +154,11 @@ public final class Loop: @unchecked Sendable {
     checkProcess()
     precondition(mode != .common, "'.common' stands for the common modes and cannot be one. Name the mode to add.")
     let isOwn = isCurrent
-    let (index, mail) = mailbox.withLock { state -> (Int?, Mail) in
-      guard !state.isDead else { return (nil, Mail()) }
+    let (index, mail) = mailbox.withLock { state -> (Int?, Mail?) in
+      guard !state.isDead else { return (nil, nil) }
       let index = state.modes.makeCommon(mode, creates: state.commonItemCount > 0)
       if let index, !isOwn { state.mail.changes.append(.joinCommon(mode: index)) }
-      return (index, isOwn ? state.takeMail() : Mail())
+      return (index, isOwn ? state.takeMail() : nil)
     }
     guard let index else { return }
     if isOwn {

@@ -12,27 +12,28 @@ extension LoopCore {
   private func applyPendingMail() {
     // The bit goes before the mail is taken: a poster that finds the mailbox empty afterwards sets it again.
     _ = wakeup.take(.mail)
-    var mail = spareMail
-    spareMail = Mail()
-    mailbox.withLock { swap(&$0.mail, &mail) }
-    apply(&mail)
-    if spareMail.isEmpty { spareMail = mail }
+    takeAndApplyMail()
   }
 
-  /// Makes the changes of `mail` and empties it.
-  func apply(_ mail: inout Mail) {
+  private func takeAndApplyMail() {
+    let taken = mailbox.withLock { state -> Mail in
+      let mail = state.mail
+      state.mail = spareMail ?? Mail()
+      return mail
+    }
+    // Applying may open the box again, and this mail is not empty until it is done.
+    spareMail = nil
+    apply(taken)
+    spareMail = taken
+  }
+
+  /// Makes the changes of `mail`, takes over its blocks, and empties it.
+  func apply(_ mail: Mail?) {
+    guard let mail else { return }
     for change in mail.changes { apply(change) }
     if !mail.blocks.isEmpty { blocks.append(contentsOf: mail.blocks) }
     mail.changes.removeAll(keepingCapacity: true)
     mail.blocks.removeAll(keepingCapacity: true)
-  }
-
-  /// Makes the changes of mail that was taken together with a change of the loop's own thread.
-  @inline(__always)
-  func apply(_ mail: Mail) {
-    if mail.isEmpty { return }
-    var mail = mail
-    apply(&mail)
   }
 
   func apply(_ change: Change) {
@@ -51,15 +52,22 @@ extension LoopCore {
   /// - Parameter keeping: Whether this run's next wait shall return at once; false where the run goes round anyway.
   @inline(__always)
   func absorbPosts(_ frame: RunFrame, keepingWake keeping: Bool) {
-    if wakeup.has([.wake, .stop]) { absorbPendingPosts(frame, keepingWake: keeping) }
+    if wakeup.has([.wake, .stop]) { absorb(wakeup.take([.wake, .stop]), frame, keepingWake: keeping) }
   }
 
-  @inline(never)
-  private func absorbPendingPosts(_ frame: RunFrame, keepingWake keeping: Bool) {
-    let bits = wakeup.take([.wake, .stop])
+  /// First thing after a sleep: everything that was posted, for one atomic operation.
+  @inline(__always)
+  func absorbAfterSleep(_ frame: RunFrame) {
+    let bits = wakeup.wokeTaking([.mail, .wake, .stop])
+    if bits.contains(.mail) { takeAndApplyMail() }
+    absorb(bits, frame, keepingWake: true)
+  }
+
+  @inline(__always)
+  private func absorb(_ bits: WakeProtocol.Bits, _ frame: RunFrame, keepingWake keeping: Bool) {
     if bits.contains(.stop) { frame.isStopped = true }
     guard bits.contains(.wake) else { return }
-    for outer in frames[..<(depth - 1)] { outer.noteWake(at: now) }
+    if depth > 1 { for outer in frames[..<(depth - 1)] { outer.noteWake(at: now) } }
     if keeping { frame.noteWake(at: now) }
   }
 

@@ -96,7 +96,7 @@ extension LoopCore {
   /// 9. Fires every timer of the mode whose date had passed when the wait ended. Calls out.
   @inline(__always)
   func fireDueTimers(_ frame: RunFrame) {
-    guard frame.servesTimers else { return }
+    guard frame.servesTimers, !frame.mode.timers.isEmpty else { return }
     let limit = now
     repeat {
       frame.lostDue = false

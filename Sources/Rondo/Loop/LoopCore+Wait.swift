@@ -67,13 +67,11 @@ extension LoopCore {
       counters.sleeps.count()
       waitCount += 1
       let outcome = wait.wait(frame, until: deadline, blocks: true)
-      wakeup.woke()
       frame.hasJustSlept = true
       pulse.enter(.observers)
       now = wait.now
       counters.nanosecondsAsleep.count(UInt64(max(0, now.nanoseconds - before.nanoseconds)))
-      applyMail()
-      absorbPosts(frame, keepingWake: true)
+      absorbAfterSleep(frame)
       if outcome == .exhausted {
         frame.isExhausted = true
         return

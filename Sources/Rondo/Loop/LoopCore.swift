@@ -25,8 +25,8 @@ final class LoopCore {
   @safe @exclusivity(unchecked) var depth = 0
   /// Blocks in order; what drains have not matched yet.
   @safe @exclusivity(unchecked) var blocks: [Block] = []
-  /// Emptied mail, kept for its capacity.
-  @safe @exclusivity(unchecked) var spareMail = Mail()
+  /// Emptied mail, to change places with the next.
+  @safe @exclusivity(unchecked) var spareMail: Mail?
   /// The clock as read last: once per phase.
   @safe @exclusivity(unchecked) var now: Instant
   /// How often the loop has waited or looked.

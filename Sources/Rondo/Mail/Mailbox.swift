@@ -23,10 +23,12 @@ struct Block {
   }
 }
 
-/// What other threads have left for the loop, in order.
-struct Mail {
-  var changes: [Change] = []
-  var blocks: [Block] = []
+/// What other threads have left for the loop, in order. Two of these change places, so that mail costs no allocation.
+///
+/// *mailbox lock* while it hangs in the box, *loop thread* once it was taken.
+final class Mail {
+  @safe @exclusivity(unchecked) var changes: ContiguousArray<Change> = []
+  @safe @exclusivity(unchecked) var blocks: [Block] = []
 
   var isEmpty: Bool { changes.isEmpty && blocks.isEmpty }
 }
@@ -56,11 +58,11 @@ struct MailboxState {
   /// How many items stand in the common-mode item set.
   var commonItemCount = 0
 
-  /// Takes the mail, for the loop's thread to apply before a change of its own.
-  mutating func takeMail() -> Mail {
-    guard !mail.isEmpty else { return Mail() }
-    var taken = Mail()
-    swap(&taken, &mail)
+  /// Takes the mail if there is any, for the loop's thread to apply before a change of its own.
+  mutating func takeMail() -> Mail? {
+    guard !mail.isEmpty else { return nil }
+    let taken = mail
+    mail = Mail()
     return taken
   }
 

@@ -74,9 +74,11 @@ package struct WakeProtocol: Equatable, Hashable, Sendable {
     return .sleep
   }
 
-  /// The loop, first thing after the kernel.
-  package mutating func woke() {
+  /// The loop, first thing after the kernel: awake, with `bits` taken.
+  @discardableResult
+  package mutating func woke(taking bits: Bits = []) -> Bits {
     word &= ~Bits.asleep.rawValue
+    return take(bits)
   }
 
   /// The loop: takes `bits` out of the word.

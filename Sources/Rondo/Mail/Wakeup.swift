@@ -57,7 +57,7 @@ final class Wakeup: Sendable {
   func prepareToSleep() -> WakeProtocol.SleepAction { update { $0.prepareToSleep() } }
 
   @inline(__always)
-  func woke() { update { $0.woke() } }
+  func wokeTaking(_ bits: WakeProtocol.Bits) -> WakeProtocol.Bits { update { $0.woke(taking: bits) } }
 
   @inline(__always)
   func take(_ bits: WakeProtocol.Bits) -> WakeProtocol.Bits {

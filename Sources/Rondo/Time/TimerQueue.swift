@@ -17,6 +17,10 @@ struct TimerQueue {
     self.bit = bit
   }
 
+  /// Whether nothing stands in the queue, not even stale.
+  @inline(__always)
+  var isEmpty: Bool { exact.count == 0 && hard.count == 0 && soft.count == 0 }
+
   mutating func insert(_ timer: Loop.Timer) {
     let schedule = timer.schedule
     var entry = DeadlineHeap.Entry(
@@ -51,14 +55,18 @@ struct TimerQueue {
 
   /// The latest moment by which the loop has to wake for a timer of the mode.
   mutating func nextWake(in slots: borrowing SlotTable) -> Instant {
-    min(
+    isEmpty
+      ? .distantFuture
+      : min(
       Self.settleTop(of: &exact, slots, bit) { $0.schedule.fireDate },
       Self.settleTop(of: &hard, slots, bit) { $0.schedule.hardDeadline })
   }
 
   /// The earliest date a timer of the mode wants.
   mutating func nextFireDate(in slots: borrowing SlotTable) -> Instant {
-    min(
+    isEmpty
+      ? .distantFuture
+      : min(
       Self.settleTop(of: &exact, slots, bit) { $0.schedule.fireDate },
       Self.settleTop(of: &soft, slots, bit) { $0.schedule.fireDate })
   }

@@ -78,7 +78,7 @@ final class KernelWait {
     if !isRegistered {
       guard checkIdentity(of: source) else { return }
       if set.watchCount(of: source.descriptor) > (place == nil ? 0 : 1) {
-        checkSharing(source, in: mode, set, others())
+        checkSharing(source, in: mode, others())
       }
     }
     let raw: UnsafeMutablePointer<rondo_watch>
@@ -127,7 +127,7 @@ final class KernelWait {
   /// Another source has watched the same number: if the file behind it has changed since, that source has to go, and
   /// libevent, which believes the number to be registered, has to register it again.
   private func checkSharing(
-    _ source: Loop.DescriptorSource, in mode: ModeState, _ set: WaitSet, _ others: [Loop.DescriptorSource]
+    _ source: Loop.DescriptorSource, in mode: ModeState, _ others: [Loop.DescriptorSource]
   ) {
     for other in others where other !== source && other.descriptor == source.descriptor {
       guard let watch = other.watches.first(where: { $0.mode == mode.index }) else { continue }
@@ -135,9 +135,7 @@ final class KernelWait {
         other.invalidate(because: .descriptorClosed)
       } else if !other.identity.isUnique {
         // Look-alikes: only a fresh registration is sure to be for the file that is open now.
-        let events = unsafe watch.raw.pointee.event.ev_events
-        _ = unsafe rondo_watch_set(watch.raw, set.base, other.descriptor, 0, 0)
-        _ = unsafe rondo_watch_set(watch.raw, set.base, other.descriptor, events & ~CShort(EV_PERSIST), 0)
+        if !watch.interest.isEmpty { unsafe rondo_watch_again(watch.raw) }
       }
     }
   }
