@@ -21,6 +21,20 @@ let package = Package(
     .target(name: "Rondo", dependencies: ["CLibevent", "CLinux"], swiftSettings: strict),
     .target(name: "RondoTesting", dependencies: ["Rondo"], swiftSettings: strict),
     .testTarget(name: "RondoTests", dependencies: ["Rondo", "RondoTesting"], swiftSettings: strict),
+    .target(name: "CProbe", path: "Tests/CProbe"),
+    .executableTarget(
+      name: "rondo-probe", dependencies: ["CProbe", "CLinux", "Rondo", "RondoTesting"],
+      path: "Tests/RondoProbe",
+      swiftSettings: strict),
+    .testTarget(name: "RondoCountTests", swiftSettings: strict),
+    .target(
+      name: "RondoParity", dependencies: ["Rondo", "CLinux"], path: "Tests/RondoParity", swiftSettings: strict,
+      linkerSettings: [.linkedLibrary("Foundation"), .linkedLibrary("BlocksRuntime")]),
+    .executableTarget(
+      name: "rondo-parity", dependencies: ["RondoParity"], path: "Tests/RondoParityTool", swiftSettings: strict),
+    .testTarget(
+      name: "RondoParityTests", dependencies: ["Rondo", "RondoParity", "rondo-parity"], swiftSettings: strict),
+    .testTarget(name: "RondoStressTests", dependencies: ["Rondo"], swiftSettings: strict),
   ],
   swiftLanguageModes: [.v6]
 )

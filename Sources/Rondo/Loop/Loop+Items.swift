@@ -56,7 +56,7 @@ extension Loop {
     let isOwn = isCurrent
     let (isMember, joined, mail) = mailbox.withLock { state -> (Bool, UInt64, Mail?) in
       guard !state.isDead, item.bind(to: self) else { return (false, 0, nil) }
-      guard item.isValid else {
+      guard item.canJoin else {
         item.unbindIfHomeless()
         return (false, 0, nil)
       }
@@ -178,6 +178,11 @@ extension Loop {
 }
 
 extension Loop.Item {
+  /// Whether the item, or the source it attaches, is still valid.
+  fileprivate var canJoin: Bool {
+    kind == .attachment ? downcast(self, to: SourceAttachment.self).source.isValid : isValid
+  }
+
   /// Makes the loop the item's owner. Inside the loop's mailbox lock.
   fileprivate func bind(to loop: Loop) -> Bool {
     owner.withLock { owner in

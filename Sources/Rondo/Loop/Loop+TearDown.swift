@@ -21,6 +21,8 @@ extension Loop {
         item.invalidate()
       }
     }
+    // What another thread invalidates at this moment is in mail that nobody will read.
+    for item in core.slots.all { core.uninstall(item, from: .max) }
     wakeup.close()
     core.end()
     if wakeup.descriptor >= 0 { _ = Glibc.close(wakeup.descriptor) }

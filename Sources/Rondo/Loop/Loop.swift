@@ -102,9 +102,9 @@ public final class Loop: @unchecked Sendable {
     if isCurrent {
       guard let frame = core.innermost else { return }
       frame.isStopped = true
-      core.wakeFromOwnThread()
+      frame.noteWake(at: core.arrivalTime)
     } else {
-      wakeup.post([.stop, .wake])
+      wakeup.post(.stop)
     }
   }
 

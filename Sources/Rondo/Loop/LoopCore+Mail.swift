@@ -65,7 +65,11 @@ extension LoopCore {
 
   @inline(__always)
   private func absorb(_ bits: WakeProtocol.Bits, _ frame: RunFrame, keepingWake keeping: Bool) {
-    if bits.contains(.stop) { frame.isStopped = true }
+    if bits.contains(.stop) {
+      // It concerns this run alone.
+      frame.isStopped = true
+      if keeping { frame.noteWake(at: now) }
+    }
     guard bits.contains(.wake) else { return }
     if depth > 1 { for outer in frames[..<(depth - 1)] { outer.noteWake(at: now) } }
     if keeping { frame.noteWake(at: now) }
@@ -73,6 +77,11 @@ extension LoopCore {
 
   /// A wakeup asked for on the loop's own thread.
   func wakeFromOwnThread() {
-    for frame in frames[..<depth] { frame.noteWake(at: servesOneEventPerTurn ? wait.now : now) }
+    for frame in frames[..<depth] { frame.noteWake(at: arrivalTime) }
+  }
+
+  /// When a wakeup arrives, as far as it matters: only for serving one event a turn.
+  var arrivalTime: Instant {
+    servesOneEventPerTurn ? wait.now : now
   }
 }

@@ -24,6 +24,8 @@ extension LoopCore {
       observer.callouts -= 1
       if !observer.repeats { observer.invalidate() }
     }
+    // What is due is judged after the observers, who may have taken their time or set a timer to now.
+    if activity == .afterWaiting { now = wait.now }
   }
 
   /// 4, 11. Runs the queued blocks that match the mode; blocks they queue wait for the next drain. Calls out.
@@ -61,23 +63,21 @@ extension LoopCore {
   private func performSourcesPresent(_ frame: RunFrame) {
     pulse.enter(.sources)
     let mode = frame.mode
-    if mode.signalled.count == 1 {
-      perform(mode.signalled[0], frame)
-    } else {
-      var attachments = mode.signalled
-      attachments.sort {
-        ($0.order, $0.source.signalTicket.load(ordering: .relaxed))
-          < ($1.order, $1.source.signalTicket.load(ordering: .relaxed))
-      }
-      for attachment in attachments {
-        perform(attachment, frame)
-        if frame.hasHandledSource && frame.returnsAfterSourceHandled { break }
-      }
-    }
+    // What is signalled from here on has its turn in the next turn, so entries that are served or gone leave first.
     mode.signalled.removeAll { attachment in
       let stays = attachment.source.isSignalled && attachment.installed & mode.bit != 0
       if !stays { attachment.queued &= ~mode.bit }
       return !stays
+    }
+    if mode.signalled.count == 1 { return perform(mode.signalled[0], frame) }
+    var attachments = mode.signalled
+    attachments.sort {
+      ($0.order, $0.source.signalTicket.load(ordering: .relaxed))
+        < ($1.order, $1.source.signalTicket.load(ordering: .relaxed))
+    }
+    for attachment in attachments {
+      perform(attachment, frame)
+      if frame.hasHandledSource && frame.returnsAfterSourceHandled { break }
     }
   }
 
@@ -98,12 +98,8 @@ extension LoopCore {
   func fireDueTimers(_ frame: RunFrame) {
     guard frame.servesTimers, !frame.mode.timers.isEmpty else { return }
     let limit = now
-    repeat {
-      frame.lostDue = false
-      frame.mode.timers.collectDue(limit, in: slots, into: &frame.due)
-      if frame.due.isEmpty { return }
-      fireCollectedTimers(frame, limit)
-    } while frame.lostDue
+    frame.mode.timers.collectDue(limit, in: slots, into: &frame.due)
+    if !frame.due.isEmpty { fireCollectedTimers(frame, limit) }
   }
 
   @inline(never)
@@ -119,11 +115,11 @@ extension LoopCore {
   }
 
   private func fire(_ due: DueTimer, in mode: ModeState, _ limit: Instant) {
-    guard let item = slots[due.slot], item.version == due.version else { return }
+    guard let item = slots.item(due.token) else { return }
     let timer = downcast(item, to: Loop.Timer.self)
     guard timer.belongs(to: mode.bit), timer.isValid, timer.callouts == 0 else { return }
     let date = timer.schedule.fireDate
-    guard date <= limit else {
+    guard date <= limit || date <= wait.now else {
       // Put off by an earlier callout of this turn.
       enqueue(timer)
       return
@@ -133,20 +129,18 @@ extension LoopCore {
     if missed > 0 { counters.missedTicks.count(UInt64(missed)) }
     timer.missed = 0
     timer.callouts += 1
-    callOutTimer(timer, Loop.Timer.Tick(timer: timer, scheduledAt: date, firedAt: limit, missed: missed))
+    callOutTimer(timer, Loop.Timer.Tick(timer: timer, scheduledAt: date, firedAt: max(date, limit), missed: missed))
     timer.callouts -= 1
     finishFire(of: timer, fired: date)
   }
 
   /// A nested run of the same mode must find the due timers that enclosing runs have collected and not fired yet.
+  ///
+  /// They stay collected as well: what the nested run does not fire, the enclosing one does.
   func returnDueTimers(to mode: ModeState) {
-    for outer in frames[..<depth] where outer.mode === mode && outer.nextDue < outer.due.count {
-      let rest = outer.due[outer.nextDue...]
-      outer.due.removeSubrange(outer.nextDue...)
-      outer.lostDue = true
-      for due in rest {
-        guard let item = slots[due.slot], item.version == due.version else { continue }
-        enqueue(downcast(item, to: Loop.Timer.self))
+    for outer in frames[..<depth] where outer.mode === mode {
+      for due in outer.due.dropFirst(outer.nextDue) {
+        if let item = slots.item(due.token) { enqueue(downcast(item, to: Loop.Timer.self)) }
       }
     }
   }

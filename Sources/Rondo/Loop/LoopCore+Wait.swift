@@ -135,6 +135,7 @@ extension LoopCore {
   private func keepOneEvent(_ frame: RunFrame) {
     let fireDate = frame.mode.timers.nextFireDate(in: slots)
     let isTimerDue = fireDate <= now
+    frame.servesTimers = isTimerDue
     if frame.isWakePending && !(isTimerDue && fireDate < frame.wokenAt) {
       frame.isWakePending = false
       frame.servesTimers = false

@@ -38,8 +38,6 @@ final class RunFrame {
   /// Timers to fire in this turn, and how far it is through them.
   @safe @exclusivity(unchecked) var due: ContiguousArray<DueTimer> = []
   @safe @exclusivity(unchecked) var nextDue = 0
-  /// A nested run took the due timers back into the mode's queue.
-  @safe @exclusivity(unchecked) var lostDue = false
   /// This turn fires timers: false only while one event a turn is served and it was another one.
   @safe @exclusivity(unchecked) var servesTimers = true
   /// The first turn of the run has not begun.
@@ -63,7 +61,6 @@ final class RunFrame {
     keepsWakes = true
     justServedMainQueue = true
     hasHandledSource = false
-    lostDue = false
     isBeforeFirstTurn = true
     hasJustSlept = false
     isExhausted = false

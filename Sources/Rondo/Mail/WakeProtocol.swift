@@ -50,11 +50,14 @@ package struct WakeProtocol: Equatable, Hashable, Sendable {
     word >= Self.oneWriter
   }
 
-  /// A poster, from any thread: leaves `bits`; `.wake` among them ends a sleep.
+  /// What ends a sleep.
+  private static let ending: Bits = [.wake, .stop, .stopRequest]
+
+  /// A poster, from any thread: leaves `bits`, which end a sleep unless they are mail alone.
   package mutating func post(_ bits: Bits) -> PostAction {
     if contains(.dead) { return .refused }
     word |= bits.rawValue
-    guard bits.contains(.wake), contains(.asleep) else { return .nothing }
+    guard !bits.isDisjoint(with: Self.ending), contains(.asleep) else { return .nothing }
     word &= ~Bits.asleep.rawValue
     word += Self.oneWriter
     return .write

@@ -90,7 +90,7 @@ struct TimerQueue {
       let timer = downcast(slots[entry.slot]!, to: Loop.Timer.self)
       timer.unqueued |= bit
       batch.append(
-        DueTimer(slot: entry.slot, version: entry.version, date: date, order: timer.order, stamp: timer.stamp))
+        DueTimer(token: slots.token(of: timer), date: date, order: timer.order, stamp: timer.stamp))
     }
     if batch.count - start > 1 { DueTimer.sortTies(&batch, from: start) }
   }
@@ -125,8 +125,7 @@ struct TimerQueue {
 
 /// A timer that was due when its turn looked.
 struct DueTimer {
-  let slot: UInt32
-  let version: UInt32
+  let token: Token
   let date: Instant
   let order: Int
   let stamp: UInt64

@@ -1,0 +1,12 @@
+// What the probe needs C for: counting heap allocations, and walking the stack.
+#pragma once
+#include <stdint.h>
+
+// Allocations of the calling thread so far; -1 where a sanitizer owns the allocator.
+int64_t allocation_count(void);
+
+// While enabled, an allocation of the calling thread aborts the process, so that a debugger shows where it was.
+void allocation_trap(int enabled);
+
+// The calling stack's return addresses as offsets into the executable, innermost first; 0 for a frame of a library.
+int stack_offsets(uint64_t *offsets, int capacity);

@@ -1,0 +1,96 @@
+import Testing
+
+/// Exact costs, of a release build: system calls, allocations, locks.
+@Suite(.serialized) struct CountTests {
+  @Test func `waking a sleeping loop costs the sender one write and the loop one wait`() throws {
+    let (findings, calls) = try Probe.trace("wake")
+    #expect(findings["wakeups"] == "220")
+    #expect(findings["spurious"] == "0")
+    #expect(calls.counts(from: "sender begins", to: "sender ends") == ["write": 200])
+    #expect(calls.counts(from: "loop begins", to: "loop ends") == ["epoll_wait": 200])
+  }
+
+  @Test func `waking a loop that is awake costs no write`() throws {
+    let (findings, calls) = try Probe.trace("wake-awake")
+    #expect(findings["blocks"] == "1100")
+    #expect(findings["performs"] == "1")
+    let counts = try #require(calls.counts(from: "sender begins", to: "sender ends"))
+    // Memory for a thousand blocks may come from the kernel; nothing else does.
+    #expect(counts.filter { !["brk", "mmap", "munmap", "mremap"].contains($0.key) } == [:])
+  }
+
+  @Test func `a repeating timer costs one wait and one settime for each fire`() throws {
+    let (findings, calls) = try Probe.trace("timer")
+    #expect(findings["fires"] == "110")
+    #expect(calls.counts(from: "loop begins", to: "loop ends") == ["epoll_wait": 100, "timerfd_settime": 100])
+  }
+
+  @Test func `a hundred ready descriptors are one wait`() throws {
+    let (findings, calls) = try Probe.trace("descriptors")
+    #expect(findings["calls"] == "100")
+    #expect(calls.counts(from: "loop begins", to: "loop ends") == ["epoll_wait": 1])
+  }
+
+  @Test func `a change of interest costs one epoll_ctl and none if it flips back`() throws {
+    let (_, calls) = try Probe.trace("interest")
+    #expect(calls.counts(from: "flip begins", to: "flip ends") == ["epoll_wait": 1])
+    #expect(calls.counts(from: "disable begins", to: "disable ends") == ["epoll_ctl": 1, "epoll_wait": 1])
+    #expect(calls.counts(from: "enable begins", to: "enable ends")?["epoll_ctl"] == 1)
+    #expect(calls.counts(from: "widen begins", to: "widen ends") == ["epoll_ctl": 1, "epoll_wait": 1])
+    #expect(calls.counts(from: "narrow begins", to: "narrow ends") == ["epoll_ctl": 1, "epoll_wait": 1])
+    #expect(calls.counts(from: "none begins", to: "none ends") == ["epoll_wait": 1])
+  }
+
+  @Test func `a virtual turn makes no system call`() throws {
+    let (findings, calls) = try Probe.trace("virtual")
+    #expect(findings["fires"] == "100")
+    #expect(calls.counts(from: "loop begins", to: "loop ends") == [:])
+  }
+
+  @Test func `a quiet turn allocates nothing`() throws {
+    let findings = try Probe.findings("allocations")
+    #expect(findings["quiet"] == "0")
+    #expect(findings["runs"] == "0")
+    #expect(findings["timers"] == "0")
+  }
+
+  @Test func `a quiet turn takes no lock`() throws {
+    #expect(try Probe.findings("lock") == ["turns": "1000"])
+  }
+
+  @Test func `a thousand threads that ran a loop leave no descriptor open`() throws {
+    #expect(try Probe.findings("threads") == ["runs": "1000", "left": "0"])
+  }
+}
+
+/// What a process that owns its main thread sees.
+@Suite(.serialized) struct MainThreadTests {
+  @Test func `main-actor code resumes on the main thread, and an idle loop then uses no processor time`() throws {
+    let findings = try Probe.findings("main-queue")
+    #expect(findings["result"] == "stopped")
+    #expect(findings["resumptions"] == "200")
+    #expect(findings["idle-result"] == "timedOut")
+    let turns = try #require(findings["idle-turns"].flatMap(Int.init))
+    #expect(turns <= 3)
+    // A descriptor left unread would take all of the 300 ms.
+    let microseconds = try #require(findings["idle-microseconds"].flatMap(Int.init))
+    #expect(microseconds < 100_000)
+  }
+
+  @Test(arguments: [
+    ("timer", "callOutTimer"), ("source", "callOutSource"), ("descriptor", "callOutDescriptorSource"),
+    ("observer", "callOutObserver"), ("block", "callOutBlock"), ("main-queue", "callOutMainQueue"),
+  ])
+  func `a release build's backtrace says what kind of callout runs`(kind: String, function: String) throws {
+    let frame = try #require(try Self.frames.get()[kind])
+    // A mangled name spells the function out, after its length.
+    #expect(frame.contains("\(function.count)\(function)"))
+    #expect(frame.hasSuffix(" in-run"))
+  }
+
+  @Test func `the loop sleeps in a function of its own`() throws {
+    #expect(try Self.frames.get()["sleep-function"] == "true")
+  }
+
+  private static let frames = Result { try Probe.findings("frames") }
+}

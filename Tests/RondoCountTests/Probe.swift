@@ -1,0 +1,60 @@
+import Foundation
+import Testing
+
+/// The probe, built in release: counts of an unoptimised build are the compiler's, not the loop's.
+enum Probe {
+  /// Built once, beside the build of the tests; `RONDO_PROBE` names one that is built already.
+  static let path: String = {
+    if let given = ProcessInfo.processInfo.environment["RONDO_PROBE"] { return given }
+    let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent()
+    // The tests run from <scratch>/<triple>/<configuration>/.
+    let tests = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
+    let scratch = URL(filePath: tests).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent().appending(path: "probe")
+    let build = [
+      "build", "-c", "release", "--product", "rondo-probe", "--package-path", root.path, "--scratch-path", scratch.path,
+    ]
+    let result = run("swift", build)
+    guard result.status == 0 else { return "the probe did not build:\n\(result.output)" }
+    return scratch.appending(path: "release/rondo-probe").path
+  }()
+
+  /// What a run of the probe printed: names and values.
+  static func findings(_ subject: String) throws -> [String: String] {
+    let result = run(path, [subject])
+    try #require(result.status == 0, "rondo-probe \(subject): \(result.output)")
+    return parse(result.output)
+  }
+
+  /// A run of the probe under strace: what it printed, and every system call.
+  static func trace(_ subject: String) throws -> (findings: [String: String], calls: SystemCalls) {
+    let file = FileManager.default.temporaryDirectory.appending(path: "rondo-\(UUID().uuidString).strace")
+    defer { try? FileManager.default.removeItem(at: file) }
+    let result = run("strace", ["-f", "-o", file.path, path, subject])
+    try #require(result.status == 0, "strace has to be installed and allowed to trace: \(result.output)")
+    return (parse(result.output), SystemCalls(try String(contentsOf: file, encoding: .utf8)))
+  }
+
+  private static func parse(_ output: String) -> [String: String] {
+    var findings: [String: String] = [:]
+    for line in output.split(separator: "\n") {
+      guard let space = line.firstIndex(of: " ") else { continue }
+      findings[String(line[..<space])] = String(line[line.index(after: space)...])
+    }
+    return findings
+  }
+
+  private static func run(_ command: String, _ arguments: [String]) -> (status: Int32, output: String) {
+    let process = Process()
+    process.executableURL = URL(filePath: "/usr/bin/env")
+    process.arguments = [command] + arguments
+    let pipe = Pipe()
+    process.standardOutput = pipe
+    process.standardError = pipe
+    do { try process.run() } catch { return (-1, "\(error)") }
+    let output = pipe.fileHandleForReading.readDataToEndOfFile()
+    process.waitUntilExit()
+    return (process.terminationStatus, String(decoding: output, as: UTF8.self))
+  }
+}

@@ -1,0 +1,94 @@
+// What callouts of a random scenario do.
+
+extension Generator {
+  /// Where a script runs decides what it may contain.
+  fileprivate enum Place {
+    case observer(Phases)
+    case block, source, port, timer
+  }
+
+  mutating func makeScripts() -> [Scenario.Script] {
+    var scripts: [Scenario.Script] = []
+    for _ in 0..<random.number(2...9) {
+      guard let script = makeScript() else { continue }
+      // Two scripts of one callout would be one longer script.
+      if scripts.contains(where: { $0.name == script.name && $0.phase == script.phase && $0.turn == script.turn }) {
+        continue
+      }
+      scripts.append(script)
+    }
+    return scripts
+  }
+
+  private mutating func makeScript() -> Scenario.Script? {
+    let turn = random.chance(75) ? 1 : 2
+    var name = random.pick(sources)
+    var place = Place.source
+    switch random.number(0...9) {
+    case 0...2: break
+    case 3...4 where !timers.isEmpty: (name, place) = (random.pick(timers), .timer)
+    case 5 where !ports.isEmpty: (name, place) = (random.pick(ports), .port)
+    case 6...7 where !blocks.isEmpty: (name, place) = (random.pick(blocks), .block)
+    case 8...9:
+      guard let observer = observers.randomElement(using: &random) else { return nil }
+      let phases = Phases.each.filter { observer.phases.contains($0) }
+      let phase = random.pick(phases)
+      let actions = makeActions(.observer(phase), of: observer.name)
+      return .init(name: observer.name, phase: phase, turn: turn, actions: actions)
+    default: break
+    }
+    return .init(name: name, phase: nil, turn: place.isBlock ? 1 : turn, actions: makeActions(place, of: name))
+  }
+
+  private mutating func makeActions(_ place: Place, of name: String) -> [Scenario.Action] {
+    (0..<random.number(1...4)).map { _ in makeAction(place, of: name) }
+  }
+
+  private mutating func makeAction(_ place: Place, of name: String) -> Scenario.Action {
+    let hasWaited = if case .observer(.afterWaiting) = place { true } else { false }
+    let atDescriptors = hasWaited && !ports.isEmpty
+    switch random.number(0...19) {
+    case 0...3: return .signal(random.pick(sources))
+    case 4...5: return block()
+    case 6 where ports.isEmpty && wakes: return .wake
+    case 7 where ports.isEmpty && wakes: return .stop
+    case 8...9 where !hasWaited || (ports.isEmpty && timers.isEmpty): return nestedRun(place)
+    case 6...7 where !ports.isEmpty && !atDescriptors, 10 where !ports.isEmpty && !atDescriptors: return write()
+    case 11...12: return .add(touchable(atDescriptors), random.pick(["m", "m", "q", "C"]))
+    case 13: return .remove(touchable(atDescriptors), random.pick(["m", "m", "q", "C"]))
+    case 14: return .invalidate(touchable(atDescriptors))
+    case 15 where !place.isBlock && (!timers.contains(name) || (keeps && !wakes)): return .invalidate(name)
+    case 16...17 where keeps && !timed && !wakes && !timers.isEmpty && ports.isEmpty:
+      let timer = random.pick(timers)
+      if timer == name, isInSeveralModes(timer) { return block() }
+      return .setFireDate(timer, milliseconds: random.chance(70) ? 0 : 1e6)
+    case 18 where !wakes || !timers.contains(where: isInSeveralModes): return .commonMode(random.pick(["m", "q"]))
+    default: return .signal(random.pick(sources))
+    }
+  }
+
+  private func isInSeveralModes(_ name: String) -> Bool {
+    items.contains { $0.name == name && ($0.modes.count > 1 || $0.modes == ["C"]) }
+  }
+
+  private mutating func nestedRun(_ place: Place) -> Scenario.Action {
+    switch place {
+    case .observer, .block: run(short: true, milliseconds: 0)
+    case .source, .port, .timer: run(short: timed || random.chance(80), milliseconds: 2)
+    }
+  }
+
+  /// Something a callout may add, remove or invalidate; never what keeps the modes alive.
+  private mutating func touchable(_ atDescriptors: Bool) -> String {
+    var names = sources + observers.map(\.name)
+    if keeps, !wakes { names += timers }
+    if !atDescriptors && portCount == 1 { names += ports }
+    return random.pick(names)
+  }
+}
+
+extension Generator.Place {
+  fileprivate var isBlock: Bool {
+    if case .block = self { true } else { false }
+  }
+}

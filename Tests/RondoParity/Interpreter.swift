@@ -1,0 +1,214 @@
+internal import Dispatch
+internal import Glibc
+internal import Synchronization
+
+/// Carries one scenario out on one engine and writes the trace.
+final class Interpreter: CalloutHost, Sendable {
+  private let scenario: Scenario
+  private let state = Mutex(State())
+  /// Scripts by the name they hang on.
+  private let scripts: [String: [Scenario.Script]]
+  private let voices: [String: Scenario.Voice]
+
+  fileprivate struct State {
+    var tokens: [String] = []
+    var moments: [Outcome.Moment] = []
+    var quirks: Set<String> = []
+    /// Callouts so far by name, and by name and phase.
+    var turns: [String: Int] = [:]
+    var engine: (any Engine)?
+    var second: SecondThread?
+    var secondEngine: (any Engine)?
+    var secondThread: pthread_t?
+    var loopThread: pthread_t?
+    var started = 0.0
+    var stepped = 0.0
+    var helper: FreshThread?
+  }
+
+  /// More tokens than any scenario writes; a loop that spins must not fill the memory.
+  fileprivate static let longestTrace = 20_000
+
+  init(_ scenario: Scenario) {
+    self.scenario = scenario
+    scripts = Dictionary(grouping: scenario.scripts, by: \.name)
+    var voices: [String: Scenario.Voice] = [:]
+    for item in scenario.items {
+      if case .observer(_, _, _, let voice) = item.kind { voices[item.name] = voice }
+    }
+    self.voices = voices
+  }
+
+  /// On the loop's own thread: prepares, runs, waits for the helper.
+  func interpret(on engine: any Engine) {
+    state.withLock {
+      $0.engine = engine
+      $0.started = Watch.milliseconds
+      $0.stepped = $0.started
+      $0.loopThread = pthread_self()
+    }
+    for item in scenario.items { engine.make(item) }
+    for item in scenario.items {
+      for mode in item.modes { engine.add(item.name, to: mode) }
+    }
+    for step in scenario.steps { perform(step, on: engine, nested: false) }
+    if let helper = state.withLock({ $0.helper.take() }) { _ = helper.join(seconds: 30) }
+    if let second = state.withLock({ $0.second.take() }) { second.end() }
+  }
+
+  /// From outside: the loop has slept far longer than any scenario lets it.
+  func rescue() {
+    state.withLock { $0.engine }?.wake()
+    // CFRunLoop is known for it; of Rondo it would be an error, so it must show in the trace.
+    note(quirk: "Q4")
+    write("rescued")
+  }
+
+  /// After the thread's end.
+  func outcome() -> Outcome {
+    let engines = state.withLock { state in
+      defer {
+        state.engine = nil
+        state.secondEngine = nil
+      }
+      return [state.engine, state.secondEngine]
+    }
+    for engine in engines { engine?.tearDown() }
+    return state.withLock { Outcome(tokens: $0.tokens, moments: $0.moments, quirks: $0.quirks) }
+  }
+
+  // MARK: Callouts
+
+  func callout(_ name: String, phase: Phases?) {
+    let (turn, turnInPhase, engine) = state.withLock { state -> (Int, Int, (any Engine)?) in
+      state.turns[name, default: 0] += 1
+      var turnInPhase = 0
+      if let phase {
+        let key = "\(name):\(phase.rawValue)"
+        state.turns[key, default: 0] += 1
+        turnInPhase = state.turns[key]!
+        switch voices[name] {
+        case .phase?: state.write(phase.token)
+        case .named?: state.write("\(name):\(phase.token)")
+        case .silent?, nil: break
+        }
+      } else {
+        state.write(name)
+        if state.moments.count < Self.longestTrace {
+          state.moments.append(.init(name: name, milliseconds: Watch.milliseconds - state.started))
+        }
+      }
+      // On the second thread a script means that thread's loop.
+      let second = state.secondThread.map { pthread_equal($0, pthread_self()) != 0 } ?? false
+      return (state.turns[name]!, turnInPhase, second ? state.secondEngine : state.engine)
+    }
+    guard let engine else { return }
+    for script in scripts[name] ?? [] {
+      if let wanted = script.phase, wanted != phase { continue }
+      if let wanted = script.turn, wanted != (script.phase == nil ? turn : turnInPhase) { continue }
+      for action in script.actions { perform(action, on: engine, nested: true) }
+    }
+  }
+
+  func announce(_ token: String) { write(token) }
+
+  func note(quirk: String) {
+    state.withLock { _ = $0.quirks.insert(quirk) }
+  }
+
+  private func write(_ token: String) {
+    state.withLock { $0.write(token) }
+  }
+
+  // MARK: Actions
+
+  private func perform(_ action: Scenario.Action, on engine: any Engine, nested: Bool) {
+    switch action {
+    case .run(let mode, let milliseconds, let handled):
+      if nested { write("(") } else { startHelper() }
+      state.withLock { $0.stepped = Watch.milliseconds }
+      let result = engine.run(mode, milliseconds: milliseconds, handled: handled)
+      write("-> \(result.rawValue)")
+      if nested { write(")") }
+    case .runForever:
+      startHelper()
+      engine.runForever()
+      write("returned")
+    case .signal(let name): engine.signal(name)
+    case .write(let name): engine.write(name)
+    case .wake: engine.wake()
+    case .stop: engine.stop()
+    case .requestStop(let mode): engine.requestStop(mode)
+    case .block(let name, let modes): engine.perform(name, in: modes)
+    case .onMainQueue(let name): DispatchQueue.main.async { self.callout(name, phase: nil) }
+    case .add(let name, let mode): engine.add(name, to: mode)
+    case .remove(let name, let mode): engine.remove(name, from: mode)
+    case .invalidate(let name): engine.invalidate(name)
+    case .commonMode(let mode): engine.addCommonMode(mode)
+    case .setFireDate(let name, let milliseconds): engine.setFireDate(name, milliseconds: milliseconds)
+    case .busy(let milliseconds): Watch.sleep(until: Watch.milliseconds + milliseconds)
+    case .interruptLoopThread:
+      // A handler that does nothing: the call must only interrupt.
+      Glibc.signal(SIGUSR1, { _ in })
+      if let thread = state.withLock({ $0.loopThread }) { pthread_kill(thread, SIGUSR1) }
+    case .probe(let probe): ask(probe, engine)
+    case .elsewhere(let actions): elsewhere(actions)
+    case .endElsewhere:
+      state.withLock({ $0.second.take() })?.end()
+    }
+  }
+
+  private func ask(_ probe: Scenario.Probe, _ engine: any Engine) {
+    switch probe {
+    case .contains(let name, let mode): write("\(name)@\(mode)=\(engine.contains(name, in: mode) ? 1 : 0)")
+    case .valid(let name): write("valid(\(name))=\(engine.isValid(name) ? 1 : 0)")
+    case .signalled(let name): write("signalled(\(name))=\(engine.isSignalled(name) ? 1 : 0)")
+    case .currentMode: write("mode=\(engine.currentMode ?? "none")")
+    case .modes: write("modes=\(engine.modes.sorted().joined(separator: ","))")
+    case .waiting: write("waiting=\(engine.isWaiting ? 1 : 0)")
+    case .hasFireDate(let mode): write("date(\(mode))=\(engine.hasFireDate(in: mode) ? 1 : 0)")
+    case .elapsed(let least):
+      // A fifth of a millisecond: CFRunLoop's dates are doubles of seconds since 2001.
+      let elapsed = Watch.milliseconds - state.withLock { $0.stepped }
+      write(elapsed > least - 0.2 ? "late>=\(Int(least))" : "early(\(elapsed)<\(Int(least)))")
+    }
+  }
+
+  private func elsewhere(_ actions: [Scenario.Action]) {
+    let second = state.withLock { state -> SecondThread in
+      let second = state.second ?? SecondThread()
+      state.second = second
+      return second
+    }
+    second.run { [self] in
+      let engine = state.withLock { state -> (any Engine)? in
+        if state.secondEngine == nil {
+          state.secondEngine = state.engine?.forCallingThread()
+          state.secondThread = pthread_self()
+        }
+        return state.secondEngine
+      }
+      guard let engine else { return }
+      for action in actions { perform(action, on: engine, nested: false) }
+    }
+  }
+
+  private func startHelper() {
+    state.withLock { state in
+      guard state.helper == nil, !scenario.helper.isEmpty, let engine = state.engine else { return }
+      let begun = Watch.milliseconds
+      state.helper = FreshThread { [self] in
+        for timed in scenario.helper {
+          Watch.sleep(until: begun + timed.milliseconds)
+          for action in timed.actions { perform(action, on: engine, nested: false) }
+        }
+      }
+    }
+  }
+}
+
+extension Interpreter.State {
+  fileprivate mutating func write(_ token: String) {
+    if tokens.count < Interpreter.longestTrace { tokens.append(token) }
+  }
+}

@@ -1,0 +1,25 @@
+// Does one thing many times between two marks, for the tests that count what it cost: `rondo-probe <subject>`.
+
+import Glibc
+
+let subjects: [String: () -> Void] = [
+  "wake": probeWake,
+  "wake-awake": probeWakeAwake,
+  "timer": probeTimer,
+  "descriptors": probeDescriptors,
+  "interest": probeInterest,
+  "virtual": probeVirtualTurns,
+  "allocations": probeAllocations,
+  "lock": probeLock,
+  "threads": probeThreadDescriptors,
+  "frames": probeFrames,
+  "main-queue": probeMainQueue,
+]
+
+guard CommandLine.arguments.count == 2, let probe = subjects[CommandLine.arguments[1]] else {
+  print("usage: rondo-probe", subjects.keys.sorted().joined(separator: "|"))
+  exit(2)
+}
+// A probe that waits for ever has failed; no probe takes a hundredth of this.
+alarm(300)
+probe()

@@ -1,0 +1,4 @@
+import Testing
+
+/// Real threads, exact counts. One test at a time: each wants every core there is.
+@Suite(.serialized) enum StressTests {}

@@ -1,0 +1,297 @@
+import Glibc
+import Rondo
+import RondoTesting
+import Synchronization
+
+/// A loop and what happened on it, for handlers to share. Everything on it belongs to the loop's thread.
+class Stage: @unchecked Sendable {
+  let loop: Loop
+  let trace = Trace()
+
+  init(_ loop: Loop) {
+    self.loop = loop
+  }
+
+  /// What was noted so far, and a fresh start.
+  func take() -> String { trace.take() }
+
+  /// What was noted so far.
+  var text: String { trace.text }
+
+  func note(_ token: String) { trace.note(token) }
+
+  /// A source that is never signalled: the mode is not empty.
+  @discardableResult
+  func keepAlive(in mode: Loop.Mode = .default) -> Loop.Source {
+    let source = Loop.Source {}
+    loop.add(source, to: mode)
+    return source
+  }
+
+  /// A source that notes its name when performed, then does more.
+  @discardableResult
+  func source(
+    _ name: String, order: Int = 0, in mode: Loop.Mode? = .default, then more: @escaping @Sendable () -> Void = {}
+  ) -> Loop.Source {
+    let source = Loop.Source(order: order) {
+      self.note(name)
+      more()
+    }
+    if let mode { loop.add(source, to: mode) }
+    return source
+  }
+
+  /// A one-shot timer that notes its name, then does more.
+  @discardableResult
+  func timer(
+    _ name: String, after delay: Duration, tolerance: Duration = .zero, order: Int = 0,
+    in mode: Loop.Mode? = .default, then more: @escaping @Sendable (Loop.Timer.Tick) -> Void = { _ in }
+  ) -> Loop.Timer {
+    let timer = Loop.Timer(after: delay, tolerance: tolerance, order: order) { tick in
+      self.note(name)
+      more(tick)
+    }
+    if let mode { loop.add(timer, to: mode) }
+    return timer
+  }
+
+  /// A repeating timer that notes its name, then does more.
+  @discardableResult
+  func timer(
+    _ name: String, every interval: Duration, tolerance: Duration = .zero, order: Int = 0,
+    in mode: Loop.Mode? = .default, then more: @escaping @Sendable (Loop.Timer.Tick) -> Void = { _ in }
+  ) -> Loop.Timer {
+    let timer = Loop.Timer(every: interval, tolerance: tolerance, order: order) { tick in
+      self.note(name)
+      more(tick)
+    }
+    if let mode { loop.add(timer, to: mode) }
+    return timer
+  }
+
+  /// A block that notes its name, then does more.
+  func block(_ name: String, in mode: Loop.Mode = .default, then more: @escaping @Sendable () -> Void = {}) {
+    loop.perform(in: mode) {
+      self.note(name)
+      more()
+    }
+  }
+
+  /// An observer that does something at some activities.
+  @discardableResult
+  func observer(
+    _ activities: Loop.Activity, repeats: Bool = true, order: Int = 0, in mode: Loop.Mode? = .default,
+    then more: @escaping @Sendable (Loop.Activity) -> Void
+  ) -> Loop.Observer {
+    let observer = Loop.Observer(activities, repeats: repeats, order: order, handler: more)
+    if let mode { loop.add(observer, to: mode) }
+    return observer
+  }
+}
+
+/// A stage in virtual time.
+final class VirtualStage: Stage, @unchecked Sendable {
+  let virtual: VirtualLoop
+
+  init(_ virtual: VirtualLoop) {
+    self.virtual = virtual
+    super.init(virtual.loop)
+  }
+
+  /// Whole virtual milliseconds since the stage was set.
+  var milliseconds: Int64 {
+    virtual.elapsed.milliseconds
+  }
+
+  /// Notes `name` and the virtual millisecond.
+  func noteTime(_ name: String) {
+    note("\(name)@\(milliseconds)")
+  }
+}
+
+extension Duration {
+  /// Whole milliseconds, towards zero.
+  var milliseconds: Int64 {
+    components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
+  }
+}
+
+/// Runs `body` with a loop in virtual time, whose default mode is traced unless `isObserved` is false.
+@available(*, noasync)
+func withStage(isObserved: Bool = true, _ body: (VirtualStage) throws -> Void) rethrows {
+  try withVirtualLoop { virtual in
+    let stage = VirtualStage(virtual)
+    if isObserved { stage.trace.observe(virtual.loop) }
+    try body(stage)
+  }
+}
+
+/// Something a handler gets to know after it was made.
+final class Later<Value>: @unchecked Sendable {
+  var value: Value!
+
+  init(_ value: Value? = nil) {
+    self.value = value
+  }
+}
+
+/// A thread that runs `body` once; whoever joins gets what it returned.
+final class TestThread<Result>: @unchecked Sendable {
+  private let body: @Sendable () -> Result
+  private var result: Result?
+  private var thread = pthread_t()
+
+  init(_ body: @escaping @Sendable () -> Result) {
+    self.body = body
+    let start = Start { self.result = self.body() }
+    let error = unsafe pthread_create(
+      &thread, nil,
+      { argument in
+        let start = unsafe Unmanaged<Start>.fromOpaque(argument!).takeRetainedValue()
+        start.body()
+        return nil
+      }, Unmanaged.passRetained(start).toOpaque())
+    precondition(error == 0, "No thread could be made: errno \(error).")
+  }
+
+  func join() -> Result {
+    _ = pthread_join(thread, nil)
+    return result!
+  }
+}
+
+/// What a new thread is told to do.
+private final class Start {
+  let body: () -> Void
+
+  init(_ body: @escaping () -> Void) {
+    self.body = body
+  }
+}
+
+/// Runs `body` with the real loop of a new thread and waits for it.
+func onLoopThread<Result>(_ body: @escaping @Sendable (Stage) -> Result) -> Result {
+  TestThread { body(Stage(.current)) }.join()
+}
+
+/// A new thread's loop, running until it is stopped.
+final class RunningLoop: @unchecked Sendable {
+  let loop: Loop
+  private let thread: TestThread<Loop.RunResult>
+
+  /// - Parameter isKeptAlive: Whether a source that is never signalled keeps the default mode from being empty.
+  init(isKeptAlive: Bool = true, preparing prepare: @escaping @Sendable (Loop) -> Void = { _ in }) {
+    let made = Handover<Loop>()
+    thread = TestThread {
+      let loop = Loop.current
+      if isKeptAlive { loop.add(Loop.Source {}) }
+      prepare(loop)
+      made.put(loop)
+      return loop.run()
+    }
+    loop = made.take()
+  }
+
+  /// Returns when the loop sleeps.
+  func waitUntilAsleep() {
+    while !loop.isWaiting { sched_yield() }
+  }
+
+  @discardableResult
+  func stop() -> Loop.RunResult {
+    loop.requestStop()
+    return thread.join()
+  }
+
+  /// Waits for a run that ends by itself.
+  func join() -> Loop.RunResult { thread.join() }
+}
+
+/// Passes a value from one thread to another, which waits for it.
+final class Handover<Value: Sendable>: Sendable {
+  private let value = Mutex<Value?>(nil)
+
+  func put(_ value: Value) {
+    self.value.withLock { $0 = value }
+  }
+
+  func take() -> Value {
+    while true {
+      if let value = value.withLock({ $0 }) { return value }
+      sched_yield()
+    }
+  }
+}
+
+/// A repeatable random sequence: SplitMix64.
+struct SeededRandom: RandomNumberGenerator {
+  private var state: UInt64
+
+  init(seed: UInt64) {
+    state = seed
+  }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ (mixed >> 31)
+  }
+}
+
+/// A descriptor for sources in virtual time, which never ask the kernel.
+enum UnconnectedSocket {
+  static let shared: CInt = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0)
+}
+
+/// Gives other threads a chance to run.
+func yieldThread() {
+  sched_yield()
+}
+
+/// A pipe that neither end blocks on. Both ends are closed with it.
+final class TestPipe: @unchecked Sendable {
+  let reader: CInt
+  let writer: CInt
+
+  init() {
+    var ends: [CInt] = [0, 0]
+    let error = unsafe pipe(&ends)
+    precondition(error == 0, "No pipe could be made: errno \(errno).")
+    (reader, writer) = (ends[0], ends[1])
+    for end in ends { _ = fcntl(end, F_SETFL, O_NONBLOCK) }
+  }
+
+  deinit {
+    close(reader)
+    close(writer)
+  }
+
+  /// Writes that many bytes.
+  func write(_ count: Int) {
+    let bytes = [UInt8](repeating: 0, count: count)
+    let written = unsafe Glibc.write(writer, bytes, count)
+    precondition(written == count)
+  }
+
+  /// Reads all there is.
+  ///
+  /// - Returns: How many bytes it was.
+  @discardableResult
+  func drain() -> Int {
+    drainDescriptor(reader)
+  }
+}
+
+/// Reads all there is in a descriptor that does not block.
+@discardableResult
+func drainDescriptor(_ descriptor: CInt) -> Int {
+  var bytes = [UInt8](repeating: 0, count: 4096)
+  var total = 0
+  while true {
+    let count = unsafe read(descriptor, &bytes, bytes.count)
+    if count <= 0 { return total }
+    total += count
+  }
+}
