@@ -98,7 +98,7 @@ docs: setup ## Build the documentation into .build/docs/Rondo.doccarchive.
 	mkdir -p "$$graphs"
 	swift build --target Rondo --scratch-path .build/docs/build \
 	  -Xswiftc -emit-symbol-graph -Xswiftc -emit-symbol-graph-dir -Xswiftc "$$graphs"
-	"$$docc" convert Sources/Rondo/Rondo.docc --warnings-as-errors \
+	"$$docc" convert Sources/Rondo/Rondo.docc \
 	  --fallback-display-name Rondo --fallback-bundle-identifier Rondo \
 	  --additional-symbol-graph-dir "$$graphs" --output-path .build/docs/Rondo.doccarchive
 	echo 'Documentation: .build/docs/Rondo.doccarchive'

@@ -10,7 +10,7 @@ final class CFEngine: Engine {
   private let wakePort: CInt
   private let nesting: CFNesting
   /// Asks at the last moment before a wait whether the mode has become empty.
-  private nonisolated(unsafe) var probe: CFRunLoopObserver?
+  private var probes: [CFRunLoopObserver?] = []
 
   init(host: any CalloutHost) {
     unsafe loop = CFRunLoopGetCurrent()
@@ -103,9 +103,22 @@ final class CFEngine: Engine {
 
   func wake() {
     if nesting.isInFragileRun { host.note(quirk: "Q4") }
+    noteStarvedTimer()
     unsafe CFRunLoopWakeUp(loop)
   }
-  func stop() { unsafe CFRunLoopStop(loop) }
+
+  func stop() {
+    noteStarvedTimer()
+    unsafe CFRunLoopStop(loop)
+  }
+
+  /// In a nested run, CFRunLoop serves the wake and leaves a timer of the enclosing pass that is still due to that pass;
+  /// Rondo fires what is due in every pass (Q11).
+  private func noteStarvedTimer() {
+    guard nesting.depth > 1, let mode = unsafe CFRunLoopCopyCurrentMode(loop) else { return }
+    let next = unsafe CFRunLoopGetNextTimerFireDate(loop, mode)
+    if next != 0, next <= CFAbsoluteTimeGetCurrent() { host.note(quirk: "Q11") }
+  }
   func requestStop(_ mode: String) { unsafe cfStopMode(loop, CFNames.mode(mode)) }
 
   func perform(_ name: String, in modes: [String]) {
@@ -175,7 +188,7 @@ final class CFEngine: Engine {
 
   func tearDown() {
     items.removeAll()
-    unsafe probe = nil
+    probes = []
   }
 
   // MARK: Callouts
@@ -198,17 +211,12 @@ final class CFEngine: Engine {
 
   func announce(_ sign: String, mode: CFString) { host.announce(sign + CFNames.name(of: mode)) }
 
-  /// The last observer before each wait: Rondo does not sleep in a mode that became empty (Q1).
+  /// The first and the last observer before each wait: Rondo does not sleep in a mode that became empty, nor tell
+  /// observers that it were about to (Q1).
   private func watchForEmptiness(in mode: String) {
     // Adding would create a mode that the scenario did not.
     guard mode != "C", modes.contains(mode) else { return }
-    if unsafe probe == nil {
-      unsafe probe = CFRunLoopObserverCreateWithHandler(nil, Phases.beforeWaiting.rawValue, true, .max) {
-        [unowned self] _, _ in
-        guard let mode = unsafe CFRunLoopCopyCurrentMode(loop) else { return }
-        if unsafe cfIsFinished(loop, mode) { host.note(quirk: "Q1") }
-      }
-    }
-    unsafe CFRunLoopAddObserver(loop, probe, CFNames.mode(mode))
+    if probes.isEmpty { probes = [makeProbe(order: .min), makeProbe(order: .max)] }
+    for index in probes.indices { unsafe CFRunLoopAddObserver(loop, probes[index], CFNames.mode(mode)) }
   }
 }

@@ -39,6 +39,9 @@ final class CFNesting: Sendable {
     return body()
   }
 
+  /// How many runs are under way; 0 on another thread.
+  var depth: Int { isOwnThread ? unsafe state.deadlines.count : 0 }
+
   var isInFragileRun: Bool { isOwnThread ? unsafe state.fragileRuns > 0 : false }
 
   /// Whether a run still under way has passed its deadline.

@@ -53,18 +53,24 @@ extension Generator {
     case 6 where ports.isEmpty && wakes: return .wake
     case 7 where ports.isEmpty && wakes: return .stop
     case 8...9 where !hasWaited || (ports.isEmpty && timers.isEmpty): return nestedRun(place)
-    case 6...7 where !ports.isEmpty && !atDescriptors, 10 where !ports.isEmpty && !atDescriptors: return write()
+    case 6...7 where mayWrite(place) && !atDescriptors, 10 where mayWrite(place) && !atDescriptors: return write()
     case 11...12: return .add(touchable(atDescriptors), random.pick(["m", "m", "q", "C"]))
     case 13: return .remove(touchable(atDescriptors), random.pick(["m", "m", "q", "C"]))
     case 14: return .invalidate(touchable(atDescriptors))
     case 15 where !place.isBlock && (!timers.contains(name) || (keeps && !wakes)): return .invalidate(name)
-    case 16...17 where keeps && !timed && !wakes && !timers.isEmpty && ports.isEmpty:
+    case 16...17 where keeps && !timed && !wakes && redates && !timers.isEmpty && ports.isEmpty:
       let timer = random.pick(timers)
-      if timer == name, isInSeveralModes(timer) { return block() }
+      if isInSeveralModes(timer) { return block() }
       return .setFireDate(timer, milliseconds: random.chance(70) ? 0 : 1e6)
     case 18 where !wakes || !timers.contains(where: isInSeveralModes): return .commonMode(random.pick(["m", "q"]))
     default: return .signal(random.pick(sources))
     }
+  }
+
+  /// An observer may run in the polls that have both loops watch two descriptors.
+  private func mayWrite(_ place: Place) -> Bool {
+    if case .observer = place, portCount > 1 { return false }
+    return !ports.isEmpty
   }
 
   private func isInSeveralModes(_ name: String) -> Bool {
@@ -81,7 +87,7 @@ extension Generator {
   /// Something a callout may add, remove or invalidate; never what keeps the modes alive.
   private mutating func touchable(_ atDescriptors: Bool) -> String {
     var names = sources + observers.map(\.name)
-    if keeps, !wakes { names += timers }
+    if keeps, !wakes, !redates { names += timers }
     if !atDescriptors && portCount == 1 { names += ports }
     return random.pick(names)
   }

@@ -9,7 +9,7 @@
 /// - Nested runs in observers and blocks are polls, so that no outer deadline passes inside them [Q4].
 /// - Nobody writes, adds or removes a descriptor source in an afterWaiting observer, nor nests a run there while there are
 ///   descriptor sources or timers: CFRunLoop has read the descriptor by then, the timers' own included [Q10, Q11].
-/// - A timer of several modes does not change its own date: CFRunLoop forgets to arm it in the other ones [Q11].
+/// - A timer of several modes is not given another date: CFRunLoop may forget to arm it in the other ones [Q11].
 /// - Scenarios with descriptor sources have no wakes, stops and due timers, and those with two of them neither add nor remove
 ///   one and begin with a poll: Rondo writes no eventfd, arms no timer and asks the kernel for no descriptor while it is
 ///   awake, so what arrived first among different kinds is not known to it [wait sets; the wake and arming rules].
@@ -25,7 +25,8 @@
 ///   or a block had started, or an outer deadline passed inside a nested run [Q4] (a wake left over by an outermost
 ///   run is taken away, as Rondo does [Q3], and compared),
 /// - a source of the same round was no longer signalled or valid when its turn came [Q5],
-/// - something was called that is no longer in the mode [Q7].
+/// - something was called that is no longer in the mode [Q7],
+/// - a nested run was woken or stopped on the loop's thread while a timer of its mode was due [Q11].
 package struct Generator {
   var random: SplitMix64
   let modes = ["m", "q", "D"]
@@ -39,6 +40,8 @@ package struct Generator {
   var keeps = true
   /// Whether its loop thread wakes and stops; otherwise callouts may change timers that are due.
   var wakes = true
+  /// Whether callouts set the dates of timers, which then keep to their modes.
+  var redates = true
   /// Those of two descriptor sources that were written to: a second write would queue them in the kernel's order again.
   var written: Set<String> = []
   /// How many descriptor sources it has.
@@ -76,6 +79,7 @@ package struct Generator {
     keeps = !random.chance(16)
     timed = random.chance(8)
     wakes = random.chance(60)
+    redates = random.chance(50)
     portCount = random.chance(20) ? random.number(1...2) : 0
     makeItems()
     var steps: [Scenario.Action] = []

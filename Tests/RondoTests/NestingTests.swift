@@ -214,7 +214,7 @@ import Testing
 
   @Test func `a ready descriptor that the outer run has not told yet is told again by the kernel, once in all`() {
     let text = onLoopThread { stage in
-      let pipes = [TestPipe(), TestPipe()]
+      let pipes = [stage.pipe(), stage.pipe()]
       for (name, pipe) in zip(["a", "b"], pipes) {
         pipe.write(1)
         let source = try? Loop.DescriptorSource(pipe.reader, for: .read, order: name == "a" ? 0 : 1) { _, _ in

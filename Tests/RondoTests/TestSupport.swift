@@ -7,6 +7,8 @@ import Synchronization
 class Stage: @unchecked Sendable {
   let loop: Loop
   let trace = Trace()
+  /// Descriptors must not be closed by ARC while a test only knows their numbers.
+  private var kept: [AnyObject] = []
 
   init(_ loop: Loop) {
     self.loop = loop
@@ -19,6 +21,20 @@ class Stage: @unchecked Sendable {
   var text: String { trace.text }
 
   func note(_ token: String) { trace.note(token) }
+
+  /// A pipe that is closed with the stage.
+  func pipe() -> TestPipe {
+    let pipe = TestPipe()
+    kept.append(pipe)
+    return pipe
+  }
+
+  /// Two connected sockets that are closed with the stage.
+  func sockets() -> TestSockets {
+    let sockets = TestSockets()
+    kept.append(sockets)
+    return sockets
+  }
 
   /// A source that is never signalled: the mode is not empty.
   @discardableResult
@@ -74,6 +90,28 @@ class Stage: @unchecked Sendable {
     loop.perform(in: mode) {
       self.note(name)
       more()
+    }
+  }
+
+  /// A descriptor source that notes its name, then does more.
+  @discardableResult
+  func descriptor(
+    _ name: String, _ descriptor: CInt, for interest: Loop.DescriptorSource.Readiness = .read,
+    trigger: Loop.DescriptorSource.Trigger = .level, order: Int = 0, in mode: Loop.Mode = .default,
+    closesOnInvalidation: Bool = false,
+    then more: @escaping @Sendable (Loop.DescriptorSource, Loop.DescriptorSource.Readiness) -> Void = { _, _ in }
+  ) -> Loop.DescriptorSource {
+    do {
+      let source = try Loop.DescriptorSource(
+        descriptor, for: interest, trigger: trigger, order: order, closesOnInvalidation: closesOnInvalidation
+      ) { source, readiness in
+        self.note(name)
+        more(source, readiness)
+      }
+      loop.add(source, to: mode)
+      return source
+    } catch {
+      fatalError("\(error)")
     }
   }
 
@@ -240,58 +278,7 @@ struct SeededRandom: RandomNumberGenerator {
   }
 }
 
-/// A descriptor for sources in virtual time, which never ask the kernel.
-enum UnconnectedSocket {
-  static let shared: CInt = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0)
-}
-
 /// Gives other threads a chance to run.
 func yieldThread() {
   sched_yield()
-}
-
-/// A pipe that neither end blocks on. Both ends are closed with it.
-final class TestPipe: @unchecked Sendable {
-  let reader: CInt
-  let writer: CInt
-
-  init() {
-    var ends: [CInt] = [0, 0]
-    let error = unsafe pipe(&ends)
-    precondition(error == 0, "No pipe could be made: errno \(errno).")
-    (reader, writer) = (ends[0], ends[1])
-    for end in ends { _ = fcntl(end, F_SETFL, O_NONBLOCK) }
-  }
-
-  deinit {
-    close(reader)
-    close(writer)
-  }
-
-  /// Writes that many bytes.
-  func write(_ count: Int) {
-    let bytes = [UInt8](repeating: 0, count: count)
-    let written = unsafe Glibc.write(writer, bytes, count)
-    precondition(written == count)
-  }
-
-  /// Reads all there is.
-  ///
-  /// - Returns: How many bytes it was.
-  @discardableResult
-  func drain() -> Int {
-    drainDescriptor(reader)
-  }
-}
-
-/// Reads all there is in a descriptor that does not block.
-@discardableResult
-func drainDescriptor(_ descriptor: CInt) -> Int {
-  var bytes = [UInt8](repeating: 0, count: 4096)
-  var total = 0
-  while true {
-    let count = unsafe read(descriptor, &bytes, bytes.count)
-    if count <= 0 { return total }
-    total += count
-  }
 }

@@ -1,0 +1,363 @@
+import Glibc
+import Rondo
+import RondoTesting
+import Testing
+
+/// Descriptor sources on the real kernel: peers that go, descriptors that are no good, and nothing that spins.
+@Suite struct DescriptorFailureTests {
+  // MARK: - The peer
+
+  @Test func `a peer that closes is told to a source that asked for that alone, once`() {
+    let (text, turns) = onLoopThread { stage in
+      let sockets = stage.sockets()
+      stage.descriptor("", sockets.near, for: .closed) { _, readiness in stage.note("\(readiness)") }
+      stage.loop.run(for: .zero)
+      stage.note("|")
+      sockets.closeFar()
+      stage.loop.run(for: .milliseconds(20))
+      return (stage.text, stage.loop.statistics.turns)
+    }
+    #expect(text == "|  closed")
+    #expect(turns <= 4)
+  }
+
+  @Test func `a peer that closes is told although there is unread data`() {
+    let (text, turns) = onLoopThread { stage in
+      let sockets = stage.sockets()
+      stage.descriptor("d", sockets.near, for: .closed)
+      sockets.send()
+      stage.loop.run(for: .milliseconds(20))
+      stage.note("|")
+      sockets.closeFar()
+      stage.loop.run(for: .milliseconds(20))
+      return (stage.text, stage.loop.statistics.turns)
+    }
+    #expect(text == "| d")
+    #expect(turns <= 6)
+  }
+
+  @Test func `a peer that closes its sending side is told`() {
+    let text = onLoopThread { stage in
+      let sockets = stage.sockets()
+      stage.descriptor("d", sockets.near, for: .closed)
+      shutdown(sockets.far, CInt(SHUT_WR))
+      stage.loop.run(for: .zero)
+      return stage.text
+    }
+    #expect(text == "d")
+  }
+
+  @Test func `the writer of a pipe that closes is told to its reader`() {
+    let text = onLoopThread { stage in
+      let pipe = stage.pipe()
+      stage.descriptor("d", pipe.reader, for: .closed)
+      stage.loop.run(for: .zero)
+      stage.note("|")
+      pipe.closeWriter()
+      stage.loop.run(for: .zero)
+      return stage.text
+    }
+    #expect(text == "| d")
+  }
+
+  @Test func `the reader of a pipe that closes is told to its writer`() {
+    let text = onLoopThread { stage in
+      let pipe = stage.pipe()
+      stage.descriptor("d", pipe.writer, for: .closed)
+      stage.loop.run(for: .zero)
+      stage.note("|")
+      pipe.closeReader()
+      stage.loop.run(for: .zero)
+      return stage.text
+    }
+    #expect(text == "| d")
+  }
+
+  @Test func `end of file is readable until the source goes`() {
+    let text = onLoopThread { stage in
+      let pipe = stage.pipe()
+      stage.descriptor("d", pipe.reader) { source, _ in if stage.text == "d d" { source.invalidate() } }
+      pipe.closeWriter()
+      stage.loop.run()
+      return stage.text
+    }
+    #expect(text == "d d")
+  }
+
+  // MARK: - No good from the start
+
+  @Test func `a negative descriptor is refused`() {
+    #expect(throws: Loop.DescriptorError.notOpen(-1)) { try Loop.DescriptorSource(-1, for: .read) { _, _ in } }
+  }
+
+  @Test func `a number that is not open is refused`() {
+    #expect(throws: Loop.DescriptorError.notOpen(1_000_000)) {
+      try Loop.DescriptorSource(1_000_000, for: .read) { _, _ in }
+    }
+  }
+
+  @Test(arguments: ["/proc/self/exe", "/"])
+  func `a regular file or a directory is refused`(_ path: String) {
+    let descriptor = unsafe open(path, O_RDONLY)
+    defer { close(descriptor) }
+    #expect(throws: Loop.DescriptorError.notPollable(descriptor)) {
+      try Loop.DescriptorSource(descriptor, for: .read) { _, _ in }
+    }
+  }
+
+  @Test func `a descriptor that epoll refuses becomes invalid with the reason`() {
+    let (reason, result) = onLoopThread { stage in
+      let null = unsafe open("/dev/null", O_RDWR)
+      defer { close(null) }
+      let source = stage.descriptor("d", null)
+      let result = stage.loop.run(for: .seconds(60))
+      return (source.invalidationReason, result)
+    }
+    #expect(reason == .refused(errno: EPERM))
+    #expect(result == .finished)
+  }
+
+  @Test func `a source of the other trigger on one descriptor becomes invalid with the reason`() {
+    let (text, reason) = onLoopThread { stage in
+      let pipe = stage.pipe()
+      pipe.write(1)
+      stage.descriptor("level", pipe.reader)
+      let second = stage.descriptor("edge", pipe.reader, trigger: .edge)
+      stage.loop.run(for: .zero)
+      return (stage.text, second.invalidationReason)
+    }
+    #expect(text == "level")
+    #expect(reason == .mixedTriggers)
+  }
+
+  @Test func `a source invalidated by hand has no reason`() {
+    let reason = onLoopThread { stage in
+      let source = stage.descriptor("d", stage.pipe().reader)
+      source.invalidate()
+      return source.invalidationReason
+    }
+    #expect(reason == nil)
+  }
+
+  // MARK: - Closed behind the loop's back
+
+  @Test func `a descriptor closed before it was watched makes its source invalid`() {
+    let (reason, result) = onLoopThread { stage in
+      let pipe = stage.pipe()
+      let source = stage.descriptor("d", pipe.reader)
+      pipe.replaceReader(with: nil)
+      let result = stage.loop.run(for: .seconds(60))
+      return (source.invalidationReason, result)
+    }
+    #expect(reason == .descriptorClosed)
+    #expect(result == .finished)
+  }
+
+  @Test func `a descriptor whose number was reused before it was watched makes its source invalid`() {
+    let (text, reason) = onLoopThread { stage in
+      let (pipe, other) = (stage.pipe(), stage.pipe())
+      let source = stage.descriptor("d", pipe.reader)
+      pipe.replaceReader(with: other.reader)
+      other.write(1)
+      stage.loop.run(for: .milliseconds(20))
+      return (stage.text, source.invalidationReason)
+    }
+    #expect(text == "")
+    #expect(reason == .descriptorClosed)
+  }
+
+  @Test func `a watched descriptor that is closed neither spins nor is told`() {
+    let (text, turns) = onLoopThread { stage in
+      let pipe = stage.pipe()
+      stage.keepAlive()
+      stage.descriptor("d", pipe.reader)
+      stage.loop.run(for: .zero)
+      pipe.replaceReader(with: nil)
+      stage.loop.run(for: .milliseconds(20))
+      return (stage.text, stage.loop.statistics.turns)
+    }
+    #expect(text == "")
+    #expect(turns <= 4)
+  }
+
+  @Test func `a source whose watched descriptor was closed can be invalidated without a trace`() {
+    let (text, turns) = onLoopThread { stage in
+      let pipe = stage.pipe()
+      stage.keepAlive()
+      let source = stage.descriptor("d", pipe.reader)
+      stage.loop.run(for: .zero)
+      pipe.replaceReader(with: nil)
+      source.invalidate()
+      stage.loop.run(for: .milliseconds(20))
+      return (stage.text, stage.loop.statistics.turns)
+    }
+    #expect(text == "")
+    #expect(turns <= 4)
+  }
+
+  @Test func `a closed descriptor that lives on as a duplicate does not spin once its source is gone`() {
+    let (text, turns, sleeps) = onLoopThread { stage in
+      let pipe = stage.pipe()
+      stage.keepAlive()
+      let source = stage.descriptor("d", pipe.reader)
+      stage.loop.run(for: .zero)
+      let duplicate = dup(pipe.reader)
+      defer { close(duplicate) }
+      pipe.replaceReader(with: nil)
+      source.invalidate()
+      // The kernel would report the duplicate's file for ever.
+      pipe.write(1)
+      stage.loop.run(for: .milliseconds(20))
+      return (stage.text, stage.loop.statistics.turns, stage.loop.statistics.sleeps)
+    }
+    #expect(text == "")
+    #expect(turns <= 4)
+    #expect(sleeps <= 3)
+  }
+
+  @Test func `the other sources outlast the repair after a descriptor was closed`() {
+    let text = onLoopThread { stage in
+      let (pipe, level, edge) = (stage.pipe(), stage.pipe(), stage.pipe())
+      let source = stage.descriptor("d", pipe.reader)
+      stage.descriptor("level", level.reader, order: 1) { _, _ in level.drain() }
+      stage.descriptor("edge", edge.reader, trigger: .edge, order: 2) { _, _ in edge.drain() }
+      stage.loop.run(for: .zero)
+      let duplicate = dup(pipe.reader)
+      defer { close(duplicate) }
+      pipe.replaceReader(with: nil)
+      source.invalidate()
+      for _ in 0..<2 {
+        for pipe in [level, edge] { pipe.write(1) }
+        stage.loop.run(for: .zero)
+      }
+      return stage.text
+    }
+    #expect(text == "level edge level edge")
+  }
+
+  @Test func `a new source on a reused number is told, and the old one becomes invalid`() {
+    let (text, reason) = onLoopThread { stage in
+      let (pipe, other) = (stage.pipe(), stage.pipe())
+      let old = stage.descriptor("old", pipe.reader)
+      stage.loop.run(for: .zero)
+      pipe.replaceReader(with: other.reader)
+      stage.descriptor("new", pipe.reader)
+      other.write(1)
+      stage.loop.run(for: .zero)
+      return (stage.text, old.invalidationReason)
+    }
+    #expect(text == "new")
+    #expect(reason == .descriptorClosed)
+  }
+
+  @Test func `a new source on a reused number is told although the old one was never invalidated by hand and is alike`() {
+    let text = onLoopThread { stage in
+      // Eventfds share one inode, so nothing tells the two apart.
+      let (first, second) = (makeEventDescriptor(), makeEventDescriptor())
+      stage.descriptor("old", first, order: 0)
+      stage.loop.run(for: .zero)
+      dup2(second, first)
+      close(second)
+      defer { close(first) }
+      stage.descriptor("new", first, order: 1)
+      signalEventDescriptor(first)
+      stage.loop.run(for: .zero)
+      return stage.trace.tokens.contains("new")
+    }
+    #expect(text)
+  }
+
+  @Test func `interest set after the number was reused makes the source invalid instead of watching the wrong file`() {
+    let (text, reason) = onLoopThread { stage in
+      let (pipe, other) = (stage.pipe(), stage.pipe())
+      stage.keepAlive()
+      let source = stage.descriptor("d", pipe.reader)
+      source.disable(.read)
+      stage.loop.run(for: .zero)
+      pipe.replaceReader(with: other.reader)
+      other.write(1)
+      source.enable(.read)
+      stage.loop.run(for: .zero)
+      return (stage.text, source.invalidationReason)
+    }
+    #expect(text == "")
+    #expect(reason == .descriptorClosed)
+  }
+
+  @Test func `a number reused after its source was invalidated is watched anew`() {
+    let text = onLoopThread { stage in
+      let (pipe, other) = (stage.pipe(), stage.pipe())
+      let old = stage.descriptor("old", pipe.reader)
+      stage.loop.run(for: .zero)
+      old.invalidate()
+      pipe.replaceReader(with: other.reader)
+      stage.descriptor("new", pipe.reader)
+      other.write(1)
+      stage.loop.run(for: .zero)
+      return stage.text
+    }
+    #expect(text == "new")
+  }
+
+  // MARK: - Closing
+
+  @Test func `a source closes its descriptor when it is invalidated, if asked to`() {
+    let isClosed = onLoopThread { stage in
+      let pipe = stage.pipe()
+      let source = stage.descriptor("d", dup(pipe.writer), for: .write, closesOnInvalidation: true)
+      pipe.closeWriter()
+      stage.loop.run(for: .zero)
+      #expect(pipe.isAtEnd == false)
+      source.invalidate()
+      return pipe.isAtEnd
+    }
+    #expect(isClosed)
+  }
+
+  @Test func `a source that was never added closes its descriptor too`() throws {
+    let pipe = TestPipe()
+    let source = try Loop.DescriptorSource(dup(pipe.writer), for: .write, closesOnInvalidation: true) { _, _ in }
+    pipe.closeWriter()
+    source.invalidate()
+    #expect(pipe.isAtEnd)
+  }
+
+  @Test func `a source closes its descriptor when its loop's thread ends`() {
+    let pipe = onLoopThread { stage in
+      let pipe = TestPipe()
+      stage.descriptor("d", dup(pipe.writer), for: .write, closesOnInvalidation: true)
+      pipe.closeWriter()
+      stage.loop.run(for: .zero)
+      return pipe
+    }
+    #expect(pipe.isAtEnd)
+  }
+
+  @Test func `a source invalidated from another thread closes its descriptor when the loop has let go of it`() {
+    let pipe = TestPipe()
+    let source = Handover<Loop.DescriptorSource>()
+    let running = RunningLoop { loop in
+      let stage = Stage(loop)
+      source.put(
+        stage.descriptor("d", dup(pipe.writer), for: .write, closesOnInvalidation: true) { source, _ in
+          source.disable(.write)
+        })
+    }
+    pipe.closeWriter()
+    running.waitUntilAsleep()
+    source.take().invalidate()
+    // Blocks until the last writer has gone.
+    _ = fcntl(pipe.reader, F_SETFL, 0)
+    #expect(pipe.drain() == 0)
+    running.stop()
+  }
+
+  @Test func `a source does not close by itself a descriptor that it was not given`() {
+    let isClosed = onLoopThread { stage in
+      let pipe = stage.pipe()
+      stage.descriptor("d", pipe.writer, for: .write).invalidate()
+      return pipe.isAtEnd
+    }
+    #expect(!isClosed)
+  }
+}

@@ -1,0 +1,294 @@
+import Dispatch
+import Foundation
+import Glibc
+import Rondo
+import RondoTesting
+import Synchronization
+import Testing
+
+// The examples of README.md and Rondo.docc, compiled and run. `DocumentationTextTests` sees to it that they stand in the
+// documentation as they stand here.
+
+/// What the examples have done.
+private final class Log: Sendable {
+  private let notes = Mutex<[String]>([])
+
+  func note(_ text: String) { notes.withLock { $0.append(text) } }
+
+  var text: String { notes.withLock { $0.joined(separator: ", ") } }
+}
+
+// MARK: - README
+
+/// Echoes what clients send, until SIGTERM. The service manager has opened the listening socket.
+func serve(_ listener: CInt) throws {
+  let loop = Loop.current
+  let arrivals = try Loop.DescriptorSource(listener, for: .read) { _, _ in
+    let client = accept(listener, nil, nil)
+    let echo = try? Loop.DescriptorSource(client, for: .read, closesOnInvalidation: true) { connection, _ in
+      var bytes = [UInt8](repeating: 0, count: 4096)
+      let count = unsafe recv(client, &bytes, bytes.count, CInt(MSG_DONTWAIT))
+      if unsafe count <= 0 || send(client, bytes, count, CInt(MSG_NOSIGNAL)) < 0 { connection.invalidate() }
+    }
+    if let echo { loop.add(echo) }
+  }
+  loop.add(arrivals)
+  loop.add(Loop.Timer(every: .seconds(60), tolerance: .seconds(6)) { _ in print(loop.statistics.descriptorCallouts) })
+  let termination = DispatchSource.makeSignalSource(signal: SIGTERM, queue: .main)
+  termination.setEventHandler { loop.stop() }
+  termination.resume()
+  loop.run()
+}
+
+/// In a process of its own: serves on a new thread, talks to it, and terminates the process.
+private func talkToDaemon() {
+  let listener = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
+  precondition(listen(listener, 1) == 0)
+  let daemon = TestThread { (try? serve(listener)) != nil }
+  var address = sockaddr()
+  var length = socklen_t(MemoryLayout<sockaddr>.size)
+  precondition(unsafe getsockname(listener, &address, &length) == 0)
+  let client = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
+  precondition(unsafe connect(client, &address, length) == 0)
+  let word = Array("hello".utf8)
+  precondition(unsafe send(client, word, word.count, 0) == word.count)
+  var answer = [UInt8](repeating: 0, count: word.count)
+  precondition(unsafe recv(client, &answer, answer.count, CInt(MSG_WAITALL.rawValue)) == word.count)
+  precondition(answer == word)
+  // The signal source is set up on the main queue.
+  DispatchQueue.main.sync {}
+  kill(getpid(), SIGTERM)
+  precondition(daemon.join())
+}
+
+@Suite struct DocumentationExamplesTests {
+  @Test func `README: the daemon echoes and ends after SIGTERM`() async {
+    await #expect(processExitsWith: .success) { talkToDaemon() }
+  }
+
+  // MARK: - Rondo
+
+  @Test func `Rondo: a first loop`() {
+    let log = Log()
+    withVirtualLoop { _ in
+      let loop = Loop.current
+      loop.add(Loop.Timer(every: .seconds(1), tolerance: .milliseconds(100)) { tick in log.note("\(tick.missed) missed") })
+      loop.add(Loop.Observer(.beforeWaiting, order: 100) { _ in log.note("idle") }, to: .common)
+      loop.perform { log.note("block") }
+      let result = loop.run(for: .milliseconds(2500))
+
+      #expect(result == .timedOut)
+      #expect(log.text == "block, idle, 0 missed, idle, 0 missed, idle")
+    }
+  }
+
+  @Test func `Rondo: a run in another mode suspends`() {
+    let log = Log()
+    withVirtualLoop { virtual in
+      let loop = virtual.loop
+
+      loop.add(Loop.Timer(after: .milliseconds(10)) { _ in log.note("ordinary") })
+      loop.add(Loop.Timer(after: .milliseconds(20)) { _ in log.note("urgent") }, to: "urgent")
+      loop.run(in: "urgent")
+      loop.run()
+
+      #expect(log.text == "urgent, ordinary")
+      #expect(virtual.elapsed == .milliseconds(20))
+    }
+  }
+
+  @Test func `Rondo: a descriptor source`() throws {
+    let log = Log()
+    var ends: [CInt] = [0, 0]
+    try #require(unsafe pipe2(&ends, O_CLOEXEC) == 0)
+    let (descriptor, writer) = (ends[0], ends[1])
+    #expect(unsafe write(writer, [1], 1) == 1)
+    let result = onLoopThread { stage in
+      Result {
+        let loop = stage.loop
+
+        let input = try Loop.DescriptorSource(descriptor, for: .read) { source, readiness in
+          log.note("\(readiness)")
+          source.invalidate()
+        }
+        loop.add(input)
+        loop.run()
+      }
+    }
+    try result.get()
+    #expect(log.text == "read")
+    close(descriptor)
+    close(writer)
+  }
+
+  @Test func `Rondo: an hour in virtual time`() {
+    let log = Log()
+
+    withVirtualLoop { virtual in
+      let trace = Trace()
+      trace.observe(virtual.loop)
+      virtual.loop.add(Loop.Timer(after: .seconds(3600)) { _ in log.note("an hour") })
+      #expect(virtual.loop.run() == .finished)
+      #expect(virtual.elapsed == .seconds(3600))
+      #expect(trace.text == "E BT BS BW AW X")
+    }
+
+    #expect(log.text == "an hour")
+  }
+
+  // MARK: - TheTurn
+
+  @Test func `TheTurn: an observer shows the turn`() {
+    let log = Log()
+    withVirtualLoop { virtual in
+      let loop = virtual.loop
+
+      let trace = Trace()
+      trace.observe(loop)
+      loop.add(Loop.Source {})
+      loop.add(Loop.Timer(after: .milliseconds(10)) { _ in log.note("fired") })
+      #expect(loop.run(for: .milliseconds(30)) == .timedOut)
+      #expect(trace.text == "E BT BS BW AW BT BS BW AW X")
+    }
+    #expect(log.text == "fired")
+  }
+
+  @Test func `TheTurn: a nested run`() {
+    let log = Log()
+    withVirtualLoop { virtual in
+      let loop = virtual.loop
+
+      loop.add(Loop.Source {}, to: "modal")
+      loop.add(
+        Loop.Timer(after: .milliseconds(10)) { _ in
+          log.note("outer in \(loop.currentMode!)")
+          let result = loop.run(in: "modal", for: .milliseconds(50))
+          log.note("nested run \(result), back in \(loop.currentMode!)")
+        })
+      loop.run()
+
+      let mode = Loop.Mode.default
+      #expect(log.text == "outer in \(mode), nested run timedOut, back in \(mode)")
+      #expect(virtual.elapsed == .milliseconds(60))
+    }
+  }
+
+  // MARK: - Threading
+
+  @Test func `Threading: a worker thread`() {
+    let log = Log()
+    let handover = Handover<Loop>()
+
+    let worker = Thread {
+      let loop = Loop.current
+      loop.add(Loop.Source {})
+      handover.put(loop)
+      loop.run()
+    }
+    worker.start()
+    let loop = handover.take()
+    loop.perform { log.note("on the worker") }
+    loop.perform { loop.requestStop() }
+
+    while !worker.isFinished { sched_yield() }
+    #expect(log.text == "on the worker")
+  }
+
+  /// Compiled, not run: the tests do not own the main thread.
+  private func mainThreadExample(_ log: Log) {
+    func runService() {
+      Task { @MainActor in log.note("on the main thread") }
+      Loop.main.run()
+    }
+    runService()
+  }
+
+  @Test func `Threading: the heartbeat of a sleeping loop does not look stuck`() {
+    let running = RunningLoop()
+    let loop = running.loop
+    running.waitUntilAsleep()
+    func pauseBriefly() { sched_yield() }
+
+    let before = loop.heartbeat
+    pauseBriefly()
+    let after = loop.heartbeat
+    let isStuck = after.beats == before.beats && after.phase != .waiting && after.phase != .notRunning
+
+    #expect(!isStuck)
+    running.stop()
+  }
+
+  // MARK: - Timers
+
+  @Test func `Timers: missed ticks`() {
+    let log = Log()
+    withStage(isObserved: false) { stage in
+      let loop = stage.loop
+      let work: @Sendable () -> Void = { if stage.milliseconds == 50 { stage.virtual.spend(.milliseconds(120)) } }
+
+      let timer = Loop.Timer(every: .milliseconds(50)) { tick in
+        log.note("\(tick.missed) missed, late by \(tick.lateness)")
+        work()
+      }
+      loop.add(timer)
+      loop.run(for: .milliseconds(260))
+
+      let onTime = "late by \(Duration.zero)"
+      #expect(log.text == "0 missed, \(onTime), 2 missed, \(onTime), 0 missed, \(onTime)")
+      #expect(stage.milliseconds == 260)
+    }
+  }
+
+  @Test func `Timers: tolerance`() {
+    let log = Log()
+    withVirtualLoop { virtual in
+      let loop = virtual.loop
+
+      loop.add(Loop.Timer(after: .milliseconds(100), tolerance: .milliseconds(50)) { _ in log.note("patient") })
+      loop.add(Loop.Timer(after: .milliseconds(140)) { _ in log.note("exact") })
+      loop.run()
+
+      #expect(log.text == "patient, exact")
+      #expect(virtual.elapsed == .milliseconds(140))
+      #expect(virtual.sleeps == 1)
+    }
+  }
+
+  @Test func `Timers: putting off`() {
+    let log = Log()
+    withVirtualLoop { virtual in
+      let loop = virtual.loop
+
+      let timeout = Loop.Timer(after: .seconds(30)) { _ in log.note("timeout") }
+      loop.add(timeout)
+      for _ in 1...3 {
+        loop.run(for: .seconds(20))
+        timeout.setFireDate(after: .seconds(30))
+      }
+      loop.run()
+
+      #expect(log.text == "timeout")
+      #expect(virtual.elapsed == .seconds(90))
+    }
+  }
+
+  // MARK: - ComingFromCFRunLoop
+
+  @Test func `ComingFromCFRunLoop: without waking`() {
+    let log = Log()
+    withVirtualLoop { virtual in
+      let loop = virtual.loop
+      let source = Loop.Source { log.note("performed") }
+      loop.add(source)
+      virtual.at(.milliseconds(10)) {
+        source.signal(waking: false)
+        loop.perform(waking: false) { log.note("when something else wakes the loop") }
+      }
+      loop.run(for: .milliseconds(50))
+      #expect(log.text == "when something else wakes the loop")
+      #expect(virtual.sleeps == 1)
+      #expect(virtual.elapsed == .milliseconds(50))
+      #expect(source.isSignalled)
+    }
+  }
+}

@@ -1,0 +1,119 @@
+import Foundation
+import Testing
+
+/// What the documentation says about the code, compared with the code.
+@Suite struct DocumentationTextTests {
+  private static let catalogue = "Sources/Rondo/Rondo.docc/"
+  private static let documents =
+    ["README.md"] + ["Rondo", "TheTurn", "Threading", "Timers", "ComingFromCFRunLoop"].map { catalogue + $0 + ".md" }
+
+  /// A file of the repository.
+  private func text(_ path: String) throws -> String {
+    let root = URL(fileURLWithPath: #filePath).appending(path: "../../..").standardized
+    return try String(contentsOf: root.appending(path: path), encoding: .utf8)
+  }
+
+  private func lines(_ path: String) throws -> [String] {
+    try text(path).components(separatedBy: "\n")
+  }
+
+  // MARK: - Examples
+
+  @Test(arguments: documents) func `every example is compiled as it stands`(_ document: String) throws {
+    let tests = try lines("Tests/RondoTests/DocumentationExamplesTests.swift")
+    let examples = try examples(in: document)
+    #expect(!examples.isEmpty)
+    for example in examples {
+      #expect(contains(tests, example), "not in the tests:\n\(example.joined(separator: "\n"))")
+    }
+  }
+
+  /// The Swift code blocks of a document, without what they import.
+  private func examples(in document: String) throws -> [[String]] {
+    var examples: [[String]] = []
+    var example: [String]?
+    for line in try lines(document) {
+      if line == "```swift" {
+        example = []
+      } else if line == "```", let finished = example {
+        examples.append(Array(finished.drop { $0.isEmpty }))
+        example = nil
+      } else if !line.hasPrefix("import ") {
+        example?.append(line)
+      }
+    }
+    return examples
+  }
+
+  /// Whether `code` holds the lines of `example` one after the other, all indented alike.
+  private func contains(_ code: [String], _ example: [String]) -> Bool {
+    code.indices.contains { start in
+      guard start + example.count <= code.count, code[start].hasSuffix(example[0]) else { return false }
+      let indent = String(code[start].dropLast(example[0].count))
+      guard indent.allSatisfy({ $0 == " " }) else { return false }
+      return zip(code[start...], example).allSatisfy { $0 == ($1.isEmpty ? "" : indent + $1) }
+    }
+  }
+
+  // MARK: - The turn
+
+  @Test(arguments: ["README.md", catalogue + "TheTurn.md"])
+  func `the steps are those of the code`(_ document: String) throws {
+    let steps = try stepsOfTheCode()
+    #expect(steps.count == 14)
+    #expect(try stepLines(document).compactMap { $0.firstMatch(of: /^(\d+)\. \*\*(.+)\*\*/) }.map { "\($0.1) \($0.2)" } == steps)
+  }
+
+  @Test func `README and TheTurn have the same steps`() throws {
+    #expect(try stepLines("README.md") == stepLines(Self.catalogue + "TheTurn.md"))
+  }
+
+  private func stepLines(_ document: String) throws -> [String] {
+    try lines(document).filter { $0.contains(/^\d+\. /) }
+  }
+
+  /// The numbers and names beside the calls of `runTurns`; a call that tells observers is named by its activity.
+  private func stepsOfTheCode() throws -> [String] {
+    try lines("Sources/Rondo/Loop/Loop+Run.swift").compactMap { line in
+      guard let comment = line.firstMatch(of: /\S  \/\/ (\d+)(?: (.+))?$/) else { return nil }
+      if let name = comment.2 { return "\(comment.1) \(name)" }
+      guard let call = line.firstMatch(of: /tellObservers\(\.(\w+)/) else { return nil }
+      return "\(comment.1) \(call.1) observers"
+    }
+  }
+
+  // MARK: - The list of differences
+
+  private static let list = catalogue + "ComingFromCFRunLoop.md"
+
+  @Test func `every row on which Rondo decided otherwise is on the list`() throws {
+    let both = try matches(of: /row\(\s*"(\w+)"/, in: "Tests/RondoParity/Table/Excluded.swift")
+    let others = try matches(of: /id: "(\w+)"/, in: "Tests/RondoParity/Table/Exclusions.swift")
+    let sections = try text(Self.list).components(separatedBy: "\n### ")
+    #expect(!both.isEmpty && !others.isEmpty && sections.count == 4)
+    #expect(rows(of: sections[1]).sorted() == both.sorted())
+    #expect(rows(of: sections[2]).sorted() == others.sorted())
+  }
+
+  @Test func `every decision is on the list`() throws {
+    let decisions = try matches(of: /decision: "([^"]+)"/, in: "Tests/RondoParity/Table/Excluded.swift")
+    let section = try #require(try text(Self.list).components(separatedBy: "\n## ").first { $0.hasPrefix("The diff") })
+    let names = section.matches(of: /\n\| ([^|]+) \|/).flatMap { String($0.1).components(separatedBy: ", ") }
+    #expect(Set(decisions).subtracting(names).isEmpty)
+  }
+
+  @Test func `every test the list names exists`() throws {
+    for name in try text(Self.list).matches(of: /`(Excluded\w*Tests|TableTests)\.(\w+)`/) {
+      let suite = try text("Tests/RondoParityTests/\(name.1).swift")
+      #expect(suite.contains("func \(name.2)("), "\(name.0)")
+    }
+  }
+
+  private func matches(of pattern: Regex<(Substring, Substring)>, in path: String) throws -> [String] {
+    try text(path).matches(of: pattern).map { String($0.1) }
+  }
+
+  private func rows(of section: String) -> [String] {
+    section.matches(of: /\n\| ([A-K]\d\d\w*) \|/).map { String($0.1) }
+  }
+}

@@ -1,0 +1,123 @@
+import Glibc
+
+/// A descriptor for sources in virtual time, which never ask the kernel.
+enum UnconnectedSocket {
+  static let shared: CInt = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0)
+}
+
+/// A pipe that neither end blocks on. What is open of it is closed with it.
+final class TestPipe: @unchecked Sendable {
+  let reader: CInt
+  let writer: CInt
+  private var opens: Set<CInt>
+
+  init() {
+    var ends: [CInt] = [0, 0]
+    let error = unsafe pipe(&ends)
+    precondition(error == 0, "No pipe could be made: errno \(errno).")
+    (reader, writer) = (ends[0], ends[1])
+    opens = [reader, writer]
+    for end in ends { _ = fcntl(end, F_SETFL, O_NONBLOCK) }
+  }
+
+  deinit {
+    for end in opens { close(end) }
+  }
+
+  func closeReader() { closeEnd(reader) }
+  func closeWriter() { closeEnd(writer) }
+
+  private func closeEnd(_ end: CInt) {
+    guard opens.remove(end) != nil else { return }
+    close(end)
+  }
+
+  /// Closes the reader behind everybody's back; its number stands for `other` afterwards, or nothing.
+  ///
+  /// Other tests open descriptors meanwhile, so "nothing" is a socket that is never ready.
+  func replaceReader(with other: CInt?) {
+    let replacement = other ?? socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
+    precondition(dup2(replacement, reader) == reader)
+    if other == nil { close(replacement) }
+  }
+
+  /// Writes that many bytes.
+  func write(_ count: Int) {
+    let bytes = [UInt8](repeating: 0, count: count)
+    let written = unsafe Glibc.write(writer, bytes, count)
+    precondition(written == count)
+  }
+
+  /// Reads all there is.
+  ///
+  /// - Returns: How many bytes it was.
+  @discardableResult
+  func drain() -> Int {
+    drainDescriptor(reader)
+  }
+
+  /// Whether every writer has gone.
+  var isAtEnd: Bool {
+    var byte: UInt8 = 0
+    return unsafe read(reader, &byte, 1) == 0
+  }
+}
+
+/// Two connected sockets.
+final class TestSockets: @unchecked Sendable {
+  let near: CInt
+  let far: CInt
+  private var isFarOpen = true
+
+  init() {
+    var ends: [CInt] = [0, 0]
+    let error = unsafe socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0, &ends)
+    precondition(error == 0, "No sockets could be made: errno \(errno).")
+    (near, far) = (ends[0], ends[1])
+  }
+
+  deinit {
+    close(near)
+    closeFar()
+  }
+
+  func closeFar() {
+    if isFarOpen { close(far) }
+    isFarOpen = false
+  }
+
+  /// Sends a byte from far to near.
+  func send() {
+    let byte: [UInt8] = [0]
+    let written = unsafe write(far, byte, 1)
+    precondition(written == 1)
+  }
+}
+
+/// Reads all there is in a descriptor that does not block.
+@discardableResult
+func drainDescriptor(_ descriptor: CInt) -> Int {
+  var bytes = [UInt8](repeating: 0, count: 4096)
+  var total = 0
+  while true {
+    let count = unsafe read(descriptor, &bytes, bytes.count)
+    if count <= 0 { return total }
+    total += count
+  }
+}
+
+/// Swift's Glibc module lacks <sys/eventfd.h>.
+@_silgen_name("eventfd") private func eventfd(_ initial: CUnsignedInt, _ flags: CInt) -> CInt
+
+/// An eventfd that does not block.
+func makeEventDescriptor() -> CInt {
+  let descriptor = eventfd(0, O_NONBLOCK)
+  precondition(descriptor >= 0, "No eventfd could be made: errno \(errno).")
+  return descriptor
+}
+
+func signalEventDescriptor(_ descriptor: CInt) {
+  let one: [UInt64] = [1]
+  let written = unsafe write(descriptor, one, 8)
+  precondition(written == 8)
+}
