@@ -10,7 +10,7 @@ final class CFEngine: Engine {
   private let wakePort: CInt
   private let nesting: CFNesting
   /// Asks at the last moment before a wait whether the mode has become empty.
-  private var probes: [CFRunLoopObserver?] = []
+  private nonisolated(unsafe) var probes: [CFRunLoopObserver?] = []
 
   init(host: any CalloutHost) {
     unsafe loop = CFRunLoopGetCurrent()
@@ -188,7 +188,7 @@ final class CFEngine: Engine {
 
   func tearDown() {
     items.removeAll()
-    probes = []
+    unsafe probes = []
   }
 
   // MARK: Callouts
@@ -216,7 +216,15 @@ final class CFEngine: Engine {
   private func watchForEmptiness(in mode: String) {
     // Adding would create a mode that the scenario did not.
     guard mode != "C", modes.contains(mode) else { return }
-    if probes.isEmpty { probes = [makeProbe(order: .min), makeProbe(order: .max)] }
-    for index in probes.indices { unsafe CFRunLoopAddObserver(loop, probes[index], CFNames.mode(mode)) }
+    if unsafe probes.isEmpty { unsafe probes = [makeProbe(order: .min), makeProbe(order: .max)] }
+    for index in unsafe probes.indices { unsafe CFRunLoopAddObserver(loop, probes[index], CFNames.mode(mode)) }
+  }
+
+  private func makeProbe(order: CFIndex) -> CFRunLoopObserver? {
+    CFRunLoopObserverCreateWithHandler(nil, Phases.beforeWaiting.rawValue, true, order) {
+      [unowned self] _, _ in
+      guard let mode = unsafe CFRunLoopCopyCurrentMode(loop) else { return }
+      if unsafe cfIsFinished(loop, mode) { host.note(quirk: "Q1") }
+    }
   }
 }
