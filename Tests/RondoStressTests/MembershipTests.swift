@@ -18,7 +18,11 @@ extension StressTests {
           loop.add(Loop.Timer(after: .microseconds(number % 50)) { _ in fires.add() })
           let taken = Loop.Timer(after: .seconds(3_600)) { _ in strays.add() }
           loop.add(taken, to: number % 2 == 0 ? .default : .common)
-          if number % 3 == 0 { taken.invalidate() } else { loop.remove(taken, from: number % 2 == 0 ? .default : .common) }
+          if number % 3 == 0 {
+            taken.invalidate()
+          } else {
+            loop.remove(taken, from: number % 2 == 0 ? .default : .common)
+          }
           if loop.contains(taken) { strays.add() }
         }
       }

@@ -80,8 +80,8 @@ extension StressTests {
         source.signal()
         spin { performs.value >= signal }
       }
-      loops.forEach { $0.settle() }
-      loops.forEach { $0.end() }
+      for running in loops { running.settle() }
+      for running in loops { running.end() }
       #expect(performs.value == 20_000)
     }
   }

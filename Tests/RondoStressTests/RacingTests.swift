@@ -77,8 +77,8 @@ extension StressTests {
       #expect(answered.value == rounds)
     }
 
-    @Test func `a stop request and a stop from two threads end every run and leave nothing for the next`() {
-      let rounds = 10_000
+    @Test func `a stop ends a run that wakeups keep going round, and leaves nothing for the next run`() {
+      let rounds = 20_000
       let entered = SharedNumber()
       let finished = SharedNumber()
       let wrong = SharedNumber()
@@ -96,18 +96,19 @@ extension StressTests {
         if loop.run(for: .zero) != .timedOut { wrong.add() }
       }
       let loop = box.wait()
-      let stopper = TestThread {
+      let waker = TestThread {
         for round in 1...rounds {
           spin { entered.value >= round }
-          loop.wakeUp()
+          // So that stops meet every point of the turn.
+          for _ in 0..<round % 8 { loop.wakeUp() }
         }
       }
       for round in 1...rounds {
         spin { entered.value >= round }
-        if round % 2 == 0 { loop.requestStop() } else { loop.stop() }
+        if round % 16 == 0 { loop.requestStop() } else { loop.stop() }
         spin { finished.value >= round }
       }
-      stopper.join()
+      waker.join()
       runner.join()
       #expect(wrong.value == 0)
     }

@@ -45,7 +45,7 @@ extension StressTests {
         spin { posts.value > 20 }
         loop.requestStop()
         owner.join()
-        posters.forEach { $0.join() }
+        for poster in posters { poster.join() }
       }
       #expect(living.value == 0)
       #expect(ran.value <= accepted.value)
@@ -88,7 +88,7 @@ extension StressTests {
         spin { adds.value > 20 }
         loop.requestStop()
         owner.join()
-        adders.forEach { $0.join() }
+        for adder in adders { adder.join() }
         if loop.contains(source) { leftSignalled.add() }
       }
       #expect(survivors.value == 0)

@@ -25,7 +25,8 @@ struct TestThread {
 
   /// Runs `body` on `count` threads at once, with each one's number, and waits for them.
   static func race(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) {
-    (0..<count).map { number in TestThread { body(number) } }.forEach { $0.join() }
+    let threads = (0..<count).map { number in TestThread { body(number) } }
+    for thread in threads { thread.join() }
   }
 
   private final class Body: Sendable {
@@ -74,11 +75,16 @@ struct RunningLoop {
     loop = box.wait()
   }
 
-  /// Returns when everything that was posted before has been served.
+  /// Returns when everything that was posted and signalled before has been served.
+  ///
+  /// The first block may run at the end of a turn, the second at the beginning of the next one, ahead of its signalled
+  /// sources; the third comes after them.
   func settle() {
-    let isSettled = SharedNumber()
-    loop.perform { isSettled.set(1) }
-    spin { isSettled.value == 1 }
+    for _ in 0..<3 {
+      let isSettled = SharedNumber()
+      loop.perform { isSettled.set(1) }
+      spin { isSettled.value == 1 }
+    }
   }
 
   func end() {

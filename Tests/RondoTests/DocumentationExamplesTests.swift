@@ -44,7 +44,14 @@ func serve(_ listener: CInt) throws {
 private func talkToDaemon() {
   let listener = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
   precondition(listen(listener, 1) == 0)
-  let daemon = TestThread { (try? serve(listener)) != nil }
+  // Dispatch takes the signal over some time after `resume`: until then it shall do nothing.
+  signal(SIGTERM) { _ in }
+  let handover = Handover<Loop>()
+  let daemon = TestThread {
+    handover.put(Loop.current)
+    return (try? serve(listener)) != nil
+  }
+  let loop = handover.take()
   var address = sockaddr()
   var length = socklen_t(MemoryLayout<sockaddr>.size)
   precondition(unsafe getsockname(listener, &address, &length) == 0)
@@ -55,9 +62,10 @@ private func talkToDaemon() {
   var answer = [UInt8](repeating: 0, count: word.count)
   precondition(unsafe recv(client, &answer, answer.count, CInt(MSG_WAITALL)) == word.count)
   precondition(answer == word)
-  // The signal source is set up on the main queue.
-  DispatchQueue.main.sync {}
-  kill(getpid(), SIGTERM)
+  while loop.currentMode != nil {
+    kill(getpid(), SIGTERM)
+    usleep(1000)
+  }
   precondition(daemon.join())
 }
 

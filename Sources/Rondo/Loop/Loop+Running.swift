@@ -58,10 +58,14 @@ extension LoopCore {
     let mode = modeState(index)
     if isEmpty(mode) { return .finished }
     returnDueTimers(to: mode)
+    let outer = innermost
+    let outerKeepsWakes = outer?.keepsWakes ?? false
+    if let outer, outer.isPerformingSource { outer.keepsWakes = false }
     let frame = pushFrame(for: mode, limit: limit, returnsAfterSourceHandled: returnsAfterSourceHandled)
     loop.setRunningMode(index)
     let result = runTurns(frame)
     popFrame()
+    outer?.keepsWakes = outerKeepsWakes
     loop.setRunningMode(innermost?.mode.index ?? -1)
     if depth == 0, result == .stopped { _ = wakeup.take(.stopRequest) }
     return result

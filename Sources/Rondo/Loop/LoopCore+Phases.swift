@@ -88,7 +88,9 @@ extension LoopCore {
     }
     counters.sourceCallouts.count()
     attachment.callouts += 1
+    frame.isPerformingSource = true
     callOutSource(attachment.source)
+    frame.isPerformingSource = false
     attachment.callouts -= 1
     frame.hasHandledSource = true
   }

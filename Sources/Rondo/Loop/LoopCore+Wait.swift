@@ -14,6 +14,7 @@ extension LoopCore {
     applyMail()
     absorbPosts(frame, keepingWake: true)
     takeCarriedDescriptors(frame)
+    let carriedCount = frame.ready.count
     if skipsLooking(frame) {
       now = wait.now
     } else if frame.polls || frame.isWakePending || !frame.ready.isEmpty || isEmpty(frame.mode) {
@@ -21,6 +22,7 @@ extension LoopCore {
     } else {
       sleep(frame)
     }
+    if carriedCount > 0 { mergeRepeated(frame, carriedCount) }
     // A nested run's wait makes the enclosing turn's records stale; the count tells.
     frame.waitsWhenCollected = waitCount
     if servesOneEventPerTurn { keepOneEvent(frame) } else { frame.isWakePending = false }
@@ -52,7 +54,8 @@ extension LoopCore {
       updateWatches(frame.mode)
       let deadline = min(frame.deadline, frame.mode.timers.nextWake(in: slots))
       publishFireDate(of: frame.mode)
-      guard deadline > now else { return look(frame) }
+      // A refused descriptor may have been the last item.
+      guard deadline > now, !isEmpty(frame.mode) else { return look(frame) }
       switch wakeup.prepareToSleep() {
       case .stayAwake:
         applyMail()
@@ -129,6 +132,16 @@ extension LoopCore {
       source.carried = []
     }
     frame.mode.carriedDescriptors.removeAll()
+  }
+
+  /// Carried readiness that the kernel has reported anew is told once.
+  private func mergeRepeated(_ frame: RunFrame, _ carriedCount: Int) {
+    for index in 0..<carriedCount {
+      let token = frame.ready[index].token
+      guard let repeated = frame.ready[carriedCount...].firstIndex(where: { $0.token == token }) else { continue }
+      frame.ready[index].readiness.formUnion(frame.ready[repeated].readiness)
+      frame.ready.remove(at: repeated)
+    }
   }
 
   /// CFRunLoop serves one kernel event a turn, in order of arrival; the rest stays for the next turn.

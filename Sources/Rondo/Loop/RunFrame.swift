@@ -18,6 +18,8 @@ final class RunFrame {
   /// Whether a wakeup is remembered: from the beginning of a turn to its wait. Later ones need not be, the loop goes
   /// round anyway.
   @safe @exclusivity(unchecked) var keepsWakes = true
+  /// A source of this run is being performed: the turn will poll and go round, whatever a nested run was woken for.
+  @safe @exclusivity(unchecked) var isPerformingSource = false
   /// Whether this run serves the main dispatch queue: decided once.
   @safe @exclusivity(unchecked) var servesMainQueue = false
   /// The last turn served the main queue, so the next one lets the others go first.
@@ -64,6 +66,7 @@ final class RunFrame {
     isBeforeFirstTurn = true
     hasJustSlept = false
     isExhausted = false
+    isPerformingSource = false
   }
 
   /// Remembers a wakeup if this run can still miss something.

@@ -79,6 +79,7 @@ final class KernelWait {
       guard checkIdentity(of: source) else { return }
       if set.watchCount(of: source.descriptor) > (place == nil ? 0 : 1) {
         checkSharing(source, in: mode, others())
+        guard source.isValid else { return }
       }
     }
     let raw: UnsafeMutablePointer<rondo_watch>
@@ -136,6 +137,9 @@ final class KernelWait {
       } else if !other.identity.isUnique {
         // Look-alikes: only a fresh registration is sure to be for the file that is open now.
         if !watch.interest.isEmpty { unsafe rondo_watch_again(watch.raw) }
+      }
+      if other.isValid, other.trigger != source.trigger, !watch.interest.isEmpty {
+        return source.invalidate(because: .mixedTriggers)
       }
     }
   }

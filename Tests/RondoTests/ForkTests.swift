@@ -1,0 +1,128 @@
+import Glibc
+import Rondo
+import RondoTesting
+import Testing
+
+/// A forked child has loops of its own and leaves its parent's alone. Each test forks in a process of its own.
+@Suite struct ForkTests {
+  @Test func `a child's current loop is fresh and works`() async {
+    await #expect(processExitsWith: .success) { Fork.childRunsItsOwnLoop() }
+  }
+
+  @Test func `a child's main loop is fresh and works`() async {
+    await #expect(processExitsWith: .success) { Fork.childRunsItsMainLoop() }
+  }
+
+  @Test(arguments: 0..<6)
+  func `a child that uses its parent's loop is told whose it is`(_ use: Int) async {
+    let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) { [use] in
+      Fork.childUsesItsParentsLoop(use)
+    }
+    #expect(result?.complaint.contains("This loop belongs to the parent of a forked process.") == true)
+  }
+
+  @Test func `a parent's loop goes on working after a child has come and gone`() async {
+    await #expect(processExitsWith: .success) { Fork.parentGoesOn() }
+  }
+
+  @Test func `a child's thread that ends leaves the parent's items alone`() async {
+    await #expect(processExitsWith: .success) { Fork.childThreadEnds() }
+  }
+}
+
+/// Swift's Glibc module hides fork(2), which is safe here: the child does little and leaves by _exit(2).
+@_silgen_name("fork") private func forkProcess() -> pid_t
+
+/// What the exit tests do, in synchronous functions because loops belong to threads.
+private enum Fork {
+  /// How a child ended.
+  private enum End: Equatable {
+    case exit(CInt)
+    case signal(CInt)
+  }
+
+  /// Forks; the child leaves with what `body` returns.
+  private static func inChild(_ body: () -> CInt) -> End {
+    let child = forkProcess()
+    if child == 0 { _exit(body()) }
+    precondition(child > 0, "No child could be made: errno \(errno).")
+    var status: CInt = 0
+    while unsafe waitpid(child, &status, 0) != child {}
+    let signal = status & 0x7F
+    return signal == 0 ? .exit((status >> 8) & 0xFF) : .signal(signal)
+  }
+
+  /// Runs a loop that has a timer, a descriptor and a block; 0 if all of them were served.
+  private static func exercise(_ loop: Loop) -> CInt {
+    let stage = Stage(loop)
+    let pipe = stage.pipe()
+    pipe.write(1)
+    stage.descriptor("d", pipe.reader) { source, _ in source.invalidate() }
+    stage.timer("t", after: .milliseconds(1))
+    stage.block("b")
+    // The main loop is never finished: the main dispatch queue keeps it.
+    while stage.trace.tokens.count < 3 { loop.run(for: .milliseconds(2)) }
+    return stage.trace.tokens.sorted() == ["b", "d", "t"] ? 0 : 1
+  }
+
+  static func childRunsItsOwnLoop() {
+    let parent = Loop.current
+    parent.add(Loop.Source {})
+    parent.run(for: .milliseconds(1))
+    let end = inChild { Loop.current === parent ? 2 : exercise(.current) }
+    precondition(end == .exit(0), "\(end)")
+  }
+
+  static func childRunsItsMainLoop() {
+    let parent = Loop.main
+    let end = inChild {
+      // The thread that forked is the child's first.
+      guard Loop.main !== parent, Loop.main === Loop.current else { return 2 }
+      return exercise(.main)
+    }
+    precondition(end == .exit(0), "\(end)")
+  }
+
+  static func childUsesItsParentsLoop(_ use: Int) {
+    let parent = Loop.current
+    parent.add(Loop.Source {})
+    parent.run(for: .milliseconds(1))
+    let end = inChild {
+      switch use {
+      case 0: parent.wakeUp()
+      case 1: parent.perform {}
+      case 2: parent.add(Loop.Source {})
+      case 3: parent.run(for: .zero)
+      case 4: parent.stop()
+      default: parent.requestStop()
+      }
+      return 0
+    }
+    guard case .signal = end else { preconditionFailure("The child got away with it: \(end)") }
+  }
+
+  static func parentGoesOn() {
+    let parent = Loop.current
+    parent.add(Loop.Source {})
+    parent.run(for: .milliseconds(1))
+    for _ in 0..<5 {
+      precondition(inChild { exercise(.current) } == .exit(0))
+      precondition(exercise(parent) == 0)
+    }
+  }
+
+  static func childThreadEnds() {
+    let stage = Stage(.current)
+    let pipe = stage.pipe()
+    let source = stage.descriptor("d", pipe.reader, trigger: .level)
+    stage.loop.run(for: .zero)
+    let end = inChild {
+      TestThread { exercise(.current) }.join()
+    }
+    precondition(end == .exit(0), "\(end)")
+    precondition(source.isValid)
+    pipe.write(1)
+    stage.loop.run(for: .zero)
+    precondition(stage.text == "d")
+  }
+}
