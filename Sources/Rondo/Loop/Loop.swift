@@ -39,14 +39,16 @@ public final class Loop: @unchecked Sendable {
       wait = .kernel(KernelWait(wakeupDescriptor: descriptor))
     }
     core = LoopCore(
-      isMain: thread.isMain && thread.generation == 0 && script == nil, mailbox: mailbox, wakeup: wakeup, counters: counters, pulse: pulse,
-      wait: wait)
+      isMain: thread.isMain && thread.generation == 0 && script == nil, mailbox: mailbox, wakeup: wakeup,
+      counters: counters, pulse: pulse, wait: wait)
     core.loop = self
     script?.token = { [unowned core] in core.slots.token(of: $0) }
   }
 
   /// The calling thread's loop, made on first use. Not from async code, where the thread is nobody's.
-  @available(*, noasync, message: "An async function has no thread of its own. Keep the Loop you mean, or use Loop.main.")
+  @available(
+    *, noasync, message: "An async function has no thread of its own. Keep the Loop you mean, or use Loop.main."
+  )
   public static var current: Loop {
     ThreadRecord.current.currentLoop
   }

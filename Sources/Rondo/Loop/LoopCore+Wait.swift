@@ -17,7 +17,7 @@ extension LoopCore {
     let carriedCount = frame.ready.count
     if skipsLooking(frame) {
       now = wait.now
-    } else if frame.polls || frame.isWakePending || !frame.ready.isEmpty || isEmpty(frame.mode) {
+    } else if frame.polls || frame.isWakePending || frame.isStopped || !frame.ready.isEmpty || isEmpty(frame.mode) {
       look(frame)
     } else {
       sleep(frame)

@@ -58,8 +58,8 @@ struct TimerQueue {
     isEmpty
       ? .distantFuture
       : min(
-      Self.settleTop(of: &exact, slots, bit) { $0.schedule.fireDate },
-      Self.settleTop(of: &hard, slots, bit) { $0.schedule.hardDeadline })
+        Self.settleTop(of: &exact, slots, bit) { $0.schedule.fireDate },
+        Self.settleTop(of: &hard, slots, bit) { $0.schedule.hardDeadline })
   }
 
   /// The earliest date a timer of the mode wants.
@@ -67,8 +67,8 @@ struct TimerQueue {
     isEmpty
       ? .distantFuture
       : min(
-      Self.settleTop(of: &exact, slots, bit) { $0.schedule.fireDate },
-      Self.settleTop(of: &soft, slots, bit) { $0.schedule.fireDate })
+        Self.settleTop(of: &exact, slots, bit) { $0.schedule.fireDate },
+        Self.settleTop(of: &soft, slots, bit) { $0.schedule.fireDate })
   }
 
   /// Moves every timer whose date has passed into `batch`, by date, then order, then sequence of scheduling.
