@@ -1,6 +1,5 @@
 import Rondo
 import RondoTesting
-import Synchronization
 import Testing
 
 @Suite struct SourceTests {
@@ -228,15 +227,15 @@ import Testing
   }
 
   @Test func `a source in the loops of several threads is performed by one of them for each signal`() {
-    let performs = Atomic<Int>(0)
-    let source = Loop.Source { performs.add(1, ordering: .sequentiallyConsistent) }
+    let performs = Tally()
+    let source = Loop.Source { performs.add() }
     let loops = (0..<4).map { _ in RunningLoop { $0.add(source) } }
     for count in 1...200 {
       source.signal()
-      while source.isSignalled || performs.load(ordering: .sequentiallyConsistent) < count { yieldThread() }
+      while source.isSignalled || performs.count < count { yieldThread() }
     }
     for loop in loops { #expect(loop.stop() == .stopped) }
-    #expect(performs.load(ordering: .sequentiallyConsistent) == 200)
+    #expect(performs.count == 200)
   }
 
   @Test func `invalidating a source takes it out of every loop, and empties them`() {

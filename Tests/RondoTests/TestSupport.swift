@@ -261,6 +261,15 @@ final class Handover<Value: Sendable>: Sendable {
   }
 }
 
+/// A count that any thread may add to and read.
+final class Tally: Sendable {
+  private let value = Atomic<Int>(0)
+
+  func add() { value.add(1, ordering: .sequentiallyConsistent) }
+
+  var count: Int { value.load(ordering: .sequentiallyConsistent) }
+}
+
 /// A repeatable random sequence: SplitMix64.
 struct SeededRandom: RandomNumberGenerator {
   private var state: UInt64

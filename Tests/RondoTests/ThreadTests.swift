@@ -1,7 +1,6 @@
 import Glibc
 import Rondo
 import RondoTesting
-import Synchronization
 import Testing
 
 /// Loops on real threads: whose they are, what other threads may do, and what becomes of them.
@@ -158,17 +157,17 @@ import Testing
   }
 
   @Test func `what another thread removes is not called again, though the loop has not looked yet`() {
-    let calls = Atomic<Int>(0)
-    let timer = Loop.Timer(every: .nanoseconds(1)) { _ in calls.add(1, ordering: .sequentiallyConsistent) }
+    let calls = Tally()
+    let timer = Loop.Timer(every: .nanoseconds(1)) { _ in calls.add() }
     let running = RunningLoop { $0.add(timer) }
-    while calls.load(ordering: .sequentiallyConsistent) < 10 { yieldThread() }
+    while calls.count < 10 { yieldThread() }
     // Between two callouts of the loop's thread, so that none is under way.
     let seen = Handover<Int>()
     let (inside, isRemoved) = (Handover<Bool>(), Handover<Bool>())
     running.loop.perform {
       inside.put(true)
       _ = isRemoved.take()
-      seen.put(calls.load(ordering: .sequentiallyConsistent))
+      seen.put(calls.count)
     }
     _ = inside.take()
     running.loop.remove(timer)
@@ -177,7 +176,7 @@ import Testing
     let drained = Handover<Bool>()
     running.loop.perform { drained.put(true) }
     _ = drained.take()
-    #expect(calls.load(ordering: .sequentiallyConsistent) == count)
+    #expect(calls.count == count)
     running.stop()
   }
 

@@ -1,13 +1,13 @@
 /// Owns a loop's items and gives each a slot whose generation tells a stale token. *loop thread*
-struct SlotTable {
-  private var items: ContiguousArray<Loop.Item?> = []
-  private var generations: ContiguousArray<UInt32> = []
-  private var free: ContiguousArray<Int32> = []
+final class SlotTable {
+  @safe @exclusivity(unchecked) private var items: ContiguousArray<Loop.Item?> = []
+  @safe @exclusivity(unchecked) private var generations: ContiguousArray<UInt32> = []
+  @safe @exclusivity(unchecked) private var free: ContiguousArray<Int32> = []
   /// Removed items that may still be in a callout; released by `retire()`.
-  private var retired: [Loop.Item] = []
+  @safe @exclusivity(unchecked) private var retired: [Loop.Item] = []
 
   /// Gives the item a slot unless it has one.
-  mutating func insert(_ item: Loop.Item) {
+  func insert(_ item: Loop.Item) {
     guard item.slot < 0 else { return }
     if let slot = free.popLast() {
       items[Int(slot)] = item
@@ -20,7 +20,7 @@ struct SlotTable {
   }
 
   /// Takes the item's slot away; its tokens are stale from here on, itself lives until `retire()`.
-  mutating func remove(_ item: Loop.Item) {
+  func remove(_ item: Loop.Item) {
     let slot = Int(item.slot)
     items[slot] = nil
     generations[slot] &+= 1
@@ -48,7 +48,7 @@ struct SlotTable {
   var hasRetired: Bool { !retired.isEmpty }
 
   /// Hands over the removed items that are in no callout.
-  mutating func takeRetired() -> [Loop.Item] {
+  func takeRetired() -> [Loop.Item] {
     let idle = retired.filter { $0.callouts == 0 }
     retired.removeAll { $0.callouts == 0 }
     return idle

@@ -124,7 +124,8 @@ extension LoopCore {
   /// Lets other threads know when the mode's next timer fires.
   @inline(__always)
   func publishFireDate(of mode: ModeState) {
-    mode.publishedFireDate.store(mode.timers.nextFireDate(in: slots).nanoseconds, ordering: .relaxed)
+    let date = mode.timers.isEmpty ? .distantFuture : mode.timers.nextFireDate(in: slots)
+    mode.publishedFireDate.store(date.nanoseconds, ordering: .relaxed)
   }
 
   /// Gives the timer an entry in each mode that lacks one.

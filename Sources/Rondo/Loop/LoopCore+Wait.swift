@@ -52,8 +52,7 @@ extension LoopCore {
   private func sleep(_ frame: RunFrame) {
     while true {
       updateWatches(frame.mode)
-      let deadline = min(frame.deadline, frame.mode.timers.nextWake(in: slots))
-      publishFireDate(of: frame.mode)
+      let deadline = min(frame.deadline, nextTimerWake(in: frame.mode))
       // A refused descriptor may have been the last item.
       guard deadline > now, !isEmpty(frame.mode) else { return look(frame) }
       switch wakeup.prepareToSleep() {
@@ -81,6 +80,13 @@ extension LoopCore {
       }
       if noteWakeReason(frame, deadline) { return }
     }
+  }
+
+  /// When a timer of the mode needs the loop awake; other threads may ask for its date meanwhile.
+  @inline(__always)
+  private func nextTimerWake(in mode: ModeState) -> Instant {
+    publishFireDate(of: mode)
+    return mode.timers.isEmpty ? .distantFuture : mode.timers.nextWake(in: slots)
   }
 
   /// Counts what ended the sleep; false if nothing did.

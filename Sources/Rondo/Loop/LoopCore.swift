@@ -17,7 +17,8 @@ final class LoopCore {
   /// *constant*
   let pulse: Pulse
   @safe @exclusivity(unchecked) var wait: Wait
-  @safe @exclusivity(unchecked) var slots = SlotTable()
+  /// *constant*
+  let slots = SlotTable()
   /// By mode index; as many as mail has been applied for.
   @safe @exclusivity(unchecked) var modes: ContiguousArray<ModeState>
   /// Frames by depth; the first `depth` of them are running.

@@ -35,14 +35,14 @@ struct TimerQueue {
   }
 
   /// A timer's entries have become stale.
-  mutating func noteStale(in slots: borrowing SlotTable) {
+  mutating func noteStale(in slots: SlotTable) {
     staleCount += 2
     let total = exact.count + soft.count + hard.count
     guard staleCount > 64, staleCount > total else { return }
     sweep(slots)
   }
 
-  private mutating func sweep(_ slots: borrowing SlotTable) {
+  private mutating func sweep(_ slots: SlotTable) {
     let bit = bit
     func isLive(_ entry: DeadlineHeap.Entry) -> Bool {
       TimerQueue.timer(of: entry, in: slots, bit) != nil
@@ -54,7 +54,7 @@ struct TimerQueue {
   }
 
   /// The latest moment by which the loop has to wake for a timer of the mode.
-  mutating func nextWake(in slots: borrowing SlotTable) -> Instant {
+  mutating func nextWake(in slots: SlotTable) -> Instant {
     isEmpty
       ? .distantFuture
       : min(
@@ -63,7 +63,7 @@ struct TimerQueue {
   }
 
   /// The earliest date a timer of the mode wants.
-  mutating func nextFireDate(in slots: borrowing SlotTable) -> Instant {
+  mutating func nextFireDate(in slots: SlotTable) -> Instant {
     isEmpty
       ? .distantFuture
       : min(
@@ -72,7 +72,7 @@ struct TimerQueue {
   }
 
   /// Moves every timer whose date has passed into `batch`, by date, then order, then sequence of scheduling.
-  mutating func collectDue(_ now: Instant, in slots: borrowing SlotTable, into batch: inout ContiguousArray<DueTimer>) {
+  mutating func collectDue(_ now: Instant, in slots: SlotTable, into batch: inout ContiguousArray<DueTimer>) {
     let start = batch.count
     while true {
       let exactDate = Self.settleTop(of: &exact, slots, bit) { $0.schedule.fireDate }
@@ -97,7 +97,7 @@ struct TimerQueue {
 
   /// Makes the top exact: drops stale entries, re-seats a timer that was put off.
   private static func settleTop(
-    of heap: inout DeadlineHeap, _ slots: borrowing SlotTable, _ bit: UInt64, _ deadline: (Loop.Timer) -> Instant
+    of heap: inout DeadlineHeap, _ slots: SlotTable, _ bit: UInt64, _ deadline: (Loop.Timer) -> Instant
   ) -> Instant {
     while let top = heap.top {
       guard let timer = timer(of: top, in: slots, bit) else {
@@ -114,7 +114,7 @@ struct TimerQueue {
   /// The timer an entry stands for, unless the entry is stale.
   @inline(__always)
   private static func timer(
-    of entry: DeadlineHeap.Entry, in slots: borrowing SlotTable, _ bit: UInt64
+    of entry: DeadlineHeap.Entry, in slots: SlotTable, _ bit: UInt64
   ) -> Loop.Timer? {
     guard let item = slots[entry.slot], item.version == entry.version, item.kind == .timer else { return nil }
     let timer = downcast(item, to: Loop.Timer.self)
