@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -46,6 +47,12 @@ static inline void rondo_eventfd_drain(int descriptor) {
   uint64_t count;
   while (read(descriptor, &count, sizeof count) < 0 && errno == EINTR) {}
 }
+
+// Sleeps while the word says `expected`, until somebody wakes it; may return early: futex(2).
+static inline void rondo_futex_wait(void *word, uint32_t expected) {
+  syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, 0, 0, 0);
+}
+static inline void rondo_futex_wake(void *word) { syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, 0, 0, 0); }
 
 // True on the process's first thread.
 static inline int rondo_is_main_thread(void) { return syscall(SYS_gettid) == getpid(); }

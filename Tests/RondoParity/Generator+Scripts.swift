@@ -62,7 +62,8 @@ extension Generator {
       let timer = random.pick(timers)
       if isInSeveralModes(timer) { return block() }
       return .setFireDate(timer, milliseconds: random.chance(70) ? 0 : 1e6)
-    case 18 where !wakes || !timers.contains(where: isInSeveralModes): return .commonMode(random.pick(["m", "q"]))
+    case 18 where makesCommon && (!wakes || !timers.contains(where: isInSeveralModes)):
+      return .commonMode(random.pick(["m", "q"]))
     default: return .signal(random.pick(sources))
     }
   }

@@ -15,6 +15,8 @@
 ///   awake, so what arrived first among different kinds is not known to it [wait sets; the wake and arming rules].
 /// - Helper threads do not add, remove or invalidate: in Rondo that wakes the loop.
 /// - Nothing is invalidated after it was taken out of a common mode by hand and asked for in the common set [Q14].
+/// - Where a mode becomes common, no two observers have the same order: in which sequence the common items join it, the
+///   oracle leaves to a hash table.
 /// - No two timers are due at one instant, no tolerance, no equal contexts [Q9, Q13].
 /// - Where the loop's own thread wakes or stops, no timer becomes due or joins a mode meanwhile: the kernel saw the timer
 ///   first if it was due before, whatever happened to it since [wait sets; the wake and arming rules].
@@ -40,6 +42,8 @@ package struct Generator {
   var keeps = true
   /// Whether its loop thread wakes and stops; otherwise callouts may change timers that are due.
   var wakes = true
+  /// Whether modes become common.
+  var makesCommon = true
   /// Whether callouts set the dates of timers, which then keep to their modes.
   var redates = true
   /// Those of two descriptor sources that were written to: a second write would queue them in the kernel's order again.
@@ -80,10 +84,11 @@ package struct Generator {
     timed = random.chance(8)
     wakes = random.chance(60)
     redates = random.chance(50)
+    makesCommon = random.chance(60)
     portCount = random.chance(20) ? random.number(1...2) : 0
     makeItems()
     var steps: [Scenario.Action] = []
-    if random.chance(30) { steps.append(.commonMode(random.pick(["m", "q"]))) }
+    if makesCommon, random.chance(50) { steps.append(.commonMode(random.pick(["m", "q"]))) }
     if portCount > 1 { steps += modes.map { .run($0, milliseconds: 0, handled: false) } }
     for _ in 0..<random.number(2...6) { steps.append(preparation()) }
     if timed {
@@ -128,6 +133,7 @@ package struct Generator {
       items.append(.port("P\(index)", written: portCount == 1 && random.chance(50), in: portModes()))
     }
     makeTimers()
+    let orders = [-2, -1, 1, 2].shuffled(using: &random)
     for index in 0..<random.number(0...3) {
       let name = "w\(index)"
       var phases = random.pick(Phases.each)
@@ -135,7 +141,9 @@ package struct Generator {
       if random.chance(10) { phases = .all }
       observers.append((name, phases))
       items.append(
-        .observer(name, phases, order: random.number(-2...2), repeats: random.chance(80), in: someModes()))
+        .observer(
+          name, phases, order: makesCommon ? orders[index] : random.number(-2...2), repeats: random.chance(80),
+          in: someModes()))
     }
   }
 

@@ -114,7 +114,7 @@ extension Loop {
         if exchanged { break }
         old = seen
       }
-      owner.withLock { $0 }?.noteInterest(of: self)
+      withOwner { $0 }?.noteInterest(of: self)
     }
 
     /// The loop gives up on the descriptor.

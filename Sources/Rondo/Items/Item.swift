@@ -16,7 +16,9 @@ extension Loop {
     /// *mailbox lock* of the owner: whether it stands in the loop's common-mode item set.
     @safe @exclusivity(unchecked) var isCommon = false
     /// *its own lock, inside the mailbox lock* The one loop the item belongs to. An attachment's never changes.
-    let owner = Mutex<Loop?>(nil)
+    @safe @exclusivity(unchecked) private var owner: Loop?
+    /// *constant* Taken inside the mailbox lock, never around it.
+    private let ownerLock = Lock()
 
     /// *loop thread* The modes whose structures hold the item: `modes` as far as mail has been applied.
     @safe @exclusivity(unchecked) var installed: UInt64 = 0
@@ -49,11 +51,17 @@ extension Loop {
       guard valid.exchange(false, ordering: .sequentiallyConsistent) else { return }
       if kind == .source {
         downcast(self, to: Source.self).detachEverywhere()
-      } else if let loop = owner.withLock({ $0 }) {
+      } else if let loop = withOwner({ $0 }) {
         loop.expel(self)
       } else if kind == .descriptor {
         downcast(self, to: DescriptorSource.self).closeIfAsked()
       }
+    }
+
+    /// Runs `body` on the item's owner, under its lock.
+    @inline(__always)
+    final func withOwner<Result>(_ body: (inout Loop?) -> Result) -> Result {
+      ownerLock.withLock { body(&owner) }
     }
 
     /// Whether the item is a member of the mode with this bit right now.

@@ -14,8 +14,10 @@ extension Loop {
     private let cancelHandler: (@Sendable (Loop, Mode) -> Void)?
     /// *atomic* Ticket of the first outstanding signal; 0 when there is none.
     let signalTicket = Atomic<UInt64>(0)
-    /// *its own lock, outside every other* One attachment for each loop the source is in.
-    private let attachments = Mutex<[SourceAttachment]>([])
+    /// *its own lock, outside every other* One attachment for each loop the source is in; the loops keep them alive.
+    @safe @exclusivity(unchecked) private var attachments: [WeakAttachment] = []
+    /// *constant*
+    private let attachmentsLock = Lock()
 
     /// A source whose `perform` runs on the loop's thread after `signal()`.
     ///
@@ -47,7 +49,8 @@ extension Loop {
       let (isFirst, _) = signalTicket.compareExchange(
         expected: 0, desired: Self.takeTicket(), ordering: .sequentiallyConsistent)
       guard isFirst || waking else { return }
-      for attachment in attachments.withLock({ $0 }) {
+      for entry in withAttachments({ $0 }) {
+        guard let attachment = entry.attachment else { continue }
         attachment.loop?.noteSignal(of: attachment, isNew: isFirst, waking: waking)
       }
     }
@@ -59,23 +62,32 @@ extension Loop {
 
     /// The loop's attachment, made if need be.
     func attachment(in loop: Loop, creating: Bool) -> SourceAttachment? {
-      attachments.withLock { list in
-        if let found = list.first(where: { $0.loop === loop }) { return found }
+      withAttachments { list in
+        for entry in list {
+          if let found = entry.attachment, found.loop === loop { return found }
+        }
         guard creating else { return nil }
         let made = SourceAttachment(source: self, loop: loop)
-        list.append(made)
+        list.removeAll { $0.attachment == nil }
+        list.append(WeakAttachment(attachment: made))
         return made
       }
     }
 
     /// Forgets an attachment whose loop has ended.
     func drop(_ attachment: SourceAttachment) {
-      attachments.withLock { list in list.removeAll { $0 === attachment } }
+      withAttachments { list in list.removeAll { $0.attachment == nil || $0.attachment === attachment } }
+    }
+
+    private func withAttachments<Result>(_ body: (inout [WeakAttachment]) -> Result) -> Result {
+      attachmentsLock.withLock { body(&attachments) }
     }
 
     func detachEverywhere() {
-      for attachment in attachments.withLock({ $0 }) { attachment.loop?.expel(attachment) }
-      attachments.withLock { $0 = [] }
+      for entry in withAttachments({ $0 }) {
+        if let attachment = entry.attachment { attachment.loop?.expel(attachment) }
+      }
+      withAttachments { $0 = [] }
     }
 
     /// Calls out.
@@ -94,6 +106,11 @@ extension Loop {
       tickets.add(1, ordering: .relaxed).newValue
     }
   }
+}
+
+/// A source must not keep its attachments alive: they keep the source alive while it is in their loop.
+private struct WeakAttachment {
+  weak var attachment: SourceAttachment?
 }
 
 /// A source's membership in the modes of one loop.

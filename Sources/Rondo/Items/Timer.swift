@@ -11,7 +11,9 @@ extension Loop {
     /// *constant* Called on the loop's thread.
     let handler: (Tick) -> Void
     /// *its own lock, innermost* What other threads see and set.
-    private let plan: Mutex<Schedule>
+    @safe @exclusivity(unchecked) private var plan: Schedule
+    /// *constant*
+    private let planLock = Lock()
     /// *loop thread* What the heaps go by: `plan` as far as mail has been applied.
     @safe @exclusivity(unchecked) var schedule: Schedule
     /// *loop thread* The installed modes whose heaps hold no entry for the current version.
@@ -24,7 +26,7 @@ extension Loop {
     init(_ schedule: Schedule, order: Int, handler: sending @escaping (Tick) -> Void) {
       self.handler = handler
       self.schedule = schedule
-      plan = Mutex(schedule)
+      plan = schedule
       super.init(kind: .timer, order: order)
     }
 
@@ -85,7 +87,7 @@ extension Loop {
     ///
     /// Putting it off costs one store, O(1); bringing it forward O(log n). From another thread, it wakes the loop.
     public var fireDate: SuspendingClock.Instant {
-      get { plan.withLock { $0.fireDate }.suspending }
+      get { withPlan { $0.fireDate }.suspending }
       set {
         let now = clockNow
         setFireDate(min(max(Instant(newValue), now), now.advanced(by: Schedule.longest)))
@@ -99,7 +101,7 @@ extension Loop {
 
     /// The time between fires, zero for a one-shot; takes effect from the next fire on. Setting needs a repeating timer.
     public var interval: Duration {
-      get { .nanoseconds(plan.withLock { $0.interval }) }
+      get { .nanoseconds(withPlan { $0.interval }) }
       set {
         let nanoseconds = Timer.validInterval(newValue)
         change { plan in
@@ -112,7 +114,7 @@ extension Loop {
 
     /// How much later than its date it may fire, up to half the interval of a repeating timer. Not negative.
     public var tolerance: Duration {
-      get { .nanoseconds(plan.withLock { $0.effectiveTolerance }) }
+      get { .nanoseconds(withPlan { $0.effectiveTolerance }) }
       set {
         let nanoseconds = Timer.validTolerance(newValue)
         change { $0.tolerance = nanoseconds }
@@ -121,19 +123,19 @@ extension Loop {
 
     /// Whether it fires more than once.
     public var repeats: Bool {
-      plan.withLock { $0.interval > 0 }
+      withPlan { $0.interval > 0 }
     }
 
     /// Calls the handler now. A repeating timer's grid stays; a one-shot is invalidated. Calls out.
     ///
     /// On the thread of the loop the timer is in.
     public func fire() {
-      if let loop = owner.withLock({ $0 }) {
+      if let loop = withOwner({ $0 }) {
         precondition(
           loop.isCurrent, "Timer.fire() belongs on the thread of the timer's loop. Use loop.perform { timer.fire() }.")
       }
       guard isValid else { return }
-      let (date, interval) = plan.withLock { ($0.fireDate, $0.interval) }
+      let (date, interval) = withPlan { ($0.fireDate, $0.interval) }
       callOutTimer(self, Tick(timer: self, scheduledAt: date, firedAt: clockNow, missed: 0))
       if interval == 0 { invalidate() }
     }
@@ -142,23 +144,28 @@ extension Loop {
       change { $0.fireDate = date }
     }
 
+    /// Runs `body` on the plan, under its lock.
+    private func withPlan<Result>(_ body: (inout Schedule) -> Result) -> Result {
+      planLock.withLock { body(&plan) }
+    }
+
     /// Changes the plan and lets the loop know.
     private func change(_ body: (inout Schedule) -> Void) {
       guard isValid else { return }
-      plan.withLock { body(&$0) }
-      owner.withLock { $0 }?.noteReschedule(of: self)
+      withPlan { body(&$0) }
+      withOwner { $0 }?.noteReschedule(of: self)
     }
 
     /// The plan as set by any thread; the loop's thread takes it over.
     func currentPlan() -> Schedule {
-      plan.withLock { $0 }
+      withPlan { $0 }
     }
 
     /// Moves a repeating timer to its next date after the fire at `fired`; the loop's thread, after the callout.
     ///
     /// A later date that anybody set meanwhile is kept and begins a new grid.
     func moveOn(from fired: Instant, now: Instant) {
-      plan.withLock { plan in
+      withPlan { plan in
         if plan.fireDate <= fired {
           missed = plan.advance(past: now, from: fired)
         } else {
@@ -169,7 +176,7 @@ extension Loop {
     }
 
     private var clockNow: Instant {
-      owner.withLock { $0 }?.now ?? Timer.now
+      withOwner { $0 }?.now ?? Timer.now
     }
 
     /// The clock a timer made here goes by: the current loop's if that is a virtual one.

@@ -43,7 +43,7 @@ extension Loop {
     } else {
       member = item
     }
-    guard let member, member.owner.withLock({ $0 === self }) else { return false }
+    guard let member, member.withOwner({ $0 === self }) else { return false }
     return mailbox.withLock { state in
       if mode == .common { return member.isCommon }
       guard let index = state.modes.index(of: mode) else { return false }
@@ -119,7 +119,7 @@ extension Loop {
   private func uproot(_ item: Item, _ choose: (inout MailboxState) -> UInt64?) -> UInt64 {
     let isOwn = isCurrent
     let (left, changed, mail) = mailbox.withLock { state -> (UInt64, Bool, Mail?) in
-      guard item.owner.withLock({ $0 === self }), let mask = choose(&state) else { return (0, false, nil) }
+      guard item.withOwner({ $0 === self }), let mask = choose(&state) else { return (0, false, nil) }
       let left = item.modes.load(ordering: .relaxed) & mask
       item.modes.bitwiseAnd(~left, ordering: .sequentiallyConsistent)
       item.unbindIfHomeless()
@@ -185,7 +185,7 @@ extension Loop.Item {
 
   /// Makes the loop the item's owner. Inside the loop's mailbox lock.
   fileprivate func bind(to loop: Loop) -> Bool {
-    owner.withLock { owner in
+    withOwner { owner in
       if owner == nil { owner = loop }
       return owner === loop
     }
@@ -194,6 +194,6 @@ extension Loop.Item {
   /// An item that is in no mode and not in the common set is free for another loop. Inside the mailbox lock.
   fileprivate func unbindIfHomeless() {
     guard modes.load(ordering: .relaxed) == 0, !isCommon else { return }
-    owner.withLock { $0 = nil }
+    withOwner { $0 = nil }
   }
 }

@@ -17,6 +17,7 @@ final class ThreadRecord: @unchecked Sendable, CustomStringConvertible {
 
   private init(isMain: Bool) {
     self.isMain = isMain
+    ProcessGeneration.watchForks()
     generation = ProcessGeneration.current
   }
 
@@ -51,7 +52,6 @@ final class ThreadRecord: @unchecked Sendable, CustomStringConvertible {
   // MARK: - The calling thread
 
   private static let key: pthread_key_t = {
-    ProcessGeneration.watchForks()
     var key = pthread_key_t()
     let error = unsafe pthread_key_create(&key) { pointer in
       guard let pointer = unsafe pointer else { return }
@@ -117,8 +117,10 @@ enum ProcessGeneration {
   @inline(__always)
   static var current: UInt32 { count.load(ordering: .relaxed) }
 
-  /// Has every later fork counted in its child: pthread_atfork(3).
-  static func watchForks() {
+  /// Has every later fork counted in its child: pthread_atfork(3), once.
+  static func watchForks() { isWatching }
+
+  private static let isWatching: Void = {
     pthread_atfork(nil, nil) { ProcessGeneration.count.add(1, ordering: .relaxed) }
-  }
+  }()
 }

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// A structural change that the loop's thread has yet to make.
 enum Change {
   case install(Loop.Item, modes: UInt64)
@@ -33,18 +31,16 @@ final class Mail {
   var isEmpty: Bool { changes.isEmpty && blocks.isEmpty }
 }
 
-/// The loop's one lock.
-final class Mailbox: Sendable {
-  private let state = Mutex(MailboxState())
+/// The loop's one lock, and what is behind it.
+final class Mailbox: @unchecked Sendable {
+  private let lock = Lock()
+  /// *mailbox lock*
+  @safe @exclusivity(unchecked) private var state = MailboxState()
 
   /// Nothing may be called out, and no other loop's mailbox opened, inside `body`.
   @inline(__always)
   func withLock<Result>(_ body: (inout MailboxState) -> Result) -> Result {
-    state.withLock { state in
-      // The lock makes the hand-over safe; the compiler cannot see that results leave with their thread.
-      nonisolated(unsafe) let result = body(&state)
-      return unsafe result
-    }
+    lock.withLock { body(&state) }
   }
 }
 

@@ -1,0 +1,55 @@
+import CLinux
+import Synchronization
+
+/// A lock that sleeps in the kernel when it is contended; the classic futex(2) lock with three states.
+///
+/// `Synchronization.Mutex` hands a contended lock from thread to thread inside the kernel (a priority-inheriting futex):
+/// with eight posters, a post then costs a context switch. This one lets whoever runs take it. Its hand-over goes
+/// through this word alone, so that the thread sanitizer sees it too.
+struct Lock: ~Copyable, Sendable {
+  /// *atomic*
+  private let word = Atomic<UInt32>(State.free)
+
+  private enum State {
+    static let free: UInt32 = 0
+    static let held: UInt32 = 1
+    /// Held, and somebody may sleep on it.
+    static let awaited: UInt32 = 2
+  }
+
+  @inline(__always)
+  borrowing func withLock<Result>(_ body: () -> Result) -> Result {
+    lock()
+    defer { unlock() }
+    return body()
+  }
+
+  @inline(__always)
+  private borrowing func lock() {
+    let (isFree, _) = word.compareExchange(
+      expected: State.free, desired: State.held, successOrdering: .acquiring, failureOrdering: .relaxed)
+    if !isFree { lockSlowly() }
+  }
+
+  @inline(never)
+  private borrowing func lockSlowly() {
+    while word.exchange(State.awaited, ordering: .acquiring) != State.free {
+      unsafe rondo_futex_wait(address, State.awaited)
+    }
+  }
+
+  @inline(__always)
+  private borrowing func unlock() {
+    if word.exchange(State.free, ordering: .releasing) == State.awaited { wakeOne() }
+  }
+
+  @inline(never)
+  private borrowing func wakeOne() {
+    unsafe rondo_futex_wake(address)
+  }
+
+  /// Where the word lives: an `Atomic` has one address for its lifetime.
+  private var address: UnsafeMutableRawPointer {
+    unsafe withUnsafePointer(to: word) { unsafe UnsafeMutableRawPointer(mutating: $0) }
+  }
+}
