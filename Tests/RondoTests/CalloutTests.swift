@@ -10,7 +10,8 @@ import Testing
   }
 
   /// Arranges for `action` to be called once by a callout of `kind`; the item itself is handed over, if there is one.
-  private func arrange(_ kind: Kind, on stage: VirtualStage, _ action: @escaping @Sendable (Loop.Item?) -> Void) throws {
+  private func arrange(_ kind: Kind, on stage: VirtualStage, _ action: @escaping @Sendable (Loop.Item?) -> Void) throws
+  {
     let item = Later<Loop.Item>()
     let body: @Sendable () -> Void = {
       stage.note(kind.rawValue)

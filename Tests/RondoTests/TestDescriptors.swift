@@ -5,6 +5,8 @@ enum UnconnectedSocket {
   static let shared: CInt = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0)
 }
 
+// Everything is closed on exec: a process started by another test would otherwise hold it open.
+
 /// A pipe that neither end blocks on. What is open of it is closed with it.
 final class TestPipe: @unchecked Sendable {
   let reader: CInt
@@ -13,11 +15,10 @@ final class TestPipe: @unchecked Sendable {
 
   init() {
     var ends: [CInt] = [0, 0]
-    let error = unsafe pipe(&ends)
+    let error = unsafe openPipe(&ends, O_CLOEXEC | O_NONBLOCK)
     precondition(error == 0, "No pipe could be made: errno \(errno).")
     (reader, writer) = (ends[0], ends[1])
     opens = [reader, writer]
-    for end in ends { _ = fcntl(end, F_SETFL, O_NONBLOCK) }
   }
 
   deinit {
@@ -36,7 +37,7 @@ final class TestPipe: @unchecked Sendable {
   ///
   /// Other tests open descriptors meanwhile, so "nothing" is a socket that is never ready.
   func replaceReader(with other: CInt?) {
-    let replacement = other ?? socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
+    let replacement = other ?? socket(AF_INET, CInt(SOCK_STREAM.rawValue) | O_CLOEXEC, 0)
     precondition(dup2(replacement, reader) == reader)
     if other == nil { close(replacement) }
   }
@@ -61,6 +62,13 @@ final class TestPipe: @unchecked Sendable {
     var byte: UInt8 = 0
     return unsafe read(reader, &byte, 1) == 0
   }
+
+  /// Waits for the last writer to go, up to a minute: a process that is being started may hold it for a moment.
+  func waitForEnd() -> Bool {
+    var query = pollfd(fd: reader, events: Int16(POLLIN), revents: 0)
+    _ = unsafe poll(&query, 1, 60_000)
+    return isAtEnd
+  }
 }
 
 /// Two connected sockets.
@@ -71,7 +79,7 @@ final class TestSockets: @unchecked Sendable {
 
   init() {
     var ends: [CInt] = [0, 0]
-    let error = unsafe socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0, &ends)
+    let error = unsafe socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue) | O_CLOEXEC, 0, &ends)
     precondition(error == 0, "No sockets could be made: errno \(errno).")
     (near, far) = (ends[0], ends[1])
   }
@@ -106,12 +114,15 @@ func drainDescriptor(_ descriptor: CInt) -> Int {
   }
 }
 
+/// Swift's Glibc module lacks pipe2(2), a GNU extension.
+@_silgen_name("pipe2") private func openPipe(_ ends: UnsafeMutablePointer<CInt>, _ flags: CInt) -> CInt
+
 /// Swift's Glibc module lacks <sys/eventfd.h>.
 @_silgen_name("eventfd") private func eventfd(_ initial: CUnsignedInt, _ flags: CInt) -> CInt
 
 /// An eventfd that does not block.
 func makeEventDescriptor() -> CInt {
-  let descriptor = eventfd(0, O_NONBLOCK)
+  let descriptor = eventfd(0, O_NONBLOCK | O_CLOEXEC)
   precondition(descriptor >= 0, "No eventfd could be made: errno \(errno).")
   return descriptor
 }

@@ -22,6 +22,11 @@ class Stage: @unchecked Sendable {
 
   func note(_ token: String) { trace.note(token) }
 
+  /// Runs the default mode until a source was handled, a minute at most.
+  func runUntilHandled() {
+    loop.run(for: .seconds(60), returnAfterSourceHandled: true)
+  }
+
   /// A pipe that is closed with the stage.
   func pipe() -> TestPipe {
     let pipe = TestPipe()

@@ -78,7 +78,7 @@ final class KernelWait {
     if !isRegistered {
       guard checkIdentity(of: source) else { return }
       if set.watchCount(of: source.descriptor) > (place == nil ? 0 : 1) {
-        checkSharing(source, in: mode, others())
+        checkSharing(source, in: mode, set, others())
         guard source.isValid else { return }
       }
     }
@@ -91,14 +91,10 @@ final class KernelWait {
       unsafe source.watches.append(DescriptorWatch(mode: mode.index, raw: raw, interest: wanted))
       set.countWatch(of: source.descriptor, 1)
     }
-    var flags = wanted.libeventFlags
-    if source.trigger == .edge { flags |= CShort(EV_ET) }
-    if wanted == .closed {
-      // An error or a hang-up of both sides reaches libevent as readable and writable, not as closed; the loop asks
-      // the kernel which it was. Edge-triggered, or unread data would be told for ever.
-      flags |= CShort(EV_READ | EV_ET)
-    }
-    let error = unsafe rondo_watch_set(raw, set.base, source.descriptor, wanted.isEmpty ? 0 : flags, 0)
+    let isShared = set.watchCount(of: source.descriptor) > 1
+    let error = unsafe rondo_watch_set(
+      raw, set.base, source.descriptor, flags(for: wanted, of: source, isShared: isShared), 0)
+    if isShared && wanted == .closed { set.hasSharedCloseWatches = true }
     if error == 0 { return }
     if error == EBADF {
       source.invalidate(because: .descriptorClosed)
@@ -109,6 +105,19 @@ final class KernelWait {
     }
   }
 
+  /// libevent's flags for what a source wants.
+  ///
+  /// An error, or a hang-up of both sides, reaches libevent as readable and writable, not as closed. A source that waits
+  /// for the close alone therefore asks for reading too, and the loop asks the kernel which it was; edge-triggered, or
+  /// unread data would be told for ever. Where others watch the descriptor, the trigger is theirs and so is the error.
+  private func flags(
+    for wanted: Loop.DescriptorSource.Readiness, of source: Loop.DescriptorSource, isShared: Bool
+  ) -> CShort {
+    if wanted.isEmpty { return 0 }
+    if wanted == .closed && !isShared { return CShort(EV_READ | EV_CLOSED | EV_ET) }
+    return source.trigger == .edge ? wanted.libeventFlags | CShort(EV_ET) : wanted.libeventFlags
+  }
+
   func unwatch(_ source: Loop.DescriptorSource, in mode: ModeState) {
     guard let place = source.watches.firstIndex(where: { $0.mode == mode.index }) else { return }
     let watch = source.watches.remove(at: place)
@@ -116,6 +125,7 @@ final class KernelWait {
     if (try? FileIdentity(of: source.descriptor)) != source.identity { set.mayHaveOrphans = true }
     unsafe rondo_watch_free(watch.raw)
     set.countWatch(of: source.descriptor, -1)
+    if set.hasSharedCloseWatches { set.mayHaveLoneCloseWatches = true }
   }
 
   /// Whether the descriptor still stands for the file the source was made for; invalidates the source if not.
@@ -128,7 +138,7 @@ final class KernelWait {
   /// Another source has watched the same number: if the file behind it has changed since, that source has to go, and
   /// libevent, which believes the number to be registered, has to register it again.
   private func checkSharing(
-    _ source: Loop.DescriptorSource, in mode: ModeState, _ others: [Loop.DescriptorSource]
+    _ source: Loop.DescriptorSource, in mode: ModeState, _ set: WaitSet, _ others: [Loop.DescriptorSource]
   ) {
     for other in others where other !== source && other.descriptor == source.descriptor {
       guard let watch = other.watches.first(where: { $0.mode == mode.index }) else { continue }
@@ -137,6 +147,11 @@ final class KernelWait {
       } else if !other.identity.isUnique {
         // Look-alikes: only a fresh registration is sure to be for the file that is open now.
         if !watch.interest.isEmpty { unsafe rondo_watch_again(watch.raw) }
+      }
+      if other.isValid, watch.interest == .closed {
+        let flags = flags(for: .closed, of: other, isShared: true)
+        _ = unsafe rondo_watch_set(watch.raw, set.base, other.descriptor, flags, 0)
+        set.hasSharedCloseWatches = true
       }
       if other.isValid, other.trigger != source.trigger, !watch.interest.isEmpty {
         return source.invalidate(because: .mixedTriggers)
@@ -148,7 +163,9 @@ final class KernelWait {
   ///
   /// The kernel keeps reporting a closed descriptor while a duplicate is open, and can no longer be told to stop.
   func mend(_ mode: ModeState, sources: () -> [(Loop.DescriptorSource, Token)]) {
-    guard mode.index < sets.count, let set = sets[mode.index], set.mayHaveOrphans else { return }
+    guard mode.index < sets.count, let set = sets[mode.index] else { return }
+    if set.mayHaveLoneCloseWatches { rearmLoneCloseWatches(of: mode, set, sources()) }
+    guard set.mayHaveOrphans else { return }
     let watched = sources()
     for (source, _) in watched {
       guard let place = source.watches.firstIndex(where: { $0.mode == mode.index }) else { continue }
@@ -156,6 +173,20 @@ final class KernelWait {
     }
     sets[mode.index] = nil
     for (source, token) in watched { watch(source, in: mode, token: token) { watched.map(\.0) } }
+  }
+
+  /// Sources that wait for the close alone have lost the company that would have told of an error.
+  private func rearmLoneCloseWatches(
+    of mode: ModeState, _ set: WaitSet, _ sources: [(Loop.DescriptorSource, Token)]
+  ) {
+    set.mayHaveLoneCloseWatches = false
+    for (source, _) in sources where set.watchCount(of: source.descriptor) == 1 {
+      guard let watch = source.watches.first(where: { $0.mode == mode.index }), watch.interest == .closed else {
+        continue
+      }
+      let flags = flags(for: .closed, of: source, isShared: false)
+      _ = unsafe rondo_watch_set(watch.raw, set.base, source.descriptor, flags, 0)
+    }
   }
 
   func close() {

@@ -15,6 +15,10 @@ import Glibc
   private var watchCounts: ContiguousArray<UInt16> = []
   /// A watched descriptor was closed before it was unwatched: the kernel may report it for ever.
   var mayHaveOrphans = false
+  /// A source that waits for its peer's close alone shares its descriptor, and relies on the others to hear of errors.
+  var hasSharedCloseWatches = false
+  /// One of those others has gone.
+  var mayHaveLoneCloseWatches = false
 
   /// Bits of `rondo_collection.edges`.
   enum Edge {
