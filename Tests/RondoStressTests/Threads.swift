@@ -94,16 +94,18 @@ struct RunningLoop {
 }
 
 /// Hands a loop from the thread that made it to another.
-final class LoopBox: Sendable {
-  private let loop = Mutex<Loop?>(nil)
+final class LoopBox: @unchecked Sendable {
+  private var loop: Loop?
+  private let isFull = SharedNumber()
 
-  func set(_ new: Loop) { loop.withLock { $0 = new } }
+  func set(_ new: Loop) {
+    loop = new
+    isFull.set(1)
+  }
 
   func wait() -> Loop {
-    while true {
-      if let loop = loop.withLock({ $0 }) { return loop }
-      sched_yield()
-    }
+    spin { isFull.value == 1 }
+    return loop!
   }
 }
 

@@ -203,8 +203,8 @@ import Testing
       stage.keepAlive()
       let source = stage.descriptor("d", pipe.reader)
       stage.loop.run(for: .zero)
-      let duplicate = dup(pipe.reader)
-      defer { close(duplicate) }
+      let second = duplicate(pipe.reader)
+      defer { close(second) }
       pipe.replaceReader(with: nil)
       source.invalidate()
       // The kernel would report the duplicate's file for ever.
@@ -224,8 +224,8 @@ import Testing
       stage.descriptor("level", level.reader, order: 1) { _, _ in level.drain() }
       stage.descriptor("edge", edge.reader, trigger: .edge, order: 2) { _, _ in edge.drain() }
       stage.loop.run(for: .zero)
-      let duplicate = dup(pipe.reader)
-      defer { close(duplicate) }
+      let second = duplicate(pipe.reader)
+      defer { close(second) }
       pipe.replaceReader(with: nil)
       source.invalidate()
       for _ in 0..<2 {
@@ -306,7 +306,7 @@ import Testing
   @Test func `a source closes its descriptor when it is invalidated, if asked to`() {
     let isClosed = onLoopThread { stage in
       let pipe = stage.pipe()
-      let source = stage.descriptor("d", dup(pipe.writer), for: .write, closesOnInvalidation: true)
+      let source = stage.descriptor("d", duplicate(pipe.writer), for: .write, closesOnInvalidation: true)
       pipe.closeWriter()
       stage.loop.run(for: .zero)
       #expect(pipe.isAtEnd == false)
@@ -318,7 +318,7 @@ import Testing
 
   @Test func `a source that was never added closes its descriptor too`() throws {
     let pipe = TestPipe()
-    let source = try Loop.DescriptorSource(dup(pipe.writer), for: .write, closesOnInvalidation: true) { _, _ in }
+    let source = try Loop.DescriptorSource(duplicate(pipe.writer), for: .write, closesOnInvalidation: true) { _, _ in }
     pipe.closeWriter()
     source.invalidate()
     #expect(pipe.waitForEnd())
@@ -327,7 +327,7 @@ import Testing
   @Test func `a source closes its descriptor when its loop's thread ends`() {
     let pipe = onLoopThread { stage in
       let pipe = TestPipe()
-      stage.descriptor("d", dup(pipe.writer), for: .write, closesOnInvalidation: true)
+      stage.descriptor("d", duplicate(pipe.writer), for: .write, closesOnInvalidation: true)
       pipe.closeWriter()
       stage.loop.run(for: .zero)
       return pipe
@@ -341,7 +341,7 @@ import Testing
     let running = RunningLoop { loop in
       let stage = Stage(loop)
       source.put(
-        stage.descriptor("d", dup(pipe.writer), for: .write, closesOnInvalidation: true) { source, _ in
+        stage.descriptor("d", duplicate(pipe.writer), for: .write, closesOnInvalidation: true) { source, _ in
           source.disable(.write)
         })
     }

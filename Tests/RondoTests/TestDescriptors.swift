@@ -132,3 +132,8 @@ func signalEventDescriptor(_ descriptor: CInt) {
   let written = unsafe write(descriptor, one, 8)
   precondition(written == 8)
 }
+
+/// Another number for the same file, closed on exec as well.
+func duplicate(_ descriptor: CInt) -> CInt {
+  fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+}
