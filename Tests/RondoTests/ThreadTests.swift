@@ -288,7 +288,10 @@ import Testing
 
   @Test func `a thousand threads that each ran a loop leave the process's descriptors as they were`() async {
     // In a process of its own, where no other test opens descriptors meanwhile.
-    await #expect(processExitsWith: .success) { Census.takeAroundThreads() }
+    let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+      Census.takeAroundThreads()
+    }
+    #expect(result?.complaint.contains("descriptors before") == false)
   }
 }
 
@@ -299,9 +302,7 @@ private enum Census {
     let before = openDescriptors()
     for _ in 0..<20 { run(threads: 50) }
     let after = openDescriptors()
-    if before != after {
-      fatalError("\(before) descriptors before, \(after) after")
-    }
+    if before != after { fatalError("descriptors before: \(before), after: \(after)") }
   }
 
   private static func run(threads count: Int) {
@@ -320,12 +321,22 @@ private enum Census {
     for thread in threads { thread.join() }
   }
 
-  private static func openDescriptors() -> Int {
+  /// What each open descriptor stands for.
+  private static func openDescriptors() -> [String] {
     guard let directory = unsafe opendir("/proc/self/fd") else { fatalError("no /proc: errno \(errno)") }
     defer { unsafe closedir(directory) }
-    var count = 0
-    while unsafe readdir(directory) != nil { count += 1 }
-    return count
+    var files: [String] = []
+    while let entry = unsafe readdir(directory) {
+      let name = unsafe withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+        unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      var target = [UInt8](repeating: 0, count: 100)
+      let length = unsafe target.withUnsafeMutableBytes { bytes in
+        unsafe readlink("/proc/self/fd/" + name, bytes.baseAddress!.assumingMemoryBound(to: CChar.self), bytes.count)
+      }
+      if length > 0 { files.append(String(decoding: target.prefix(length), as: UTF8.self)) }
+    }
+    return files.sorted()
   }
 }
 
