@@ -38,6 +38,7 @@ import Testing
       stage.virtual.makeReady(source, .read, at: .milliseconds(10))
       item.value = source
     }
+    if let item = item.value { stage.own(item) }
   }
 
   @Test(arguments: Kind.allCases)

@@ -8,6 +8,7 @@ import Testing
   {
     withVirtualLoop { virtual in
       let stage = Stage(virtual.loop)
+      defer { stage.finish() }
       nonisolated(unsafe) let virtual = virtual
       stage.keepAlive()
       let ready = stage.descriptor("A", UnconnectedSocket.shared)
@@ -22,6 +23,7 @@ import Testing
   @Test func `a wake and a due timer are served in one turn`() {
     withVirtualLoop { virtual in
       let stage = Stage(virtual.loop)
+      defer { stage.finish() }
       stage.keepAlive()
       stage.loop.add(Loop.Timer(after: .milliseconds(10)) { _ in stage.note("t") })
       stage.trace.observe(stage.loop)

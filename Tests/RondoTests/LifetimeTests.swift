@@ -57,6 +57,91 @@ import Testing
     #expect(!isKept(makeObserver) { _, item in item.invalidate() })
   }
 
+  private typealias Maker = (Stage, @escaping @Sendable () -> Void) -> Loop.Item
+
+  /// Has an item capture itself and something else, and says whether that is still alive after the item's end.
+  private func isKeptByItself(_ make: Maker, after end: (Loop, Loop.Item) -> Void) -> Bool {
+    weak var owned: Owned?
+    withStage(isObserved: false) { stage in
+      stage.keepAlive()
+      let made = Owned()
+      owned = made
+      let itself = Later<Loop.Item>()
+      itself.value = make(stage) { _ = (made, itself.value) }
+      end(stage.loop, itself.value)
+      stage.loop.run(for: .zero)
+    }
+    return owned != nil
+  }
+
+  private func makeScheduledSource(_ stage: Stage, _ use: @escaping @Sendable () -> Void) -> Loop.Item {
+    Loop.Source(schedule: { _, _ in use() }, perform: {})
+  }
+
+  private func makeCancelledSource(_ stage: Stage, _ use: @escaping @Sendable () -> Void) -> Loop.Item {
+    Loop.Source(cancel: { _, _ in use() }, perform: {})
+  }
+
+  private func makeDescriptor(_ stage: Stage, _ use: @escaping @Sendable () -> Void) -> Loop.Item {
+    let source = stage.descriptor("", UnconnectedSocket.shared) { _, _ in use() }
+    stage.loop.remove(source)
+    return source
+  }
+
+  private var makers: [Maker] {
+    [makeTimer, makeSource, makeScheduledSource, makeCancelledSource, makeObserver, makeDescriptor]
+  }
+
+  @Test func `invalidation breaks the cycle of an item that captured itself`() {
+    for make in makers {
+      let isKept = isKeptByItself(make) { loop, item in
+        loop.add(item)
+        item.invalidate()
+      }
+      #expect(!isKept)
+    }
+  }
+
+  @Test func `invalidation breaks the cycle of an item that is in no loop`() {
+    for make in makers {
+      let isKept = isKeptByItself(make) { _, item in item.invalidate() }
+      #expect(!isKept)
+    }
+  }
+
+  @Test func `invalidation breaks the cycle of an item that has left its loop`() {
+    for make in makers {
+      let isKept = isKeptByItself(make) { loop, item in
+        loop.add(item)
+        loop.run(for: .zero)
+        loop.remove(item)
+        loop.run(for: .zero)
+        item.invalidate()
+      }
+      #expect(!isKept)
+    }
+  }
+
+  @Test func `a handler that invalidates its own item keeps what it captured until it returns`() {
+    withStage(isObserved: false) { stage in
+      weak var owned: Owned?
+      do {
+        let made = Owned()
+        owned = made
+        let timer = Later<Loop.Timer>()
+        timer.value = Loop.Timer(every: .seconds(1)) { _ in
+          timer.value.invalidate()
+          stage.loop.run(in: "m", for: .zero)
+          withExtendedLifetime(made) { stage.note("called") }
+        }
+        stage.loop.add(timer.value)
+      }
+      stage.loop.run(for: .seconds(2))
+      #expect(stage.text == "called")
+      #expect(owned == nil)
+    }
+  }
+
   @Test func `a signalled source that was removed is let go`() {
     #expect(
       !isKept(makeSource) { stage, item in

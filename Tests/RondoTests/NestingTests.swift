@@ -197,15 +197,14 @@ import Testing
   @Test func `runs may be nested a hundred deep`() {
     withStage(isObserved: false) { stage in
       let depth = Later(0)
-      let descend = Later<@Sendable () -> Void>()
-      descend.value = {
+      @Sendable func descend() {
         depth.value += 1
         #expect(stage.loop.heartbeat.depth == depth.value)
         guard depth.value < 100 else { return }
-        stage.loop.perform { descend.value() }
+        stage.loop.perform { descend() }
         #expect(stage.loop.run() == .finished)
       }
-      stage.loop.perform { descend.value() }
+      stage.loop.perform { descend() }
       #expect(stage.loop.run() == .finished)
       #expect(depth.value == 100)
       #expect(stage.loop.heartbeat.depth == 0)

@@ -9,9 +9,20 @@ class Stage: @unchecked Sendable {
   let trace = Trace()
   /// Descriptors must not be closed by ARC while a test only knows their numbers.
   private var kept: [AnyObject] = []
+  /// Items that may have captured themselves and outlive the loop: sources, and what a test takes out of it.
+  private var owned: [Loop.Item] = []
 
   init(_ loop: Loop) {
     self.loop = loop
+  }
+
+  /// Has the item invalidated with the stage.
+  func own(_ item: Loop.Item) { owned.append(item) }
+
+  /// Invalidates the stage's own items, so that those that captured themselves are let go.
+  func finish() {
+    for item in owned { item.invalidate() }
+    owned = []
   }
 
   /// What was noted so far, and a fresh start.
@@ -58,6 +69,7 @@ class Stage: @unchecked Sendable {
       self.note(name)
       more()
     }
+    own(source)
     if let mode { loop.add(source, to: mode) }
     return source
   }
@@ -165,6 +177,7 @@ func withStage(isObserved: Bool = true, _ body: (VirtualStage) throws -> Void) r
   try withVirtualLoop { virtual in
     let stage = VirtualStage(virtual)
     if isObserved { stage.trace.observe(virtual.loop) }
+    defer { stage.finish() }
     try body(stage)
   }
 }
@@ -214,7 +227,11 @@ private final class Start {
 
 /// Runs `body` with the real loop of a new thread and waits for it.
 func onLoopThread<Result>(_ body: @escaping @Sendable (Stage) -> Result) -> Result {
-  TestThread { body(Stage(.current)) }.join()
+  TestThread {
+    let stage = Stage(.current)
+    defer { stage.finish() }
+    return body(stage)
+  }.join()
 }
 
 /// A new thread's loop, running until it is stopped.

@@ -13,8 +13,8 @@ extension Loop {
     public let trigger: Trigger
     /// *constant* Whether invalidation closes the descriptor, once nothing watches it any more.
     public let closesOnInvalidation: Bool
-    /// *constant* Called on the loop's thread.
-    let handler: (DescriptorSource, Readiness) -> Void
+    /// *until released* Called on the loop's thread.
+    @safe @exclusivity(unchecked) private(set) var handler: ((DescriptorSource, Readiness) -> Void)?
     /// *constant* Which file the descriptor stood for when the source was made.
     let identity: FileIdentity
     /// *atomic* What the user wants to hear of, `Readiness` bits.
@@ -82,6 +82,10 @@ extension Loop {
       self.interest = Atomic(interest.rawValue)
       self.handler = handler
       super.init(kind: .descriptor, order: order)
+    }
+
+    override func releaseHandlers() {
+      handler = nil
     }
 
     /// What is told at present.

@@ -11,8 +11,8 @@ extension Loop {
     let kind: Kind
     /// *mailbox lock* of the owner for writing, any thread for reading: one bit for each mode the item belongs to.
     let modes = Atomic<UInt64>(0)
-    /// *atomic* Cleared once and for ever.
-    private let valid = Atomic<Bool>(true)
+    /// *atomic* Whether it is valid, and who may still call its handlers.
+    private let lifetime = Atomic<UInt32>(0)
     /// *mailbox lock* of the owner: whether it stands in the loop's common-mode item set.
     @safe @exclusivity(unchecked) var isCommon = false
     /// *its own lock, inside the mailbox lock* The one loop the item belongs to. An attachment's never changes.
@@ -40,15 +40,19 @@ extension Loop {
 
     /// Whether the item can still be called.
     public final var isValid: Bool {
-      valid.load(ordering: .sequentiallyConsistent)
+      lifetime.load(ordering: .sequentiallyConsistent) & Lifetime.invalid == 0
     }
 
     /// Takes the item out of every mode for good; nothing of it is called again. Any thread.
     ///
-    /// A callout that is running on the loop's thread at this moment is not waited for. See CFRunLoopTimerInvalidate,
+    /// A callout that is running on the loop's thread at this moment is not waited for. The handlers, and what they
+    /// captured, are let go of as soon as none of them can be running. See CFRunLoopTimerInvalidate,
     /// CFRunLoopSourceInvalidate, CFRunLoopObserverInvalidate.
     public final func invalidate() {
-      guard valid.exchange(false, ordering: .sequentiallyConsistent) else { return }
+      holdHandlers()
+      defer { unholdHandlers() }
+      let (old, _) = lifetime.bitwiseOr(Lifetime.invalid, ordering: .sequentiallyConsistent)
+      guard old & Lifetime.invalid == 0 else { return }
       if kind == .source {
         downcast(self, to: Source.self).detachEverywhere()
       } else if let loop = withOwner({ $0 }) {
@@ -70,9 +74,39 @@ extension Loop {
       modes.load(ordering: .relaxed) & bit != 0
     }
 
-    /// Clears the valid bit without leaving the modes.
-    final func markInvalid() -> Bool {
-      valid.exchange(false, ordering: .sequentiallyConsistent)
+    // MARK: - The life of the handlers
+
+    /// Keeps the handlers until `unholdHandlers()`. A slot table does, and whoever calls them without one.
+    final func holdHandlers() {
+      handlerOwner.lifetime.add(Lifetime.holder, ordering: .sequentiallyConsistent)
+    }
+
+    /// The last to stop holding an invalid item's handlers lets go of them. Closures may die here.
+    final func unholdHandlers() {
+      let item = handlerOwner
+      let (_, left) = item.lifetime.subtract(Lifetime.holder, ordering: .sequentiallyConsistent)
+      guard left == Lifetime.invalid else { return }
+      let (old, _) = item.lifetime.bitwiseOr(Lifetime.released, ordering: .sequentiallyConsistent)
+      if old & Lifetime.released == 0 { item.releaseHandlers() }
+    }
+
+    /// Lets go of the handlers: nobody can be calling them, and nobody will.
+    func releaseHandlers() {
+      preconditionFailure("Each kind of item lets go of its own handlers.")
+    }
+
+    private final var handlerOwner: Item {
+      kind == .attachment ? downcast(self, to: SourceAttachment.self).source : self
+    }
+
+    /// The bits of `lifetime`.
+    private enum Lifetime {
+      /// Set once and for ever.
+      static let invalid: UInt32 = 1
+      /// The handlers have been let go of.
+      static let released: UInt32 = 2
+      /// One of those who may call them.
+      static let holder: UInt32 = 4
     }
   }
 }

@@ -5,8 +5,8 @@ extension Loop {
     public let activities: Activity
     /// *constant* A one-shot observer is invalidated after its first call.
     public let repeats: Bool
-    /// *constant* Called on the loop's thread.
-    let handler: (Activity) -> Void
+    /// *until released* Called on the loop's thread.
+    @safe @exclusivity(unchecked) private(set) var handler: ((Activity) -> Void)?
 
     /// An observer that is called on the loop's thread at `activities`.
     public init(
@@ -16,6 +16,10 @@ extension Loop {
       self.repeats = repeats
       self.handler = handler
       super.init(kind: .observer, order: order)
+    }
+
+    override func releaseHandlers() {
+      handler = nil
     }
   }
 }

@@ -9,6 +9,7 @@ final class SlotTable {
   /// Gives the item a slot unless it has one.
   func insert(_ item: Loop.Item) {
     guard item.slot < 0 else { return }
+    item.holdHandlers()
     if let slot = free.popLast() {
       items[Int(slot)] = item
       item.slot = slot

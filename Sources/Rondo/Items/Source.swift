@@ -6,12 +6,12 @@ extension Loop {
   /// However often it is signalled before it is served, it is performed once, by the first of its loops to get to it,
   /// in a mode it belongs to.
   public final class Source: Item, @unchecked Sendable {
-    /// *constant* Called on the thread of the loop that serves the source.
-    let performHandler: () -> Void
-    /// *constant* Called with no lock held, on the thread that adds.
-    private let scheduleHandler: (@Sendable (Loop, Mode) -> Void)?
-    /// *constant* Called with no lock held, on the thread that removes.
-    private let cancelHandler: (@Sendable (Loop, Mode) -> Void)?
+    /// *until released* Called on the thread of the loop that serves the source.
+    @safe @exclusivity(unchecked) private(set) var performHandler: (() -> Void)?
+    /// *until released* Called with no lock held, on the thread that adds.
+    @safe @exclusivity(unchecked) private var scheduleHandler: (@Sendable (Loop, Mode) -> Void)?
+    /// *until released* Called with no lock held, on the thread that removes.
+    @safe @exclusivity(unchecked) private var cancelHandler: (@Sendable (Loop, Mode) -> Void)?
     /// *atomic* Ticket of the first outstanding signal; 0 when there is none.
     let signalTicket = Atomic<UInt64>(0)
     /// *its own lock, outside every other* One attachment for each loop the source is in; the loops keep them alive.
@@ -88,6 +88,12 @@ extension Loop {
         if let attachment = entry.attachment { attachment.loop?.expel(attachment) }
       }
       withAttachments { $0 = [] }
+    }
+
+    override func releaseHandlers() {
+      performHandler = nil
+      scheduleHandler = nil
+      cancelHandler = nil
     }
 
     /// Calls out.

@@ -8,8 +8,8 @@ extension Loop {
   /// provided that its loop is then running one of its modes. Grid points that pass while the loop is busy are merged
   /// into one fire and counted. Every member may be used from any thread except `fire()`.
   public final class Timer: Item, @unchecked Sendable {
-    /// *constant* Called on the loop's thread.
-    let handler: (Tick) -> Void
+    /// *until released* Called on the loop's thread.
+    @safe @exclusivity(unchecked) private(set) var handler: ((Tick) -> Void)?
     /// *its own lock, innermost* What other threads see and set.
     @safe @exclusivity(unchecked) private var plan: Schedule
     /// *constant*
@@ -134,10 +134,16 @@ extension Loop {
         precondition(
           loop.isCurrent, "Timer.fire() belongs on the thread of the timer's loop. Use loop.perform { timer.fire() }.")
       }
+      holdHandlers()
+      defer { unholdHandlers() }
       guard isValid else { return }
       let (date, interval) = withPlan { ($0.fireDate, $0.interval) }
       callOutTimer(self, Tick(timer: self, scheduledAt: date, firedAt: clockNow, missed: 0))
       if interval == 0 { invalidate() }
+    }
+
+    override func releaseHandlers() {
+      handler = nil
     }
 
     private func setFireDate(_ date: Instant) {

@@ -3,28 +3,28 @@
 /// Calls out.
 @inline(never)
 func callOutObserver(_ observer: Loop.Observer, _ activity: Loop.Activity) {
-  observer.handler(activity)
+  observer.handler?(activity)
   CalloutBarrier.keepFrame()
 }
 
 /// Calls out.
 @inline(never)
 func callOutTimer(_ timer: Loop.Timer, _ tick: Loop.Timer.Tick) {
-  timer.handler(tick)
+  timer.handler?(tick)
   CalloutBarrier.keepFrame()
 }
 
 /// Calls out.
 @inline(never)
 func callOutSource(_ source: Loop.Source) {
-  source.performHandler()
+  source.performHandler?()
   CalloutBarrier.keepFrame()
 }
 
 /// Calls out.
 @inline(never)
 func callOutDescriptorSource(_ source: Loop.DescriptorSource, _ readiness: Loop.DescriptorSource.Readiness) {
-  source.handler(source, readiness)
+  source.handler?(source, readiness)
   CalloutBarrier.keepFrame()
 }
 

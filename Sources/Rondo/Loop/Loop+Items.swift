@@ -13,6 +13,8 @@ extension Loop {
     checkProcess()
     if item.kind != .source { return join(item, mode).isMember }
     let source = downcast(item, to: Source.self)
+    source.holdHandlers()
+    defer { source.unholdHandlers() }
     let attachment = source.attachment(in: self, creating: true)!
     let (isMember, joined) = join(attachment, mode)
     if joined != 0 { source.tellSchedule(self, names(of: joined)) }
@@ -29,6 +31,8 @@ extension Loop {
       leave(item, mode)
     } else {
       let source = downcast(item, to: Source.self)
+      source.holdHandlers()
+      defer { source.unholdHandlers() }
       guard let attachment = source.attachment(in: self, creating: false) else { return }
       let left = leave(attachment, mode)
       if left != 0 { source.tellCancel(self, names(of: left)) }

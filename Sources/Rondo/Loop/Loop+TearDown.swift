@@ -37,6 +37,8 @@ extension LoopCore {
     self.blocks = []
     frames = []
     modes = []
+    // The loop is gone when its last reference is, and modes still list sources that were signalled.
+    mailbox.withLock { $0.states = [] }
     wait.close()
     // Closures die here, with nothing of the loop left in use.
     _ = blocks

@@ -72,7 +72,7 @@ extension LoopCore {
   @inline(never)
   private func releaseRetired() {
     // Their closures may own anything, so they die after the table is consistent again.
-    _ = slots.takeRetired()
+    for item in slots.takeRetired() { item.unholdHandlers() }
   }
 
   /// A mode joins the common set: every common item joins it.

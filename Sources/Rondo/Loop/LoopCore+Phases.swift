@@ -83,9 +83,10 @@ extension LoopCore {
 
   @inline(__always)
   private func perform(_ attachment: SourceAttachment, _ frame: RunFrame) {
-    guard attachment.belongs(to: frame.mode.bit), attachment.source.isValid, attachment.source.takeSignal() else {
-      return
-    }
+    // Being installed is what keeps the handler: a source that left and was added again has yet to be.
+    guard attachment.installed & attachment.modes.load(ordering: .relaxed) & frame.mode.bit != 0,
+      attachment.source.isValid, attachment.source.takeSignal()
+    else { return }
     counters.sourceCallouts.count()
     attachment.callouts += 1
     frame.isPerformingSource = true
