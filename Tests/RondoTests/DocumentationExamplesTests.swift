@@ -262,6 +262,23 @@ private func talkToDaemon() {
     }
   }
 
+  @Test func `Timers: precision`() {
+    let log = Log()
+    withVirtualLoop { virtual in
+      let loop = virtual.loop
+
+      loop.precisionBudget = .milliseconds(50)
+      let timer = Loop.Timer(every: .milliseconds(10)) { tick in
+        log.note("late by \(tick.lateness)")
+      }
+      timer.isPrecise = true
+      loop.add(timer)
+      loop.run(for: .milliseconds(20))
+
+      #expect(log.text == "late by \(Duration.zero), late by \(Duration.zero)")
+    }
+  }
+
   @Test func `Timers: putting off`() {
     let log = Log()
     withVirtualLoop { virtual in

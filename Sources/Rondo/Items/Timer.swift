@@ -121,6 +121,16 @@ extension Loop {
       }
     }
 
+    /// Whether the loop spins the last microseconds to its date instead of sleeping through them. False at first.
+    ///
+    /// A sleeping thread wakes tens of microseconds late, whoever set the alarm. For a precise timer the loop sleeps
+    /// until a learned margin before the date and spins from there, as long as its ``Loop/precisionBudget`` allows; what
+    /// becomes ready meanwhile is served. Its tolerance does not count.
+    public var isPrecise: Bool {
+      get { withPlan { $0.isPrecise } }
+      set { change { $0.isPrecise = newValue } }
+    }
+
     /// Whether it fires more than once.
     public var repeats: Bool {
       withPlan { $0.interval > 0 }

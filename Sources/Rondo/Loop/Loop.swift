@@ -21,6 +21,8 @@ public final class Loop: @unchecked Sendable {
   let pulse = Pulse()
   /// *constant* Virtual time, for a loop that has it. Used on the loop's thread.
   package let script: ScriptedWait?
+  /// *atomic* Nanoseconds a second that may be spun for precise timers.
+  private let spinAllowance = Atomic<Int64>(100_000_000)
   /// *atomic* The innermost run's mode by index; -1 when the loop is not running.
   private let runningMode = Atomic<Int>(-1)
 
@@ -198,6 +200,25 @@ public final class Loop: @unchecked Sendable {
   func setRunningMode(_ index: Int) {
     runningMode.store(index, ordering: .relaxed)
   }
+
+  // MARK: - Precision
+
+  /// How much of each second of its clock the loop may spin for precise timers; 100 ms at first. Any thread.
+  ///
+  /// Once a second's budget is used up, precise timers are slept for like all others until the next second, and
+  /// ``Statistics/spinsDenied`` counts it. Zero to one second.
+  public var precisionBudget: Duration {
+    get { .nanoseconds(spinAllowance.load(ordering: .relaxed)) }
+    set {
+      precondition(
+        newValue >= .zero && newValue <= .seconds(1),
+        "The precision budget is a part of each second, from zero to one second, not \(newValue).")
+      spinAllowance.store(newValue.saturatingNanoseconds, ordering: .relaxed)
+    }
+  }
+
+  /// The precision budget in nanoseconds a second.
+  var spinBudget: Int64 { spinAllowance.load(ordering: .relaxed) }
 
   // MARK: - Measures
 

@@ -155,7 +155,7 @@ extension LoopCore {
     guard timer.installed != 0, timer.callouts == 0 else { return }
     let isLater =
       new.fireDate >= old.fireDate && new.hardDeadline >= old.hardDeadline
-      && (new.effectiveTolerance == 0) == (old.effectiveTolerance == 0)
+      && (new.effectiveTolerance == 0) == (old.effectiveTolerance == 0) && new.isPrecise == old.isPrecise
     if isLater {
       // Entries are lower bounds: they are re-seated when they reach the top.
       timer.stamp = nextStamp()

@@ -55,6 +55,12 @@ extension LoopCore {
       let deadline = min(frame.deadline, nextTimerWake(in: frame.mode))
       // A refused descriptor may have been the last item.
       guard deadline > now, !isEmpty(frame.mode) else { return look(frame) }
+      let alarm = frame.mode.timers.hasPrecise ? alarm(before: deadline, in: frame.mode) : deadline
+      if alarm < deadline && alarm <= now {
+        spin(frame, until: deadline)
+        if noteWakeReason(frame, deadline) { return }
+        continue
+      }
       switch wakeup.prepareToSleep() {
       case .stayAwake:
         applyMail()
@@ -68,7 +74,7 @@ extension LoopCore {
       pulse.enter(.waiting)
       counters.sleeps.count()
       waitCount += 1
-      let outcome = wait.wait(frame, until: deadline, blocks: true)
+      let outcome = wait.wait(frame, until: alarm, blocks: true)
       frame.hasJustSlept = true
       pulse.enter(.observers)
       now = wait.now
@@ -78,7 +84,8 @@ extension LoopCore {
         frame.isExhausted = true
         return
       }
-      if noteWakeReason(frame, deadline) { return }
+      if alarm < deadline && alarm <= now { spinPlan.learn(lateness: now.nanoseconds - alarm.nanoseconds) }
+      if noteWakeReason(frame, deadline, isExpected: alarm < deadline && alarm <= now) { return }
     }
   }
 
@@ -90,7 +97,9 @@ extension LoopCore {
   }
 
   /// Counts what ended the sleep; false if nothing did.
-  private func noteWakeReason(_ frame: RunFrame, _ deadline: Instant) -> Bool {
+  ///
+  /// - Parameter isExpected: The sleep ended by plan, before the deadline.
+  private func noteWakeReason(_ frame: RunFrame, _ deadline: Instant, isExpected: Bool = false) -> Bool {
     if !frame.ready.isEmpty {
       counters.wakeupsByDescriptor.count()
     } else if frame.isMainQueueReady {
@@ -100,7 +109,7 @@ extension LoopCore {
     } else if deadline <= now {
       if deadline == frame.deadline { counters.wakeupsByTimeout.count() } else { counters.wakeupsByTimer.count() }
     } else {
-      counters.spuriousWakeups.count()
+      if !isExpected { counters.spuriousWakeups.count() }
       return false
     }
     return true

@@ -21,6 +21,12 @@ extension Loop {
     public var wakeupsByMainQueue: UInt64 = 0
     /// Early returns of the kernel that the loop slept on after.
     public var spuriousWakeups: UInt64 = 0
+    /// Approaches to a precise timer's date that the loop spun.
+    public var spins: UInt64 = 0
+    /// Approaches to a precise timer's date that were slept through, because the budget was used up.
+    public var spinsDenied: UInt64 = 0
+    /// Time spent spinning.
+    public var timeSpinning: Duration = .zero
     /// Time spent asleep.
     public var timeAsleep: Duration = .zero
     public var observerCallouts: UInt64 = 0
@@ -47,6 +53,9 @@ final class Counters: Sendable {
   let wakeupsByTimeout = Atomic<UInt64>(0)
   let wakeupsByMainQueue = Atomic<UInt64>(0)
   let spuriousWakeups = Atomic<UInt64>(0)
+  let spins = Atomic<UInt64>(0)
+  let spinsDenied = Atomic<UInt64>(0)
+  let nanosecondsSpinning = Atomic<UInt64>(0)
   let nanosecondsAsleep = Atomic<UInt64>(0)
   let observerCallouts = Atomic<UInt64>(0)
   let timerCallouts = Atomic<UInt64>(0)
@@ -67,6 +76,9 @@ final class Counters: Sendable {
       wakeupsByTimeout: wakeupsByTimeout.load(ordering: .relaxed),
       wakeupsByMainQueue: wakeupsByMainQueue.load(ordering: .relaxed),
       spuriousWakeups: spuriousWakeups.load(ordering: .relaxed),
+      spins: spins.load(ordering: .relaxed),
+      spinsDenied: spinsDenied.load(ordering: .relaxed),
+      timeSpinning: .nanoseconds(Int64(nanosecondsSpinning.load(ordering: .relaxed))),
       timeAsleep: .nanoseconds(Int64(nanosecondsAsleep.load(ordering: .relaxed))),
       observerCallouts: observerCallouts.load(ordering: .relaxed),
       timerCallouts: timerCallouts.load(ordering: .relaxed),

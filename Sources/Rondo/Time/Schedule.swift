@@ -6,6 +6,8 @@ struct Schedule {
   var interval: Int64
   /// Nanoseconds a fire may be delayed so that it shares a wakeup.
   var tolerance: Int64
+  /// Whether the loop shall spin the last bit of the way; tolerance then counts for nothing.
+  var isPrecise = false
 
   /// The longest interval and the farthest date kept apart from "never": 292 years would overflow sums.
   static let longest: Int64 = .max / 4
@@ -18,7 +20,8 @@ struct Schedule {
 
   @inline(__always)
   var effectiveTolerance: Int64 {
-    interval > 0 ? min(tolerance, interval / 2) : tolerance
+    if isPrecise { return 0 }
+    return interval > 0 ? min(tolerance, interval / 2) : tolerance
   }
 
   /// Moves to the first grid point after `now`, in constant time.

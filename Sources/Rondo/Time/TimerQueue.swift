@@ -2,10 +2,12 @@
 ///
 /// Timers without tolerance stand in `exact`. The others stand twice: by fire date in `soft`, by the latest moment to
 /// wake in `hard`. The loop wakes for the earliest of `exact` and `hard`, and then fires all of `exact` and `soft`
-/// whose date has passed: the fewest wakeups there can be. An entry is a lower bound, made exact only at the top, so
+/// whose date has passed: the fewest wakeups there can be. Precise timers stand in `precise`, so that the loop knows
+/// which date to spin for, and count as exact. An entry is a lower bound, made exact only at the top, so
 /// that putting a timer off needs no heap operation.
 struct TimerQueue {
   private var exact = DeadlineHeap()
+  private var precise = DeadlineHeap()
   private var soft = DeadlineHeap()
   private var hard = DeadlineHeap()
   /// Stale entries at most; the heaps are swept when these are more than half.
@@ -19,13 +21,19 @@ struct TimerQueue {
 
   /// Whether nothing stands in the queue, not even stale.
   @inline(__always)
-  var isEmpty: Bool { exact.count == 0 && hard.count == 0 && soft.count == 0 }
+  var isEmpty: Bool { exact.count == 0 && hard.count == 0 && soft.count == 0 && precise.count == 0 }
+
+  /// Whether a precise timer may stand in the queue.
+  @inline(__always)
+  var hasPrecise: Bool { precise.count != 0 }
 
   mutating func insert(_ timer: Loop.Timer) {
     let schedule = timer.schedule
     var entry = DeadlineHeap.Entry(
       deadline: schedule.fireDate, slot: UInt32(timer.slot), version: timer.version)
-    if schedule.effectiveTolerance == 0 {
+    if schedule.isPrecise {
+      precise.push(entry)
+    } else if schedule.effectiveTolerance == 0 {
       exact.push(entry)
     } else {
       soft.push(entry)
@@ -37,7 +45,7 @@ struct TimerQueue {
   /// A timer's entries have become stale.
   mutating func noteStale(in slots: SlotTable) {
     staleCount += 2
-    let total = exact.count + soft.count + hard.count
+    let total = exact.count + soft.count + hard.count + precise.count
     guard staleCount > 64, staleCount > total else { return }
     sweep(slots)
   }
@@ -50,6 +58,7 @@ struct TimerQueue {
     exact.sweep(isLive)
     soft.sweep(isLive)
     hard.sweep(isLive)
+    precise.sweep(isLive)
     staleCount = 0
   }
 
@@ -59,7 +68,14 @@ struct TimerQueue {
       ? .distantFuture
       : min(
         Self.settleTop(of: &exact, slots, bit) { $0.schedule.fireDate },
-        Self.settleTop(of: &hard, slots, bit) { $0.schedule.hardDeadline })
+        Self.settleTop(of: &hard, slots, bit) { $0.schedule.hardDeadline },
+        nextPreciseDate(in: slots))
+  }
+
+  /// The date of the mode's next precise timer.
+  @inline(__always)
+  mutating func nextPreciseDate(in slots: SlotTable) -> Instant {
+    precise.count == 0 ? .distantFuture : Self.settleTop(of: &precise, slots, bit) { $0.schedule.fireDate }
   }
 
   /// The earliest date a timer of the mode wants.
@@ -68,7 +84,8 @@ struct TimerQueue {
       ? .distantFuture
       : min(
         Self.settleTop(of: &exact, slots, bit) { $0.schedule.fireDate },
-        Self.settleTop(of: &soft, slots, bit) { $0.schedule.fireDate })
+        Self.settleTop(of: &soft, slots, bit) { $0.schedule.fireDate },
+        nextPreciseDate(in: slots))
   }
 
   /// Moves every timer whose date has passed into `batch`, by date, then order, then sequence of scheduling.
@@ -77,15 +94,20 @@ struct TimerQueue {
     while true {
       let exactDate = Self.settleTop(of: &exact, slots, bit) { $0.schedule.fireDate }
       let softDate = Self.settleTop(of: &soft, slots, bit) { $0.schedule.fireDate }
-      let date = min(exactDate, softDate)
+      let preciseDate = nextPreciseDate(in: slots)
+      let date = min(exactDate, softDate, preciseDate)
       guard date <= now, date != .distantFuture else { break }
-      let isSoft = softDate < exactDate
-      let entry = isSoft ? soft.top! : exact.top!
-      if isSoft {
+      let entry: DeadlineHeap.Entry
+      if date == exactDate {
+        entry = exact.top!
+        exact.removeTop()
+      } else if date == softDate {
+        entry = soft.top!
         soft.removeTop()
         staleCount += 1
       } else {
-        exact.removeTop()
+        entry = precise.top!
+        precise.removeTop()
       }
       let timer = downcast(slots[entry.slot]!, to: Loop.Timer.self)
       timer.unqueued |= bit

@@ -15,6 +15,12 @@ enum Wait {
     }
   }
 
+  /// Whether time passes while the loop does nothing.
+  @inline(__always)
+  var canSpin: Bool {
+    if case .kernel = self { true } else { false }
+  }
+
   /// Brings the watch of a descriptor source in a mode in line with what it wants.
   ///
   /// - Parameter others: The mode's descriptor sources, asked for only if the descriptor has another one.
