@@ -56,6 +56,23 @@ import Testing
     #expect(order.value == Array(0..<1000))
   }
 
+  @Test func `nothing posted is lost when the loop's thread adds what is a member already`() {
+    let text = onLoopThread { stage -> String in
+      let (loop, member) = (stage.loop, stage.keepAlive())
+      loop.add(member, to: .common)
+      loop.addCommonMode("m")
+      for (name, change) in [
+        ("a", { loop.add(member) }), ("b", { loop.add(member, to: .common) }), ("c", { loop.addCommonMode("m") }),
+      ] as [(String, () -> Void)] {
+        _ = TestThread { loop.perform { stage.note(name) } }.join()
+        change()
+      }
+      loop.run(for: .zero)
+      return stage.text
+    }
+    #expect(text == "a b c")
+  }
+
   @Test func `a timer added by another thread wakes the loop`() {
     let running = RunningLoop()
     running.waitUntilAsleep()

@@ -14,8 +14,10 @@ extension Loop {
     @safe @exclusivity(unchecked) private var cancelHandler: (@Sendable (Loop, Mode) -> Void)?
     /// *atomic* Ticket of the first outstanding signal; 0 when there is none.
     let signalTicket = Atomic<UInt64>(0)
-    /// *its own lock, outside every other* One attachment for each loop the source is in; the loops keep them alive.
-    @safe @exclusivity(unchecked) private var attachments: [WeakAttachment] = []
+    /// *its own lock, outside every other* One attachment for each loop the source is in.
+    ///
+    /// They keep the source alive; each is dropped when it has left its loop.
+    @safe @exclusivity(unchecked) private var attachments: [SourceAttachment] = []
     /// *constant*
     private let attachmentsLock = Lock()
 
@@ -49,9 +51,8 @@ extension Loop {
       let (isFirst, _) = signalTicket.compareExchange(
         expected: 0, desired: Self.takeTicket(), ordering: .sequentiallyConsistent)
       guard isFirst || waking else { return }
-      for entry in withAttachments({ $0 }) {
-        guard let attachment = entry.attachment else { continue }
-        attachment.loop?.noteSignal(of: attachment, isNew: isFirst, waking: waking)
+      for attachment in withAttachments({ $0 }) {
+        attachment.loop.noteSignal(of: attachment, isNew: isFirst, waking: waking)
       }
     }
 
@@ -60,34 +61,46 @@ extension Loop {
       signalTicket.exchange(0, ordering: .sequentiallyConsistent) != 0
     }
 
-    /// The loop's attachment, made if need be.
-    func attachment(in loop: Loop, creating: Bool) -> SourceAttachment? {
+    /// The loop's attachment, if it has one.
+    func attachment(in loop: Loop) -> SourceAttachment? {
+      withAttachments { list in list.first { $0.loop === loop } }
+    }
+
+    /// Has the loop's attachment, made if need be, admitted by `admit`; kept if it is.
+    ///
+    /// `admit` runs under the lock, so that no attachment is dropped between being found and being a member again.
+    func admitted(to loop: Loop, _ admit: (SourceAttachment) -> Admission) -> (SourceAttachment, Admission) {
       withAttachments { list in
-        for entry in list {
-          if let found = entry.attachment, found.loop === loop { return found }
-        }
-        guard creating else { return nil }
+        if let found = list.first(where: { $0.loop === loop }) { return (found, admit(found)) }
         let made = SourceAttachment(source: self, loop: loop)
-        list.removeAll { $0.attachment == nil }
-        list.append(WeakAttachment(attachment: made))
-        return made
+        let admission = admit(made)
+        if admission.isMember { list.append(made) }
+        return (made, admission)
       }
     }
 
     /// Forgets an attachment whose loop has ended.
     func drop(_ attachment: SourceAttachment) {
-      withAttachments { list in list.removeAll { $0.attachment == nil || $0.attachment === attachment } }
+      withAttachments { list in list.removeAll { $0 === attachment } }
     }
 
-    private func withAttachments<Result>(_ body: (inout [WeakAttachment]) -> Result) -> Result {
+    /// Forgets an attachment that has left its loop, unless it has joined again.
+    func dropIfHomeless(_ attachment: SourceAttachment) {
+      withAttachments { list in
+        if attachment.withOwner({ $0 == nil }) { list.removeAll { $0 === attachment } }
+      }
+    }
+
+    private func withAttachments<Result>(_ body: (inout [SourceAttachment]) -> Result) -> Result {
       attachmentsLock.withLock { body(&attachments) }
     }
 
     func detachEverywhere() {
-      for entry in withAttachments({ $0 }) {
-        if let attachment = entry.attachment { attachment.loop?.expel(attachment) }
+      let list = withAttachments { list in
+        defer { list = [] }
+        return list
       }
-      withAttachments { $0 = [] }
+      for attachment in list { attachment.loop.expel(attachment) }
     }
 
     override func releaseHandlers() {
@@ -114,17 +127,12 @@ extension Loop {
   }
 }
 
-/// A source must not keep its attachments alive: they keep the source alive while it is in their loop.
-private struct WeakAttachment {
-  weak var attachment: SourceAttachment?
-}
-
 /// A source's membership in the modes of one loop.
 final class SourceAttachment: Loop.Item, @unchecked Sendable {
   /// *constant*
   let source: Loop.Source
-  /// *constant* Weak: a source may outlive the loops it has been in.
-  private(set) weak var loop: Loop?
+  /// *constant* The loop lets go of the attachment when it ends.
+  let loop: Loop
   /// *loop thread* The modes whose list of signalled sources holds this one.
   @safe @exclusivity(unchecked) var queued: UInt64 = 0
 

@@ -11,14 +11,18 @@ extension Loop {
   @discardableResult
   public func add(_ item: Item, to mode: Mode = .default) -> Bool {
     checkProcess()
-    if item.kind != .source { return join(item, mode).isMember }
+    if item.kind != .source {
+      let admission = admit(item, mode)
+      settle(admission, item)
+      return admission.isMember
+    }
     let source = downcast(item, to: Source.self)
     source.holdHandlers()
     defer { source.unholdHandlers() }
-    let attachment = source.attachment(in: self, creating: true)!
-    let (isMember, joined) = join(attachment, mode)
-    if joined != 0 { source.tellSchedule(self, names(of: joined)) }
-    return isMember
+    let (attachment, admission) = source.admitted(to: self) { admit($0, mode) }
+    settle(admission, attachment)
+    if admission.joined != 0 { source.tellSchedule(self, names(of: admission.joined)) }
+    return admission.isMember
   }
 
   /// Takes an item out of a mode, or with `.common` out of the common set and every common mode. Any thread.
@@ -33,7 +37,7 @@ extension Loop {
       let source = downcast(item, to: Source.self)
       source.holdHandlers()
       defer { source.unholdHandlers() }
-      guard let attachment = source.attachment(in: self, creating: false) else { return }
+      guard let attachment = source.attachment(in: self) else { return }
       let left = leave(attachment, mode)
       if left != 0 { source.tellCancel(self, names(of: left)) }
     }
@@ -43,7 +47,7 @@ extension Loop {
   public func contains(_ item: Item, in mode: Mode = .default) -> Bool {
     let member: Item?
     if item.kind == .source {
-      member = downcast(item, to: Source.self).attachment(in: self, creating: false)
+      member = downcast(item, to: Source.self).attachment(in: self)
     } else {
       member = item
     }
@@ -55,14 +59,14 @@ extension Loop {
     }
   }
 
-  /// - Returns: Whether the item is a member, and the modes it newly joined.
-  private func join(_ item: Item, _ mode: Mode) -> (isMember: Bool, joined: UInt64) {
+  /// Makes the item a member, as far as other threads can see. Calls nothing of the user's.
+  private func admit(_ item: Item, _ mode: Mode) -> Admission {
     let isOwn = isCurrent
-    let (isMember, joined, mail) = mailbox.withLock { state -> (Bool, UInt64, Mail?) in
-      guard !state.isDead, item.bind(to: self) else { return (false, 0, nil) }
+    return mailbox.withLock { state -> Admission in
+      guard !state.isDead, item.bind(to: self) else { return .refused }
       guard item.canJoin else {
         item.unbindIfHomeless()
-        return (false, 0, nil)
+        return .refused
       }
       let wanted: UInt64
       if mode == .common {
@@ -77,18 +81,24 @@ extension Loop {
       }
       let joined = wanted & ~item.modes.load(ordering: .relaxed)
       item.modes.bitwiseOr(joined, ordering: .sequentiallyConsistent)
-      if isOwn { return (true, joined, state.takeMail()) }
+      if isOwn { return Admission(isMember: true, joined: joined, mail: state.takeMail()) }
       if joined != 0 { state.mail.changes.append(.install(item, modes: joined)) }
-      return (true, joined, nil)
+      return Admission(isMember: true, joined: joined)
     }
-    guard isMember, joined != 0 else { return (isMember, 0) }
-    if isOwn {
-      core.apply(mail)
-      core.install(item, in: joined)
+  }
+
+  /// Brings the structures of the loop's thread in line with an admission, or has that thread do so. Calls out.
+  private func settle(_ admission: Admission, _ item: Item) {
+    guard admission.joined != 0 else {
+      core.apply(admission.mail)
+      return
+    }
+    if isCurrent {
+      core.apply(admission.mail)
+      core.install(item, in: admission.joined)
     } else {
       wakeup.post([.mail, .wake])
     }
-    return (true, joined)
   }
 
   /// - Returns: The modes the item left.
@@ -179,6 +189,18 @@ extension Loop {
     }
     wakeup.post(waking ? [.mail, .wake] : .mail)
   }
+}
+
+/// What came of an item's wish to join modes.
+struct Admission {
+  /// Whether it is a member now.
+  var isMember: Bool
+  /// The modes it has newly joined.
+  var joined: UInt64
+  /// Mail that has to be applied before the item is installed; on the loop's thread only.
+  var mail: Mail?
+
+  static var refused: Admission { Admission(isMember: false, joined: 0) }
 }
 
 extension Loop.Item {

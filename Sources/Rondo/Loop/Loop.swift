@@ -164,9 +164,9 @@ public final class Loop: @unchecked Sendable {
       if let index, !isOwn { state.mail.changes.append(.joinCommon(mode: index)) }
       return (index, isOwn ? state.takeMail() : nil)
     }
+    core.apply(mail)
     guard let index else { return }
     if isOwn {
-      core.apply(mail)
       core.joinCommon(index)
     } else {
       wakeup.post([.mail, .wake])

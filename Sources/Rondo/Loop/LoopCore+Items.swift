@@ -72,7 +72,13 @@ extension LoopCore {
   @inline(never)
   private func releaseRetired() {
     // Their closures may own anything, so they die after the table is consistent again.
-    for item in slots.takeRetired() { item.unholdHandlers() }
+    for item in slots.takeRetired() {
+      if item.kind == .attachment {
+        let attachment = downcast(item, to: SourceAttachment.self)
+        attachment.source.dropIfHomeless(attachment)
+      }
+      item.unholdHandlers()
+    }
   }
 
   /// A mode joins the common set: every common item joins it.

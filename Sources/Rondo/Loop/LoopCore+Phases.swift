@@ -64,12 +64,13 @@ extension LoopCore {
     pulse.enter(.sources)
     let mode = frame.mode
     // What is signalled from here on has its turn in the next turn, so entries that are served or gone leave first.
-    mode.signalled.removeAll { attachment in
-      let stays = attachment.source.isSignalled && attachment.installed & mode.bit != 0
-      if !stays { attachment.queued &= ~mode.bit }
-      return !stays
+    if mode.signalled.count == 1 {
+      let attachment = mode.signalled[0]
+      if staysSignalled(attachment, mode) { return perform(attachment, frame) }
+      mode.signalled.removeAll(keepingCapacity: true)
+      return
     }
-    if mode.signalled.count == 1 { return perform(mode.signalled[0], frame) }
+    mode.signalled.removeAll { !staysSignalled($0, mode) }
     var attachments = mode.signalled
     attachments.sort {
       ($0.order, $0.source.signalTicket.load(ordering: .relaxed))
@@ -79,6 +80,13 @@ extension LoopCore {
       perform(attachment, frame)
       if frame.hasHandledSource && frame.returnsAfterSourceHandled { break }
     }
+  }
+
+  @inline(__always)
+  private func staysSignalled(_ attachment: SourceAttachment, _ mode: ModeState) -> Bool {
+    let stays = attachment.source.isSignalled && attachment.installed & mode.bit != 0
+    if !stays { attachment.queued &= ~mode.bit }
+    return stays
   }
 
   @inline(__always)

@@ -5,7 +5,7 @@ import Synchronization
 /// The heart is `Loop+Run.swift`; other threads reach the core through the mailbox.
 final class LoopCore {
   /// *constant* once set. The handle that owns this core, and outlives it.
-  unowned var loop: Loop!
+  @safe unowned(unsafe) var loop: Loop!
   /// *constant* Whether this is the main thread's loop.
   let isMain: Bool
   /// *constant* The loop's one lock.

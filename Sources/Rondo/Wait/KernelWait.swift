@@ -9,9 +9,9 @@ import Glibc
 final class KernelWait {
   private let wakeupDescriptor: CInt
   private let timerDescriptor: CInt
-  private var sets: ContiguousArray<WaitSet?> = []
+  @safe @exclusivity(unchecked) private var sets: ContiguousArray<WaitSet?> = []
   /// What the timerfd was armed for last; `.distantFuture` when disarmed.
-  private var armedFor = Instant.distantFuture
+  @safe @exclusivity(unchecked) private var armedFor = Instant.distantFuture
 
   init(wakeupDescriptor: CInt) {
     rondo_silence_libevent()

@@ -10,15 +10,15 @@ import Glibc
   private let wakeupWatch: UnsafeMutablePointer<rondo_watch>
   private let timerWatch: UnsafeMutablePointer<rondo_watch>
   private let mainQueueWatch: UnsafeMutablePointer<rondo_watch>
-  private var watchesMainQueue = false
+  @safe @exclusivity(unchecked) private var watchesMainQueue = false
   /// How many watches each descriptor number has in this set.
-  private var watchCounts: ContiguousArray<UInt16> = []
+  @safe @exclusivity(unchecked) private var watchCounts: ContiguousArray<UInt16> = []
   /// A watched descriptor was closed before it was unwatched: the kernel may report it for ever.
-  var mayHaveOrphans = false
+  @safe @exclusivity(unchecked) var mayHaveOrphans = false
   /// A source that waits for its peer's close alone shares its descriptor, and relies on the others to hear of errors.
-  var hasSharedCloseWatches = false
+  @safe @exclusivity(unchecked) var hasSharedCloseWatches = false
   /// One of those others has gone.
-  var mayHaveLoneCloseWatches = false
+  @safe @exclusivity(unchecked) var mayHaveLoneCloseWatches = false
 
   /// Bits of `rondo_collection.edges`.
   enum Edge {
