@@ -51,8 +51,13 @@ extension Loop {
       let (isFirst, _) = signalTicket.compareExchange(
         expected: 0, desired: Self.takeTicket(), ordering: .sequentiallyConsistent)
       guard isFirst || waking else { return }
-      for attachment in withAttachments({ $0 }) {
-        attachment.loop.noteSignal(of: attachment, isNew: isFirst, waking: waking)
+      let (only, several) = withAttachments { list in
+        list.count == 1 ? (list[0], []) : (nil, list)
+      }
+      if let only {
+        only.loop.noteSignal(of: only, isNew: isFirst, waking: waking)
+      } else {
+        for attachment in several { attachment.loop.noteSignal(of: attachment, isNew: isFirst, waking: waking) }
       }
     }
 

@@ -74,7 +74,7 @@ extension LoopCore {
   func nextFireDate(in mode: ModeState) -> Instant {
     let queued = mode.timers.nextFireDate(in: slots)
     // A timer in its callout, or collected to fire, has no entry, and is still one of the mode's.
-    let firing = frames[..<depth].flatMap(\.due).compactMap { due -> Instant? in
+    let firing = frames.flatMap(\.due).compactMap { due -> Instant? in
       guard let item = slots.item(due.token), item.installed & mode.bit != 0 else { return nil }
       return downcast(item, to: Loop.Timer.self).schedule.fireDate
     }

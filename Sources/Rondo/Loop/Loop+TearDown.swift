@@ -35,7 +35,7 @@ extension LoopCore {
     retire()
     let blocks = self.blocks
     self.blocks = []
-    frames = []
+    for mode in modes { mode.spareFrames = [] }
     modes = []
     // The loop is gone when its last reference is, and modes still list sources that were signalled.
     mailbox.withLock { $0.states = [] }

@@ -71,13 +71,13 @@ extension LoopCore {
       if keeping { frame.noteWake(at: now) }
     }
     guard bits.contains(.wake) else { return }
-    if depth > 1 { for outer in frames[..<(depth - 1)] { outer.noteWake(at: now) } }
+    if depth > 1 { for outer in frames.dropLast() { outer.noteWake(at: now) } }
     if keeping { frame.noteWake(at: now) }
   }
 
   /// A wakeup asked for on the loop's own thread.
   func wakeFromOwnThread() {
-    for frame in frames[..<depth] { frame.noteWake(at: arrivalTime) }
+    for frame in frames { frame.noteWake(at: arrivalTime) }
   }
 
   /// When a wakeup arrives, as far as it matters: only for serving one event a turn.

@@ -149,7 +149,7 @@ extension LoopCore {
   ///
   /// They stay collected as well: what the nested run does not fire, the enclosing one does.
   func returnDueTimers(to mode: ModeState) {
-    for outer in frames[..<depth] where outer.mode === mode {
+    for outer in frames where outer.mode === mode {
       for due in outer.due.dropFirst(outer.nextDue) {
         if let item = slots.item(due.token) { enqueue(downcast(item, to: Loop.Timer.self)) }
       }

@@ -2,7 +2,7 @@
 extension LoopCore {
   /// Sleeps until something happens, or looks, and collects what is ready into the frame. No user code runs.
   func waitForEvents(_ frame: RunFrame) {
-    if !frame.ready.isEmpty { frame.ready.removeAll(keepingCapacity: true) }
+    frame.ready.empty()
     frame.isMainQueueReady = false
     frame.servesTimers = true
     if frame.foundMainQueueReady && servesOneEventPerTurn {

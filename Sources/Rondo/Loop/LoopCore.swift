@@ -16,12 +16,13 @@ final class LoopCore {
   let counters: Counters
   /// *constant*
   let pulse: Pulse
-  @safe @exclusivity(unchecked) var wait: Wait
+  /// *constant*
+  let wait: Wait
   /// *constant*
   let slots = SlotTable()
   /// By mode index; as many as mail has been applied for.
   @safe @exclusivity(unchecked) var modes: ContiguousArray<ModeState>
-  /// Frames by depth; the first `depth` of them are running.
+  /// The runs under way, the innermost last.
   @safe @exclusivity(unchecked) var frames: ContiguousArray<RunFrame> = []
   @safe @exclusivity(unchecked) var depth = 0
   /// Blocks in order; what drains have not matched yet.
@@ -83,9 +84,9 @@ final class LoopCore {
 
   /// A frame for one more level of nesting.
   func pushFrame(for mode: ModeState, limit: RunLimit, returnsAfterSourceHandled: Bool) -> RunFrame {
-    if frames.count == depth { frames.append(RunFrame(mode: mode)) }
-    let frame = frames[depth]
-    frame.begin(in: mode, limit: limit, returnsAfterSourceHandled: returnsAfterSourceHandled)
+    let frame = mode.spareFrames.popLast() ?? RunFrame(mode: mode)
+    frames.append(frame)
+    frame.begin(limit: limit, returnsAfterSourceHandled: returnsAfterSourceHandled)
     frame.servesMainQueue = servesMainQueue(in: mode)
     depth += 1
     pulse.setDepth(depth)
@@ -93,6 +94,8 @@ final class LoopCore {
   }
 
   func popFrame() {
+    let frame = frames.removeLast()
+    frame.mode.spareFrames.append(frame)
     depth -= 1
     pulse.setDepth(depth)
     if depth == 0 { pulse.enter(.notRunning) }

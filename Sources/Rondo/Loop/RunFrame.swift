@@ -1,7 +1,7 @@
-/// What one run, possibly nested, remembers. Kept and reused by depth. *loop thread*
+/// What one run, possibly nested, remembers. Kept and reused by its mode. *loop thread*
 final class RunFrame {
-  /// The mode being run.
-  @safe @exclusivity(unchecked) var mode: ModeState
+  /// *constant* The mode being run. A constant, so that no step of a turn retains it.
+  let mode: ModeState
   /// When the run times out; `.distantFuture` for never.
   @safe @exclusivity(unchecked) var deadline = Instant.distantFuture
   /// When the run shall end, as asked for; the clock starts after the entry observers.
@@ -53,8 +53,7 @@ final class RunFrame {
     self.mode = mode
   }
 
-  func begin(in mode: ModeState, limit: RunLimit, returnsAfterSourceHandled: Bool) {
-    self.mode = mode
+  func begin(limit: RunLimit, returnsAfterSourceHandled: Bool) {
     self.limit = limit
     self.returnsAfterSourceHandled = returnsAfterSourceHandled
     isInstant = false
@@ -82,6 +81,15 @@ final class RunFrame {
 struct ReadyDescriptor {
   var token: Token
   var readiness: Loop.DescriptorSource.Readiness
+}
+
+extension ContiguousArray<ReadyDescriptor> {
+  /// Empties the batch and keeps its room. One by one while that is cheaper than the general way, which is not inlined.
+  @inline(__always)
+  mutating func empty() {
+    if count > 8 { removeAll(keepingCapacity: true) }
+    while !isEmpty { removeLast() }
+  }
 }
 
 /// When a run shall end.

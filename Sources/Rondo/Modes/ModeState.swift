@@ -24,6 +24,9 @@ final class ModeState {
   /// How many descriptor sources ask for an order other than 0.
   @safe @exclusivity(unchecked) var orderedDescriptorCount = 0
 
+  /// Frames of runs that are over, for the next.
+  @safe @exclusivity(unchecked) var spareFrames: [RunFrame] = []
+
   /// *atomic* The date of the mode's next timer when the loop last went to sleep in it.
   let publishedFireDate = Atomic<Int64>(.max)
 

@@ -6,10 +6,14 @@ import Glibc
 ///
 /// Both are watched edge-triggered by every wait set, hence never read. An edge left from another mode's wait ends a
 /// sleep early; the turn notices that nothing happened and sleeps on.
-final class KernelWait {
+@safe final class KernelWait {
   private let wakeupDescriptor: CInt
   private let timerDescriptor: CInt
   @safe @exclusivity(unchecked) private var sets: ContiguousArray<WaitSet?> = []
+  /// Some wait set has to be brought in order before it is waited in.
+  @safe @exclusivity(unchecked) private var needsMending = false
+  /// The wait set that was waited in last, as its bare parts: finding it again costs no reference count.
+  @safe @exclusivity(unchecked) private var selected: Selection?
   /// What the timerfd was armed for last; `.distantFuture` when disarmed.
   @safe @exclusivity(unchecked) private var armedFor = Instant.distantFuture
 
@@ -37,15 +41,14 @@ final class KernelWait {
   }
 
   func wait(_ frame: RunFrame, until deadline: Instant, blocks: Bool) -> WaitOutcome {
-    let set = waitSet(of: frame.mode)
-    set.watchMainQueue(frame.servesMainQueue)
+    let selection = unsafe select(frame)
+    let collection = unsafe selection.collection
     if blocks {
       arm(deadline)
-      set.sleepInKernel()
+      unsafe WaitSet.sleepInKernel(selection.base, collection)
     } else {
-      set.look()
+      unsafe WaitSet.look(selection.base, collection)
     }
-    let collection = unsafe set.collection
     for index in 0..<Int(unsafe collection.pointee.count) {
       let record = unsafe collection.pointee.ready[index]
       frame.ready.append(
@@ -53,6 +56,34 @@ final class KernelWait {
     }
     if unsafe collection.pointee.edges & UInt32(WaitSet.Edge.mainQueue) != 0 { frame.isMainQueueReady = true }
     return .looked
+  }
+
+  @inline(__always)
+  private func select(_ frame: RunFrame) -> Selection {
+    if let selected, unsafe selected.mode == frame.mode.index,
+      unsafe selected.servesMainQueue == frame.servesMainQueue
+    {
+      return unsafe selected
+    }
+    return unsafe selectAnew(frame)
+  }
+
+  @inline(never)
+  private func selectAnew(_ frame: RunFrame) -> Selection {
+    let set = waitSet(of: frame.mode)
+    set.watchMainQueue(frame.servesMainQueue)
+    let selection = unsafe Selection(
+      mode: frame.mode.index, servesMainQueue: frame.servesMainQueue, base: set.base, collection: set.collection)
+    unsafe selected = selection
+    return unsafe selection
+  }
+
+  /// A wait set's parts; its owner keeps them alive.
+  @unsafe private struct Selection {
+    let mode: Int
+    let servesMainQueue: Bool
+    let base: OpaquePointer
+    let collection: UnsafeMutablePointer<rondo_collection>
   }
 
   /// Arms the timerfd unless it already is right: one timerfd_settime(2).
@@ -123,6 +154,7 @@ final class KernelWait {
     let watch = source.watches.remove(at: place)
     let set = waitSet(of: mode)
     if (try? FileIdentity(of: source.descriptor)) != source.identity { set.mayHaveOrphans = true }
+    defer { needsMending = needsMending || set.mayHaveOrphans || set.mayHaveLoneCloseWatches }
     unsafe rondo_watch_free(watch.raw)
     set.countWatch(of: source.descriptor, -1)
     if set.hasSharedCloseWatches { set.mayHaveLoneCloseWatches = true }
@@ -162,7 +194,14 @@ final class KernelWait {
   /// Makes the mode's wait set anew if a descriptor closed behind the loop's back may have stayed in it.
   ///
   /// The kernel keeps reporting a closed descriptor while a duplicate is open, and can no longer be told to stop.
+  @inline(__always)
   func mend(_ mode: ModeState, sources: () -> [(Loop.DescriptorSource, Token)]) {
+    if needsMending { mendNow(mode, sources: sources) }
+  }
+
+  @inline(never)
+  private func mendNow(_ mode: ModeState, sources: () -> [(Loop.DescriptorSource, Token)]) {
+    defer { needsMending = sets.contains { $0.map { $0.mayHaveOrphans || $0.mayHaveLoneCloseWatches } ?? false } }
     guard mode.index < sets.count, let set = sets[mode.index] else { return }
     if set.mayHaveLoneCloseWatches { rearmLoneCloseWatches(of: mode, set, sources()) }
     guard set.mayHaveOrphans else { return }
@@ -172,6 +211,7 @@ final class KernelWait {
       unsafe rondo_watch_free(source.watches.remove(at: place).raw)
     }
     sets[mode.index] = nil
+    selected = nil
     for (source, token) in watched { watch(source, in: mode, token: token) { watched.map(\.0) } }
   }
 
@@ -190,6 +230,7 @@ final class KernelWait {
   }
 
   func close() {
+    selected = nil
     sets = []
     _ = Glibc.close(timerDescriptor)
   }

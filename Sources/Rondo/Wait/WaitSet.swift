@@ -73,13 +73,13 @@ import Glibc
 
   /// The one place where a loop sleeps.
   @inline(never)
-  func sleepInKernel() {
+  static func sleepInKernel(_ base: OpaquePointer, _ collection: UnsafeMutablePointer<rondo_collection>) {
     unsafe rondo_wait(base, collection, 1)
     CalloutBarrier.keepFrame()
   }
 
   @inline(never)
-  func look() {
+  static func look(_ base: OpaquePointer, _ collection: UnsafeMutablePointer<rondo_collection>) {
     unsafe rondo_wait(base, collection, 0)
     CalloutBarrier.keepFrame()
   }
