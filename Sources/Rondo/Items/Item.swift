@@ -5,38 +5,43 @@ extension Loop {
   ///
   /// Made with `init` of its kind, put into modes with `Loop.add(_:to:)`. Every member is callable from any thread.
   public class Item: @unchecked Sendable {
-    /// Lower runs first among items of its kind; equal orders run in order of insertion.
-    public let order: Int
-    /// *constant*
-    let kind: Kind
-    /// *mailbox lock* of the owner for writing, any thread for reading: one bit for each mode the item belongs to.
-    let modes = Atomic<UInt64>(0)
+    /// *constant* `order`, in half the room.
+    private let place: Int32
     /// *atomic* Whether it is valid, and who may still call its handlers.
     private let lifetime = Atomic<UInt32>(0)
-    /// *mailbox lock* of the owner: whether it stands in the loop's common-mode item set.
-    @safe @exclusivity(unchecked) var isCommon = false
+    /// *mailbox lock* of the owner for writing, any thread for reading: one bit for each mode the item belongs to.
+    let modes = Atomic<UInt64>(0)
     /// *its own lock, inside the mailbox lock* The one loop the item belongs to. An attachment's never changes.
     @safe @exclusivity(unchecked) private var owner: Loop?
-    /// *constant* Taken inside the mailbox lock, never around it.
-    private let ownerLock = Lock()
-
     /// *loop thread* The modes whose structures hold the item: `modes` as far as mail has been applied.
     @safe @exclusivity(unchecked) var installed: UInt64 = 0
+    /// *constant* Taken inside the mailbox lock, never around it.
+    private let ownerLock = Lock()
     /// *loop thread* Where the slot table keeps it; -1 when it does not.
     @safe @exclusivity(unchecked) var slot: Int32 = -1
     /// *loop thread* A timer's current version: heap entries with another are stale.
     @safe @exclusivity(unchecked) var version: UInt32 = 0
     /// *loop thread* How many of its callouts are under way, nested runs included.
-    @safe @exclusivity(unchecked) var callouts: UInt32 = 0
+    @safe @exclusivity(unchecked) var callouts: UInt16 = 0
+    /// *constant*
+    let kind: Kind
+    /// *mailbox lock* of the owner: whether it stands in the loop's common-mode item set.
+    @safe @exclusivity(unchecked) var isCommon = false
 
     enum Kind: UInt8 {
       case observer, source, attachment, descriptor, timer
     }
 
     init(kind: Kind, order: Int) {
+      guard let place = Int32(exactly: order) else {
+        preconditionFailure("An item's order is a number of 32 bits, not \(order).")
+      }
       self.kind = kind
-      self.order = order
+      self.place = place
     }
+
+    /// Lower runs first among items of its kind; equal orders run in order of insertion. A number of 32 bits.
+    public final var order: Int { Int(place) }
 
     /// Whether the item can still be called.
     public final var isValid: Bool {

@@ -10,23 +10,24 @@ extension Loop {
   public final class Timer: Item, @unchecked Sendable {
     /// *until released* Called on the loop's thread.
     @safe @exclusivity(unchecked) private(set) var handler: ((Tick) -> Void)?
-    /// *its own lock, innermost* What other threads see and set.
-    @safe @exclusivity(unchecked) private var plan: Schedule
-    /// *constant*
-    private let planLock = Lock()
-    /// *loop thread* What the heaps go by: `plan` as far as mail has been applied.
-    @safe @exclusivity(unchecked) var schedule: Schedule
+    /// *atomic* The next fire date, nanoseconds. The heaps hold lower bounds of it.
+    private let plannedDate: Atomic<Int64>
+    /// *atomic* Nanoseconds between fires; 0 for a one-shot.
+    private let plannedInterval: Atomic<Int64>
+    /// *atomic* Nanoseconds of tolerance; complemented, and so negative, for a precise timer.
+    private let plannedTolerance: Atomic<Int64>
     /// *loop thread* The installed modes whose heaps hold no entry for the current version.
     @safe @exclusivity(unchecked) var unqueued: UInt64 = 0
     /// *loop thread* Grid points passed over when the timer last moved along its grid; told at the next fire.
-    @safe @exclusivity(unchecked) var missed = 0
-    /// *loop thread* Place in the sequence of scheduling, which breaks ties of fire date and order.
-    @safe @exclusivity(unchecked) var stamp: UInt64 = 0
+    @safe @exclusivity(unchecked) var missed: UInt32 = 0
+    /// *loop thread* Place in the sequence of scheduling, which breaks ties of fire date and order. Wraps.
+    @safe @exclusivity(unchecked) var stamp: UInt32 = 0
 
     init(_ schedule: Schedule, order: Int, handler: sending @escaping (Tick) -> Void) {
       self.handler = handler
-      self.schedule = schedule
-      plan = schedule
+      plannedDate = Atomic(schedule.fireDate.nanoseconds)
+      plannedInterval = Atomic(schedule.interval)
+      plannedTolerance = Atomic(schedule.tolerance)
       super.init(kind: .timer, order: order)
     }
 
@@ -87,7 +88,7 @@ extension Loop {
     ///
     /// Putting it off costs one store, O(1); bringing it forward O(log n). From another thread, it wakes the loop.
     public var fireDate: SuspendingClock.Instant {
-      get { withPlan { $0.fireDate }.suspending }
+      get { schedule.fireDate.suspending }
       set {
         let now = clockNow
         setFireDate(min(max(Instant(newValue), now), now.advanced(by: Schedule.longest)))
@@ -101,23 +102,23 @@ extension Loop {
 
     /// The time between fires, zero for a one-shot; takes effect from the next fire on. Setting needs a repeating timer.
     public var interval: Duration {
-      get { .nanoseconds(withPlan { $0.interval }) }
+      get { .nanoseconds(schedule.interval) }
       set {
         let nanoseconds = Timer.validInterval(newValue)
-        change { plan in
-          precondition(
-            plan.interval > 0, "A one-shot timer has no interval to set. Make a repeating timer with Timer(every:).")
-          plan.interval = nanoseconds
-        }
+        guard isValid else { return }
+        precondition(
+          schedule.interval > 0, "A one-shot timer has no interval to set. Make a repeating timer with Timer(every:).")
+        plannedInterval.store(nanoseconds, ordering: .relaxed)
+        noteReschedule(mayBeSooner: true)
       }
     }
 
     /// How much later than its date it may fire, up to half the interval of a repeating timer. Not negative.
     public var tolerance: Duration {
-      get { .nanoseconds(withPlan { $0.effectiveTolerance }) }
+      get { .nanoseconds(schedule.effectiveTolerance) }
       set {
         let nanoseconds = Timer.validTolerance(newValue)
-        change { $0.tolerance = nanoseconds }
+        setTolerance { $0 < 0 ? ~nanoseconds : nanoseconds }
       }
     }
 
@@ -127,13 +128,13 @@ extension Loop {
     /// until a learned margin before the date and spins from there, as long as its ``Loop/precisionBudget`` allows; what
     /// becomes ready meanwhile is served. Its tolerance does not count.
     public var isPrecise: Bool {
-      get { withPlan { $0.isPrecise } }
-      set { change { $0.isPrecise = newValue } }
+      get { schedule.isPrecise }
+      set { setTolerance { ($0 < 0) == newValue ? $0 : ~$0 } }
     }
 
     /// Whether it fires more than once.
     public var repeats: Bool {
-      withPlan { $0.interval > 0 }
+      schedule.interval > 0
     }
 
     /// Calls the handler now. A repeating timer's grid stays; a one-shot is invalidated. Calls out.
@@ -147,7 +148,7 @@ extension Loop {
       holdHandlers()
       defer { unholdHandlers() }
       guard isValid else { return }
-      let (date, interval) = withPlan { ($0.fireDate, $0.interval) }
+      let (date, interval) = (schedule.fireDate, schedule.interval)
       callOutTimer(self, Tick(timer: self, scheduledAt: date, firedAt: clockNow, missed: 0))
       if interval == 0 { invalidate() }
     }
@@ -156,38 +157,55 @@ extension Loop {
       handler = nil
     }
 
+    /// When it fires, as set last.
+    @inline(__always)
+    var schedule: Schedule {
+      let tolerance = plannedTolerance.load(ordering: .relaxed)
+      return Schedule(
+        fireDate: Instant(nanoseconds: plannedDate.load(ordering: .relaxed)),
+        interval: plannedInterval.load(ordering: .relaxed), tolerance: tolerance < 0 ? ~tolerance : tolerance,
+        isPrecise: tolerance < 0)
+    }
+
     private func setFireDate(_ date: Instant) {
-      change { $0.fireDate = date }
-    }
-
-    /// Runs `body` on the plan, under its lock.
-    private func withPlan<Result>(_ body: (inout Schedule) -> Result) -> Result {
-      planLock.withLock { body(&plan) }
-    }
-
-    /// Changes the plan and lets the loop know.
-    private func change(_ body: (inout Schedule) -> Void) {
       guard isValid else { return }
-      withPlan { body(&$0) }
-      withOwner { $0 }?.noteReschedule(of: self)
+      let old = plannedDate.exchange(date.nanoseconds, ordering: .relaxed)
+      noteReschedule(mayBeSooner: date.nanoseconds < old)
     }
 
-    /// The plan as set by any thread; the loop's thread takes it over.
-    func currentPlan() -> Schedule {
-      withPlan { $0 }
+    private func setTolerance(_ change: (Int64) -> Int64) {
+      guard isValid else { return }
+      var old = plannedTolerance.load(ordering: .relaxed)
+      while true {
+        let (exchanged, seen) = plannedTolerance.compareExchange(
+          expected: old, desired: change(old), ordering: .relaxed)
+        if exchanged { break }
+        old = seen
+      }
+      noteReschedule(mayBeSooner: true)
+    }
+
+    /// Lets the loop know of a change. What can only be later than its heaps say, they find out by themselves.
+    private func noteReschedule(mayBeSooner: Bool) {
+      withOwner { $0 }?.noteReschedule(of: self, mayBeSooner: mayBeSooner)
     }
 
     /// Moves a repeating timer to its next date after the fire at `fired`; the loop's thread, after the callout.
     ///
     /// A later date that anybody set meanwhile is kept and begins a new grid.
     func moveOn(from fired: Instant, now: Instant) {
-      withPlan { plan in
-        if plan.fireDate <= fired {
-          missed = plan.advance(past: now, from: fired)
-        } else {
-          missed = 0
+      var planned = schedule
+      missed = 0
+      while planned.fireDate <= fired {
+        let old = planned.fireDate.nanoseconds
+        let passed = planned.advance(past: now, from: fired)
+        let (exchanged, seen) = plannedDate.compareExchange(
+          expected: old, desired: planned.fireDate.nanoseconds, ordering: .relaxed)
+        if exchanged {
+          missed = UInt32(clamping: passed)
+          return
         }
-        schedule = plan
+        planned.fireDate = Instant(nanoseconds: seen)
       }
     }
 

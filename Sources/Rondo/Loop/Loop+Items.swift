@@ -163,12 +163,12 @@ extension Loop {
     }
   }
 
-  func noteReschedule(of timer: Timer) {
+  func noteReschedule(of timer: Timer, mayBeSooner: Bool) {
     if isCurrent {
       core.applyMail()
-      core.reschedule(timer)
+      core.reschedule(timer, mayBeSooner: mayBeSooner)
     } else {
-      note(.rescheduled(timer), waking: true)
+      note(.rescheduled(timer, mayBeSooner: mayBeSooner), waking: true)
     }
   }
 

@@ -14,7 +14,6 @@ extension LoopCore {
       let timer = downcast(item, to: Loop.Timer.self)
       forEachMode(joined) { $0.itemCount += 1 }
       timer.unqueued |= joined
-      timer.schedule = timer.currentPlan()
       enqueue(timer)
     case .attachment:
       let attachment = downcast(item, to: SourceAttachment.self)
@@ -154,19 +153,15 @@ extension LoopCore {
   }
 
   /// The timer's date, interval or tolerance was set.
-  func reschedule(_ timer: Loop.Timer) {
-    let old = timer.schedule
-    let new = timer.currentPlan()
-    timer.schedule = new
+  ///
+  /// - Parameter mayBeSooner: Whether its entries in the heaps may be too late now, or in the wrong heap.
+  func reschedule(_ timer: Loop.Timer, mayBeSooner: Bool) {
     guard timer.installed != 0, timer.callouts == 0 else { return }
-    let isLater =
-      new.fireDate >= old.fireDate && new.hardDeadline >= old.hardDeadline
-      && (new.effectiveTolerance == 0) == (old.effectiveTolerance == 0) && new.isPrecise == old.isPrecise
-    if isLater {
+    if mayBeSooner {
+      invalidateEntries(of: timer)
+    } else {
       // Entries are lower bounds: they are re-seated when they reach the top.
       timer.stamp = nextStamp()
-    } else {
-      invalidateEntries(of: timer)
     }
   }
 

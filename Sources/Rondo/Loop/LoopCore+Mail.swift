@@ -42,7 +42,7 @@ extension LoopCore {
     case .uninstall(let item, let modes): uninstall(item, from: modes)
     case .joinCommon(let mode): joinCommon(mode)
     case .signalled(let attachment): enqueueSignal(of: attachment)
-    case .rescheduled(let timer): reschedule(timer)
+    case .rescheduled(let timer, let mayBeSooner): reschedule(timer, mayBeSooner: mayBeSooner)
     case .interestChanged(let source): markDirty(source)
     }
   }

@@ -140,7 +140,8 @@ extension LoopCore {
     if missed > 0 { counters.missedTicks.count(UInt64(missed)) }
     timer.missed = 0
     timer.callouts += 1
-    callOutTimer(timer, Loop.Timer.Tick(timer: timer, scheduledAt: date, firedAt: max(date, limit), missed: missed))
+    callOutTimer(
+      timer, Loop.Timer.Tick(timer: timer, scheduledAt: date, firedAt: max(date, limit), missed: Int(missed)))
     timer.callouts -= 1
     finishFire(of: timer, fired: date)
   }

@@ -40,7 +40,7 @@ final class LoopCore {
   /// What the loop has learned about spinning for precise timers.
   @safe @exclusivity(unchecked) var spinPlan = SpinPlan()
   @safe @exclusivity(unchecked) private var lastVersion: UInt32 = 0
-  @safe @exclusivity(unchecked) private var lastStamp: UInt64 = 0
+  @safe @exclusivity(unchecked) private var lastStamp: UInt32 = 0
 
   init(isMain: Bool, mailbox: Mailbox, wakeup: Wakeup, counters: Counters, pulse: Pulse, wait: Wait) {
     self.isMain = isMain
@@ -65,8 +65,8 @@ final class LoopCore {
     return lastVersion
   }
 
-  func nextStamp() -> UInt64 {
-    lastStamp += 1
+  func nextStamp() -> UInt32 {
+    lastStamp &+= 1
     return lastStamp
   }
 

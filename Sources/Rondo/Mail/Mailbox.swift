@@ -4,7 +4,7 @@ enum Change {
   case uninstall(Loop.Item, modes: UInt64)
   case joinCommon(mode: Int)
   case signalled(SourceAttachment)
-  case rescheduled(Loop.Timer)
+  case rescheduled(Loop.Timer, mayBeSooner: Bool)
   case interestChanged(Loop.DescriptorSource)
 }
 

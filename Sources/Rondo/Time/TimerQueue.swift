@@ -150,7 +150,12 @@ struct DueTimer {
   let token: Token
   let date: Instant
   let order: Int
-  let stamp: UInt64
+  let stamp: UInt32
+
+  /// Whether this one fires first, of two with the same date. Stamps wrap, so their distance decides.
+  private func comesBefore(_ other: DueTimer) -> Bool {
+    order != other.order ? order < other.order : Int32(bitPattern: stamp &- other.stamp) < 0
+  }
 
   /// Sorts runs of equal dates, which the heap leaves in any order.
   static func sortTies(_ batch: inout ContiguousArray<DueTimer>, from start: Int) {
@@ -158,7 +163,7 @@ struct DueTimer {
     while first < batch.count {
       var end = first + 1
       while end < batch.count, batch[end].date == batch[first].date { end += 1 }
-      if end - first > 1 { batch[first..<end].sort { ($0.order, $0.stamp) < ($1.order, $1.stamp) } }
+      if end - first > 1 { batch[first..<end].sort { $0.comesBefore($1) } }
       first = end
     }
   }
