@@ -31,11 +31,9 @@ struct rondo_collection {
   uint32_t edges;  // bit 0: wakeup, bit 1: timer, bit 2: the main dispatch queue
 };
 
-// A registered descriptor: libevent's event and where its readiness goes. The second event takes over when the interest
-// changes, so that the kernel hears of the difference alone.
+// A registered descriptor: libevent's event, if it is registered, and where its readiness goes.
 struct rondo_watch {
-  struct event events[2];
-  int current;
+  struct event *event;
   struct rondo_collection *collection;
   uint64_t token;  // for the loop's own descriptors: the edge bit
 };
@@ -91,39 +89,47 @@ static inline struct rondo_watch *rondo_watch_new(struct rondo_collection *colle
   return watch;
 }
 
+static inline void rondo_watch_stop(struct rondo_watch *watch) {
+  if (!watch->event) return;
+  event_del(watch->event);
+  free(watch->event);
+  watch->event = NULL;
+}
+
 // Registers or re-registers; 0, or the errno of the refusal.
 //
 // The new event is added before the old one is deleted: libevent then asks the kernel for the difference, one epoll_ctl
 // for one change. It cannot hold two triggers for one descriptor, so a change of trigger deletes first.
 static inline int rondo_watch_set(struct rondo_watch *watch, struct event_base *base, int descriptor, short interest,
                                   int is_edge) {
-  struct event *old = &watch->events[watch->current];
-  struct event *new = &watch->events[1 - watch->current];
-  int is_watching = event_initialized(old) && event_pending(old, EV_READ | EV_WRITE | EV_CLOSED, NULL);
-  if (is_watching && (!interest || ((old->ev_events ^ interest) & EV_ET))) {
-    event_del(old);
-    is_watching = 0;
-  }
+  if (watch->event && (!interest || ((watch->event->ev_events ^ interest) & EV_ET))) rondo_watch_stop(watch);
   if (!interest) return 0;
+  struct event *event = malloc(sizeof *event);
+  if (!event) return ENOMEM;
   errno = 0;
-  if (event_assign(new, base, descriptor, interest | EV_PERSIST, is_edge ? rondo_note_edge : rondo_collect, watch) != 0)
-    return EINVAL;
-  int error = event_add(new, NULL) == 0 ? 0 : errno ? errno : EINVAL;
-  if (is_watching) event_del(old);
-  watch->current = 1 - watch->current;
-  return error;
+  int error = 0;
+  if (event_assign(event, base, descriptor, interest | EV_PERSIST, is_edge ? rondo_note_edge : rondo_collect, watch) != 0)
+    error = EINVAL;
+  else if (event_add(event, NULL) != 0)
+    error = errno ? errno : EINVAL;
+  rondo_watch_stop(watch);
+  if (error) {
+    free(event);
+    return error;
+  }
+  watch->event = event;
+  return 0;
 }
 
 // Takes the registration back and makes it anew, for the file that is open under the number now.
 static inline void rondo_watch_again(struct rondo_watch *watch) {
-  struct event *event = &watch->events[watch->current];
-  event_del(event);
-  event_add(event, NULL);
+  if (!watch->event) return;
+  event_del(watch->event);
+  event_add(watch->event, NULL);
 }
 
 static inline void rondo_watch_free(struct rondo_watch *watch) {
-  struct event *event = &watch->events[watch->current];
-  if (event_initialized(event)) event_del(event);
+  rondo_watch_stop(watch);
   free(watch);
 }
 
