@@ -46,17 +46,23 @@ void bench_window_called(void *opaque) {
   bench_window *window = opaque;
   if (window->end != 0) return;
   int64_t now = bench_now();
-  if (window->begin == 0) {
-    if (now < window->opens) return;
+  int64_t sleeps = bench_sleep_count();
+  bool has_slept = sleeps != window->sleeps;
+  window->sleeps = sleeps;
+  int64_t edge = window->begin == 0 ? window->opens : window->begin + window->length;
+  if (now >= edge && (has_slept || now >= edge + window->patience)) {
+    if (window->begin != 0) {
+      window->end = now;
+      window->last_sleeps = sleeps;
+      window->last_cpu = bench_cpu_time();
+      bench_stop(&window->stopper);
+      return;
+    }
     window->begin = now;
-    window->first_sleeps = bench_sleep_count();
-    return;
+    window->first_sleeps = sleeps;
+    window->first_cpu = bench_cpu_time();
   }
-  window->fires += 1;
-  if (now < window->begin + window->length) return;
-  window->end = now;
-  window->last_sleeps = bench_sleep_count();
-  bench_stop(&window->stopper);
+  if (window->begin != 0) window->fires += 1;
 }
 
 static bool write_byte(const bench_ring *ring, size_t index) {

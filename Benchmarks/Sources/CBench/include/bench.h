@@ -97,15 +97,20 @@ typedef struct bench_poster {
 
 void bench_poster_called(void *poster);
 
-/// Counts the fires and the sleeps of a while that begins and ends in callouts. One callout at a time.
+/// Counts the fires and the sleeps of a while that begins and ends with the first callout after a sleep, so that it
+/// holds whole wakes. One callout at a time.
 typedef struct bench_window {
-  int64_t opens;         // the first callout after this moment begins it
-  int64_t length;
+  int64_t opens;         // not before this moment
+  int64_t length;        // at least
+  int64_t patience;      // how much longer to wait for a sleep
   int64_t begin;         // 0 before
   int64_t end;           // 0 before
-  size_t fires;          // callouts after the one that began it, the one that ends it included
+  size_t fires;          // callouts in it
+  int64_t sleeps;        // at the last callout
   int64_t first_sleeps;
   int64_t last_sleeps;
+  int64_t first_cpu;     // processor time of the process
+  int64_t last_cpu;
   bench_stopper stopper;
 } bench_window;
 
@@ -238,6 +243,8 @@ typedef struct bench_peer {
   void (*timers_cancel)(void *timers, const size_t *order);
   /// Gives the memory back; cancelled or fired, all of them.
   void (*timers_free)(void *timers);
+  /// The largest number that comes due in bulk in seconds, not minutes; 0 for any.
+  size_t fire_limit;
 
   /// Repeating timers in bulk: first at `dues`, then every `interval`, at most `tolerance` late, while the loop runs.
   void *(*repeats_add)(

@@ -1,27 +1,24 @@
 /// The fewest wakes that serve repeating timers, each of whose fires may come up to a tolerance late.
 enum CoalescingOptimum {
-  /// The wakes needed for the fires due in `from..<to`.
+  /// The wakes needed for fires due at these moments.
   ///
-  /// Fires are intervals [due, due + tolerance] to be pierced by points: waking at the earliest deadline that is still
-  /// open, and serving whatever is due by then, needs the fewest. Grids never shift, so each fire's interval is known.
-  static func wakes(dues: [Int64], interval: Int64, tolerance: Int64, from: Int64, to: Int64) -> Int {
-    var open: [Int64] = []
-    for first in dues {
-      let skipped = max(0, (from - first + interval - 1) / interval)
-      var due = first + skipped * interval
-      while due < to {
-        open.append(due)
-        due += interval
-      }
-    }
-    open.sort()
-    // All windows are equally long, so the order of dues is the order of deadlines.
+  /// Each fire is an interval [due, due + tolerance] that a wake has to meet. Waking at the earliest deadline that is
+  /// still open, and serving whatever is due by then, needs the fewest.
+  static func wakes(for dues: some Sequence<Int64>, tolerance: Int64) -> Int {
+    // The intervals are equally long, so the order of dues is the order of deadlines.
     var wakes = 0
-    var last = Int64.min
-    for due in open where due > last {
+    var last: Int64?
+    for due in dues.sorted() where last.map({ due > $0 }) ?? true {
       last = due + tolerance
       wakes += 1
     }
     return wakes
+  }
+
+  /// The same for repeating timers whose grids never shift, on average over a long time.
+  static func wakesPerSecond(dues: [Int64], interval: Int64, tolerance: Int64) -> Double {
+    let repetitions: Int64 = 100
+    let all = (0..<repetitions).lazy.flatMap { round in dues.lazy.map { $0 + round * interval } }
+    return Double(wakes(for: all, tolerance: tolerance)) / (Double(repetitions) * Double(interval) / 1e9)
   }
 }

@@ -15,6 +15,9 @@ struct Call: @unchecked Sendable {
 ///
 /// Everything belongs on that thread, except `post` and the wakes' `send`. Every ability has a default that declines.
 protocol BenchLoop: AnyObject, Sendable {
+  /// Whether there is a loop at all.
+  var isLoop: Bool { get }
+
   /// Whether the loop sleeps on the thread that runs it, so that the kernel can be asked whether it does.
   var sleepsOnItsThread: Bool { get }
 
@@ -23,6 +26,9 @@ protocol BenchLoop: AnyObject, Sendable {
 
   /// The largest number of timers it is given: nil for any.
   var timerLimit: Int? { get }
+
+  /// The largest number of timers that are fired in bulk: nil for any.
+  var fireLimit: Int? { get }
 
   /// Runs until `stop`.
   func run()
@@ -80,10 +86,12 @@ protocol TimerBank {
 }
 
 extension BenchLoop {
+  var isLoop: Bool { true }
   var sleepsOnItsThread: Bool { true }
   var pollRefusal: Refusal? { nil }
   var postRefusal: Refusal? { nil }
   var timerLimit: Int? { nil }
+  var fireLimit: Int? { nil }
 
   func poll() {}
   func close() {}

@@ -42,6 +42,8 @@ private final class CLoop: BenchLoop, @unchecked Sendable {
     self.loop = loop
   }
 
+  var fireLimit: Int? { peer.fire_limit > 0 ? peer.fire_limit : nil }
+
   func run() { peer.run(loop) }
   func stop() { peer.stop(loop) }
   func poll() { peer.poll(loop) }

@@ -33,6 +33,7 @@ struct TaskSleepSubject: Subject {
 private final class SleepingTasks: BenchLoop {
   private let stopped = DispatchSemaphore(value: 0)
 
+  var isLoop: Bool { false }
   var sleepsOnItsThread: Bool { false }
   var pollRefusal: Refusal? { .cannot("has no turns") }
   var postRefusal: Refusal? { .cannot("posts no blocks") }

@@ -25,6 +25,7 @@ struct Memory: Workload {
     let thread = PinnedThread(on: Processors().loop) { () throws(Refusal) in
       let before = Footprint()
       let handle = LoopHandle(try subject.openLoop(posts: false))
+      guard handle.loop.isLoop else { throw .cannot("is no loop") }
       handle.loop.poll()
       let opened = Footprint().parts(since: before, "loop", of: 1)
       let parts = try [opened] + items(of: handle, size)
@@ -38,7 +39,8 @@ struct Memory: Workload {
   /// Everything made stays until the end: what is freed between would be reused.
   private func items(of handle: LoopHandle, _ size: Int) throws(Refusal) -> [Part] {
     let loop = handle.loop
-    let call = Meter(target: 0, stopping: handle).call
+    let counter = Meter(target: 0, stopping: handle)
+    let call = counter.call
     let eventfds = (0..<size).map { _ in bench_eventfd(0) }
     defer { for descriptor in eventfds { close(descriptor) } }
     var members: [any Member] = []
@@ -70,7 +72,11 @@ struct Memory: Workload {
       for _ in 0..<size { members.append(try loop.addObserver(call)) }
     }
     for member in members { member.remove() }
-    for bank in banks { bank.free() }
+    for bank in banks {
+      bank.cancel(Array(0..<size))
+      bank.free()
+    }
+    try counter.check(0)
     return parts
   }
 }
