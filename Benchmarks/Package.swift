@@ -1,6 +1,7 @@
 // swift-tools-version: 6.2
 // The benchmarks are a package of their own, so that Rondo itself depends on no other package.
 
+import Foundation
 import PackageDescription
 
 let settings: [SwiftSetting] = [
@@ -8,6 +9,12 @@ let settings: [SwiftSetting] = [
   .enableUpcomingFeature("MemberImportVisibility"),
   .enableUpcomingFeature("InternalImportsByDefault"),
 ]
+
+let warnings = CSetting.unsafeFlags(["-Wall", "-Wextra"])
+
+// libev alone has no pkg-config file. SwiftPM remembers what a manifest said: after installing libev, build once with
+// `--manifest-cache none`, as the Makefile always does.
+let hasLibev = FileManager.default.fileExists(atPath: "/usr/include/ev.h")
 
 let package = Package(
   name: "RondoBenchmarks",
@@ -18,13 +25,22 @@ let package = Package(
     .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
   ],
   targets: [
-    // What every subject shares: the clock, the meters, pinning, and the shape of a peer written in C.
-    .target(name: "CBench", cSettings: [.unsafeFlags(["-Wall", "-Wextra"])]),
+    // What every subject shares: the clock, the callouts, the meters, pinning, and the shape of a peer written in C.
+    .target(name: "CBench", cSettings: [warnings]),
     // The peers' libraries, found by pkg-config. One that is not installed costs a warning and its subject, no more.
     .systemLibrary(name: "CLibeventPeer", pkgConfig: "libevent_core", providers: [.apt(["libevent-dev"])]),
+    .systemLibrary(name: "CLibeventThreadsPeer", pkgConfig: "libevent_pthreads", providers: [.apt(["libevent-dev"])]),
+    .systemLibrary(name: "CLibuvPeer", pkgConfig: "libuv", providers: [.apt(["libuv1-dev"])]),
+    .systemLibrary(name: "CGlibPeer", pkgConfig: "glib-2.0", providers: [.apt(["libglib2.0-dev"])]),
+    .systemLibrary(name: "CSystemdPeer", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
     // The peers written in C, one file each.
     .target(
-      name: "CPeers", dependencies: ["CBench", "CLibeventPeer"], cSettings: [.unsafeFlags(["-Wall", "-Wextra"])]),
+      name: "CPeers",
+      dependencies: [
+        "CBench", "CLibeventPeer", "CLibeventThreadsPeer", "CLibuvPeer", "CGlibPeer", "CSystemdPeer",
+      ],
+      cSettings: [warnings] + (hasLibev ? [.define("RONDO_BENCH_LIBEV")] : []),
+      linkerSettings: hasLibev ? [.linkedLibrary("ev")] : []),
     .executableTarget(
       name: "rondo-bench",
       dependencies: [
