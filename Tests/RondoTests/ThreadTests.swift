@@ -173,6 +173,19 @@ import Testing
     running.stop()
   }
 
+  @Test func `an item removed from another thread is free for another loop once its loop has looked`() {
+    let running = RunningLoop()
+    let timer = Loop.Timer(after: .seconds(3600)) { _ in }
+    running.loop.add(timer)
+    running.loop.remove(timer)
+    let looked = Handover<Bool>()
+    running.loop.perform { looked.put(true) }
+    #expect(looked.take())
+    let isMember = onLoopThread { stage in stage.loop.add(timer) }
+    #expect(isMember)
+    running.stop()
+  }
+
   @Test func `what another thread removes is not called again, though the loop has not looked yet`() {
     let calls = Tally()
     let timer = Loop.Timer(every: .nanoseconds(1)) { _ in calls.add() }

@@ -83,25 +83,22 @@ extension Loop {
 
     /// Keeps the handlers until `unholdHandlers()`. A slot table does, and whoever calls them without one.
     final func holdHandlers() {
-      handlerOwner.lifetime.add(Lifetime.holder, ordering: .sequentiallyConsistent)
+      if kind == .attachment { return downcast(self, to: SourceAttachment.self).source.holdHandlers() }
+      lifetime.add(Lifetime.holder, ordering: .sequentiallyConsistent)
     }
 
     /// The last to stop holding an invalid item's handlers lets go of them. Closures may die here.
     final func unholdHandlers() {
-      let item = handlerOwner
-      let (_, left) = item.lifetime.subtract(Lifetime.holder, ordering: .sequentiallyConsistent)
+      if kind == .attachment { return downcast(self, to: SourceAttachment.self).source.unholdHandlers() }
+      let (_, left) = lifetime.subtract(Lifetime.holder, ordering: .sequentiallyConsistent)
       guard left == Lifetime.invalid else { return }
-      let (old, _) = item.lifetime.bitwiseOr(Lifetime.released, ordering: .sequentiallyConsistent)
-      if old & Lifetime.released == 0 { item.releaseHandlers() }
+      let (old, _) = lifetime.bitwiseOr(Lifetime.released, ordering: .sequentiallyConsistent)
+      if old & Lifetime.released == 0 { releaseHandlers() }
     }
 
     /// Lets go of the handlers: nobody can be calling them, and nobody will.
     func releaseHandlers() {
       preconditionFailure("Each kind of item lets go of its own handlers.")
-    }
-
-    private final var handlerOwner: Item {
-      kind == .attachment ? downcast(self, to: SourceAttachment.self).source : self
     }
 
     /// The bits of `lifetime`.

@@ -20,13 +20,17 @@ final class SlotTable {
     }
   }
 
-  /// Takes the item's slot away; its tokens are stale from here on, itself lives until `retire()`.
+  /// Takes the item's slot away; its tokens are stale from here on.
   func remove(_ item: Loop.Item) {
     let slot = Int(item.slot)
     items[slot] = nil
     generations[slot] &+= 1
     free.append(item.slot)
     item.slot = -1
+  }
+
+  /// Keeps an item that has no slot any more, and may be in a callout.
+  func retire(_ item: Loop.Item) {
     retired.append(item)
   }
 
@@ -50,9 +54,13 @@ final class SlotTable {
 
   /// Hands over the removed items that are in no callout.
   func takeRetired() -> [Loop.Item] {
-    let idle = retired.filter { $0.callouts == 0 }
-    retired.removeAll { $0.callouts == 0 }
-    return idle
+    var taken: [Loop.Item] = []
+    swap(&taken, &retired)
+    if taken.contains(where: { $0.callouts > 0 }) {
+      retired = taken.filter { $0.callouts > 0 }
+      taken.removeAll { $0.callouts > 0 }
+    }
+    return taken
   }
 
   /// Every item that has a slot.

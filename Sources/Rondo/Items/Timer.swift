@@ -90,14 +90,17 @@ extension Loop {
     public var fireDate: SuspendingClock.Instant {
       get { schedule.fireDate.suspending }
       set {
-        let now = clockNow
-        setFireDate(min(max(Instant(newValue), now), now.advanced(by: Schedule.longest)))
+        let loop = withOwner { $0 }
+        let now = loop?.now ?? Timer.now
+        setFireDate(min(max(Instant(newValue), now), now.advanced(by: Schedule.longest)), in: loop)
       }
     }
 
     /// Puts the next fire `delay` from now: `fireDate` without a clock instant to make.
     public func setFireDate(after delay: Duration) {
-      setFireDate(clockNow.advanced(by: max(0, min(delay.saturatingNanoseconds, Schedule.longest))))
+      let loop = withOwner { $0 }
+      let now = loop?.now ?? Timer.now
+      setFireDate(now.advanced(by: max(0, min(delay.saturatingNanoseconds, Schedule.longest))), in: loop)
     }
 
     /// The time between fires, zero for a one-shot; takes effect from the next fire on. Setting needs a repeating timer.
@@ -109,7 +112,7 @@ extension Loop {
         precondition(
           schedule.interval > 0, "A one-shot timer has no interval to set. Make a repeating timer with Timer(every:).")
         plannedInterval.store(nanoseconds, ordering: .relaxed)
-        noteReschedule(mayBeSooner: true)
+        noteReschedule()
       }
     }
 
@@ -167,10 +170,13 @@ extension Loop {
         isPrecise: tolerance < 0)
     }
 
-    private func setFireDate(_ date: Instant) {
+    /// Sets the date. What can only be later than the loop's heaps say, they find out by themselves.
+    private func setFireDate(_ date: Instant, in loop: Loop?) {
       guard isValid else { return }
-      let old = plannedDate.exchange(date.nanoseconds, ordering: .relaxed)
-      noteReschedule(mayBeSooner: date.nanoseconds < old)
+      let old = plannedDate.exchange(date.nanoseconds, ordering: .sequentiallyConsistent)
+      // The owner is looked at after the date is there, or a loop the timer joins meanwhile might miss it.
+      let current = loop ?? withOwner { $0 }
+      current?.noteReschedule(of: self, mayBeSooner: date.nanoseconds < old)
     }
 
     private func setTolerance(_ change: (Int64) -> Int64) {
@@ -182,12 +188,12 @@ extension Loop {
         if exchanged { break }
         old = seen
       }
-      noteReschedule(mayBeSooner: true)
+      noteReschedule()
     }
 
-    /// Lets the loop know of a change. What can only be later than its heaps say, they find out by themselves.
-    private func noteReschedule(mayBeSooner: Bool) {
-      withOwner { $0 }?.noteReschedule(of: self, mayBeSooner: mayBeSooner)
+    /// Lets the loop know of a change other than to a later date.
+    private func noteReschedule() {
+      withOwner { $0 }?.noteReschedule(of: self, mayBeSooner: true)
     }
 
     /// Moves a repeating timer to its next date after the fire at `fired`; the loop's thread, after the callout.

@@ -27,8 +27,8 @@ extension Loop {
 
   /// Takes an item out of a mode, or with `.common` out of the common set and every common mode. Any thread.
   ///
-  /// It holds at once: the item is not called in that mode again. From another thread it wakes the loop. O(1), O(n)
-  /// for an observer.
+  /// It holds at once: the item is not called in that mode again. From another thread it wakes the loop, and the item
+  /// is free for another loop once the loop's thread has looked. O(1), O(n) for an observer.
   public func remove(_ item: Item, from mode: Mode = .default) {
     checkProcess()
     if item.kind != .source {
@@ -69,7 +69,9 @@ extension Loop {
         return .refused
       }
       let wanted: UInt64
-      if mode == .common {
+      if mode == .default {
+        wanted = 1
+      } else if mode == .common {
         if !item.isCommon {
           item.isCommon = true
           state.commonItemCount += 1
@@ -105,6 +107,7 @@ extension Loop {
   @discardableResult
   private func leave(_ item: Item, _ mode: Mode) -> UInt64 {
     uproot(item) { state in
+      if mode == .default { return 1 }
       if mode == .common {
         guard item.isCommon else { return nil }
         item.isCommon = false
@@ -129,22 +132,27 @@ extension Loop {
     }
   }
 
-  /// Takes an item out of the modes that `choose` names, under the lock.
+  /// Takes an item out of the modes that `choose` names, under the lock. Does nothing if it is not this loop's.
   private func uproot(_ item: Item, _ choose: (inout MailboxState) -> UInt64?) -> UInt64 {
     let isOwn = isCurrent
     let (left, changed, mail) = mailbox.withLock { state -> (UInt64, Bool, Mail?) in
-      guard item.withOwner({ $0 === self }), let mask = choose(&state) else { return (0, false, nil) }
-      let left = item.modes.load(ordering: .relaxed) & mask
-      item.modes.bitwiseAnd(~left, ordering: .sequentiallyConsistent)
-      item.unbindIfHomeless()
+      let left = item.withOwner { owner -> UInt64? in
+        guard owner === self, let mask = choose(&state) else { return nil }
+        let old = item.modes.load(ordering: .relaxed)
+        item.modes.store(old & ~mask, ordering: .sequentiallyConsistent)
+        // Its loop's thread may be at work on it: an item is free for another loop when that thread has let go of it.
+        if item.isHomeless && (isOwn || state.isDead) { owner = nil }
+        return old & mask
+      }
+      guard let left else { return (0, false, nil) }
       if isOwn { return (left, true, state.takeMail()) }
-      state.mail.changes.append(.uninstall(item, modes: left))
+      state.mail.changes.append(.uninstall(item, modes: left, isCommon: item.isCommon))
       return (left, true, nil)
     }
     guard changed else { return 0 }
     if isOwn {
       core.apply(mail)
-      core.uninstall(item, from: left)
+      core.uninstall(item, from: left, isCommon: item.isCommon)
     } else {
       wakeup.post([.mail, .wake])
     }
@@ -217,9 +225,13 @@ extension Loop.Item {
     }
   }
 
-  /// An item that is in no mode and not in the common set is free for another loop. Inside the mailbox lock.
-  fileprivate func unbindIfHomeless() {
-    guard modes.load(ordering: .relaxed) == 0, !isCommon else { return }
-    withOwner { $0 = nil }
+  /// Whether it is in no mode and not in the common set. Inside the mailbox lock.
+  fileprivate var isHomeless: Bool {
+    modes.load(ordering: .relaxed) == 0 && !isCommon
+  }
+
+  /// Frees a homeless item for another loop. Inside the mailbox lock.
+  func unbindIfHomeless() {
+    if isHomeless { withOwner { $0 = nil } }
   }
 }

@@ -39,7 +39,8 @@ extension Loop {
     precondition(
       isCurrent,
       "This loop belongs to \(thread), and only that thread can run it. Use Loop.current, or post with perform { }.")
-    precondition(mode != .common, "'.common' stands for the common modes and cannot be run. Run one of them.")
+    precondition(
+      mode == .default || mode != .common, "'.common' stands for the common modes and cannot be run. Run one of them.")
     return core.run(mode, limit: limit, returnsAfterSourceHandled: returnAfterSourceHandled)
   }
 }

@@ -22,7 +22,7 @@ extension Loop {
       }
     }
     // What another thread invalidates at this moment is in mail that nobody will read.
-    for item in core.slots.all { core.uninstall(item, from: .max) }
+    for item in core.slots.all { core.uninstall(item, from: .max, isCommon: false) }
     wakeup.close()
     core.end()
     if wakeup.descriptor >= 0 { _ = Glibc.close(wakeup.descriptor) }

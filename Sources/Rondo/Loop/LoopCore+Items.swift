@@ -31,7 +31,9 @@ extension LoopCore {
     }
   }
 
-  func uninstall(_ item: Loop.Item, from mask: UInt64) {
+  /// - Parameter isCommon: Whether it stays in the common-mode item set, and so in the slot table.
+  /// - Parameter unbinds: Whether the item has yet to be freed for another loop.
+  func uninstall(_ item: Loop.Item, from mask: UInt64, isCommon: Bool, unbinds: Bool = false) {
     let left = mask & item.installed
     item.installed &= ~left
     switch item.kind {
@@ -52,14 +54,15 @@ extension LoopCore {
     case .source:
       break
     }
-    if item.installed == 0, item.slot >= 0, !mailbox.withLock({ _ in item.isCommon }) { release(item) }
+    if unbinds { mailbox.withLock { _ in item.unbindIfHomeless() } }
+    if item.installed == 0, item.slot >= 0, !isCommon { release(item) }
   }
 
   /// The item has left its last mode.
   private func release(_ item: Loop.Item) {
     slots.remove(item)
     if item.kind == .descriptor, !item.isValid { downcast(item, to: Loop.DescriptorSource.self).closeIfAsked() }
-    if depth == 0 { retire() }
+    if depth == 0 { letGo(of: item) } else { slots.retire(item) }
   }
 
   /// 12. retire: lets go of removed items that are in no callout.
@@ -71,13 +74,15 @@ extension LoopCore {
   @inline(never)
   private func releaseRetired() {
     // Their closures may own anything, so they die after the table is consistent again.
-    for item in slots.takeRetired() {
-      if item.kind == .attachment {
-        let attachment = downcast(item, to: SourceAttachment.self)
-        attachment.source.dropIfHomeless(attachment)
-      }
-      item.unholdHandlers()
+    for item in slots.takeRetired() { letGo(of: item) }
+  }
+
+  private func letGo(of item: Loop.Item) {
+    if item.kind == .attachment {
+      let attachment = downcast(item, to: SourceAttachment.self)
+      attachment.source.dropIfHomeless(attachment)
     }
+    item.unholdHandlers()
   }
 
   /// A mode joins the common set: every common item joins it.

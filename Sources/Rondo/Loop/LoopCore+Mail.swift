@@ -39,12 +39,20 @@ extension LoopCore {
   func apply(_ change: Change) {
     switch change {
     case .install(let item, let modes): install(item, in: modes)
-    case .uninstall(let item, let modes): uninstall(item, from: modes)
+    case .uninstall(let item, let modes, let isCommon):
+      uninstall(item, from: modes, isCommon: isCommon, unbinds: true)
     case .joinCommon(let mode): joinCommon(mode)
     case .signalled(let attachment): enqueueSignal(of: attachment)
-    case .rescheduled(let timer, let mayBeSooner): reschedule(timer, mayBeSooner: mayBeSooner)
-    case .interestChanged(let source): markDirty(source)
+    case .rescheduled(let timer, let mayBeSooner):
+      if isOwner(of: timer) { reschedule(timer, mayBeSooner: mayBeSooner) }
+    case .interestChanged(let source):
+      if isOwner(of: source) { markDirty(source) }
     }
+  }
+
+  /// Whether the item is still this loop's: a change may have been meant for the loop it was in before.
+  private func isOwner(of item: Loop.Item) -> Bool {
+    item.withOwner { $0 === loop }
   }
 
   /// Hands a wakeup or stop that came from elsewhere to the runs it concerns.

@@ -1,7 +1,7 @@
 /// A structural change that the loop's thread has yet to make.
 enum Change {
   case install(Loop.Item, modes: UInt64)
-  case uninstall(Loop.Item, modes: UInt64)
+  case uninstall(Loop.Item, modes: UInt64, isCommon: Bool)
   case joinCommon(mode: Int)
   case signalled(SourceAttachment)
   case rescheduled(Loop.Timer, mayBeSooner: Bool)

@@ -30,10 +30,11 @@ package struct Instant: Comparable, Hashable, Sendable {
 extension Duration {
   /// The duration in whole nanoseconds, rounded up so that nothing is early; saturates.
   package var saturatingNanoseconds: Int64 {
-    // Up to nine seconds fit one register, and dividing more takes ten times as long.
-    if let whole = Int64(exactly: attoseconds) {
-      let (nanoseconds, rest) = whole.quotientAndRemainder(dividingBy: 1_000_000_000)
-      return rest > 0 ? nanoseconds + 1 : nanoseconds
+    // 512 attoseconds are the largest power of two that divides a nanosecond: counted in them, an hour fits one
+    // register, and dividing more takes ten times as long.
+    if let parts = Int64(exactly: attoseconds >> 9) {
+      let (nanoseconds, rest) = parts.quotientAndRemainder(dividingBy: 1_000_000_000 >> 9)
+      return rest > 0 || (rest == 0 && attoseconds & 511 != 0) ? nanoseconds + 1 : nanoseconds
     }
     let (seconds, attoseconds) = components
     let (scaled, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
