@@ -30,10 +30,14 @@ extension LoopCore {
   /// Makes the changes of `mail`, takes over its blocks, and empties it.
   func apply(_ mail: Mail?) {
     guard let mail else { return }
-    for change in mail.changes { apply(change) }
-    if !mail.blocks.isEmpty { blocks.append(contentsOf: mail.blocks) }
-    mail.changes.removeAll(keepingCapacity: true)
-    mail.blocks.removeAll(keepingCapacity: true)
+    if !mail.changes.isEmpty {
+      for change in mail.changes { apply(change) }
+      mail.changes.empty()
+    }
+    if !mail.blocks.isEmpty {
+      blocks.append(contentsOf: mail.blocks)
+      mail.blocks.removeAll(keepingCapacity: true)
+    }
   }
 
   func apply(_ change: Change) {

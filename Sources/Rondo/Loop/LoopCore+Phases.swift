@@ -67,7 +67,7 @@ extension LoopCore {
     if mode.signalled.count == 1 {
       let attachment = mode.signalled[0]
       if staysSignalled(attachment, mode) { return perform(attachment, frame) }
-      mode.signalled.removeAll(keepingCapacity: true)
+      mode.signalled.removeLast()
       return
     }
     mode.signalled.removeAll { !staysSignalled($0, mode) }

@@ -83,15 +83,6 @@ struct ReadyDescriptor {
   var readiness: Loop.DescriptorSource.Readiness
 }
 
-extension ContiguousArray<ReadyDescriptor> {
-  /// Empties the batch and keeps its room. One by one while that is cheaper than the general way, which is not inlined.
-  @inline(__always)
-  mutating func empty() {
-    if count > 8 { removeAll(keepingCapacity: true) }
-    while !isEmpty { removeLast() }
-  }
-}
-
 /// When a run shall end.
 enum RunLimit {
   case forever
