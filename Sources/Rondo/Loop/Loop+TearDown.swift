@@ -3,10 +3,11 @@ import Synchronization
 
 /// The end of a loop, with its thread.
 extension Loop {
-  /// Invalidates the loop's items, drops its blocks and closes its descriptors. The loop's thread, after its last run.
+  /// Invalidates the loop's items, runs its last jobs, drops its blocks and closes its descriptors. The loop's thread,
+  /// after its last run.
   ///
   /// Timers, observers and descriptor sources become invalid; a source only leaves this loop, with its cancel handler
-  /// called. Whatever is posted later is refused.
+  /// called. Whatever is posted later is refused. Calls out.
   func tearDown() {
     refuseMail()
     for item in core.slots.all {
@@ -20,6 +21,9 @@ extension Loop {
     }
     // What another thread invalidates at this moment is in mail that nobody will read.
     for item in core.slots.all { core.uninstall(item, from: .max) }
+    // Tasks that waited for an item have been resumed, so some of these are theirs.
+    core.serveLastJobs()
+    core.orphanJobs()
     wakeup.close()
     core.end()
     if wakeup.descriptor >= 0 { _ = Glibc.close(wakeup.descriptor) }

@@ -21,6 +21,10 @@ public final class Loop: @unchecked Sendable {
   let pulse = Pulse()
   /// *constant* Virtual time, for a loop that has it. Used on the loop's thread.
   package let script: ScriptedWait?
+  /// *constant* How jobs of the loop's actors come in.
+  let actorLane: JobLane
+  /// *constant* How jobs of tasks that prefer the loop come in.
+  let taskLane: JobLane
   /// *atomic* The innermost run's mode by index; -1 when the loop is not running.
   private let runningMode = Atomic<Int>(-1)
 
@@ -41,7 +45,10 @@ public final class Loop: @unchecked Sendable {
     core = LoopCore(
       isMain: thread.isMain && thread.generation == 0 && script == nil, mailbox: mailbox, wakeup: wakeup,
       counters: counters, pulse: pulse, wait: wait)
+    actorLane = JobLane(core: core, thread: thread, group: core.jobs)
+    taskLane = JobLane(core: core, thread: thread, group: core.jobs)
     core.loop = self
+    taskLane.serveTasks(preferring: self)
     script?.token = { [unowned core] in core.slots.token(of: $0) }
   }
 

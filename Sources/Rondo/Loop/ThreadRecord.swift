@@ -102,6 +102,10 @@ final class ThreadRecord: @unchecked Sendable, CustomStringConvertible {
     current === record
   }
 
+  /// Whether the calling thread is the record's.
+  @inline(__always)
+  var isCurrent: Bool { ThreadRecord.isCurrent(self) }
+
   private static let mainRecord = Mutex<ThreadRecord?>(nil)
 
   /// The main thread's record, from any thread.
