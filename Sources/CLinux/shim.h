@@ -85,6 +85,11 @@ static inline int rondo_has_hung_up(int descriptor) {
   struct pollfd query = {descriptor, 0x2000 /* POLLRDHUP, which needs _GNU_SOURCE */, 0};
   return poll(&query, 1, 0) == 1 && (query.revents & (0x2000 | POLLHUP | POLLERR));
 }
+// Whether reading, or writing, would not block, for whatever reason.
+static inline int rondo_is_ready(int descriptor, int writing) {
+  struct pollfd query = {descriptor, writing ? POLLOUT : POLLIN, 0};
+  return poll(&query, 1, 0) == 1;
+}
 static inline int rondo_is_readable(int descriptor) {
   struct pollfd query = {descriptor, POLLIN, 0};
   return poll(&query, 1, 0) == 1 && (query.revents & POLLIN);

@@ -20,6 +20,8 @@ extension Loop {
     /// *constant* Taken inside the mailbox lock, never around it.
     private let ownerLock = Lock()
 
+    /// *constant* from before the item joins a loop. Who is told when it becomes invalid.
+    @safe @exclusivity(unchecked) final var follower: ItemFollower?
     /// *loop thread* The modes whose structures hold the item: `modes` as far as mail has been applied.
     @safe @exclusivity(unchecked) var installed: UInt64 = 0
     /// *loop thread* Where the slot table keeps it; -1 when it does not.
@@ -56,6 +58,7 @@ extension Loop {
       } else if kind == .descriptor {
         downcast(self, to: DescriptorSource.self).closeIfAsked()
       }
+      follower?.itemWasInvalidated(self)
     }
 
     /// Runs `body` on the item's owner, under its lock.
