@@ -21,7 +21,8 @@ extension Loop {
     }
     // What another thread invalidates at this moment is in mail that nobody will read.
     for item in core.slots.all { core.uninstall(item, from: .max) }
-    // Tasks that waited for an item have been resumed, so some of these are theirs.
+    core.dropBlocks()
+    // Tasks that waited for an item or a block have been resumed, so some of these jobs are theirs.
     core.serveLastJobs()
     core.orphanJobs()
     wakeup.close()
@@ -64,12 +65,15 @@ extension LoopCore {
   /// Lets go of everything that could keep the loop or somebody's closure alive.
   fileprivate func end() {
     retire()
-    let blocks = self.blocks
-    self.blocks = []
     frames = []
     modes = []
     wait.close()
-    // Closures die here, with nothing of the loop left in use.
+  }
+
+  /// Blocks that never ran, and what they captured, die here, while jobs that come of it are still served.
+  fileprivate func dropBlocks() {
+    let blocks = self.blocks
+    self.blocks = []
     _ = blocks
   }
 }
