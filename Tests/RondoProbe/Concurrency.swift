@@ -79,8 +79,11 @@ func probeOwnJobs() {
   let loop = Loop.current
   let home = LoopActor(loop)
   let other = Neighbour(loop.executor(in: .default))
-  Task(executorPreference: loop) { report("allocations", await visit(other, from: home)) }
-  report("result", loop.run())
+  Task(executorPreference: loop) {
+    report("allocations", await visit(other, from: home))
+    loop.stop()
+  }
+  loop.run()
   report("jobs", loop.statistics.jobCallouts)
 }
 

@@ -6,7 +6,8 @@ extension StressTests {
   @Suite struct MainActorHopTests {
     @Test func `ten thousand tasks hop between two loops and the main actor, each segment on the right thread`() throws {
       let process = Process()
-      process.executableURL = try #require(Self.probe)
+      let probe = try #require(Self.probe)
+      process.executableURL = probe
       process.arguments = ["hops"]
       let pipe = Pipe()
       process.standardOutput = pipe
@@ -22,9 +23,10 @@ extension StressTests {
     private static let probe: URL? = {
       let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
       // The tests run from the build directory's own executable, or from the toolchain with the bundle as an argument.
-      return ([own] + CommandLine.arguments).lazy
-        .map { URL(filePath: $0).deletingLastPathComponent().appending(path: "rondo-probe") }
-        .first { FileManager.default.isExecutableFile(atPath: $0.path) }
+      let candidates = ([own] + CommandLine.arguments).map { path in
+        URL(filePath: path).deletingLastPathComponent().appending(path: "rondo-probe")
+      }
+      return candidates.first { FileManager.default.isExecutableFile(atPath: $0.path) }
     }()
   }
 }
