@@ -6,19 +6,19 @@ import Synchronization
 /// A job may not be dropped, or its task would hang for ever, and nobody else's thread may be made to run it inside
 /// `enqueue`, where that thread may hold any lock. So a loop without a thread becomes what a default actor is: still
 /// serial, so that its actors stay exclusive, but on no thread of its own.
-final class Orphanage: Sendable {
+final class Orphanage: @unchecked Sendable {
+  // Unchecked because of the fields under the lock.
+
   /// *atomic* Set once and for ever, inside the mailbox lock, after the loop's thread has run its last job.
   private let opened = Atomic<Bool>(false)
-  /// *its own lock, inside the mailbox lock*
-  private let state = Mutex(State())
+  /// *constant* Taken inside the mailbox lock, never around it.
+  private let lock = Lock()
+  /// *its own lock*
+  @safe @exclusivity(unchecked) private var jobs = JobQueue()
+  /// *its own lock* A task runs them, or is about to.
+  @safe @exclusivity(unchecked) private var isServed = false
   /// *atomic* The thread that runs a job now, as pthread_self(3) calls it; 0 for none.
   private let server = Atomic<UInt>(0)
-
-  private struct State {
-    var jobs = JobQueue()
-    /// A task runs them, or is about to.
-    var isServed = false
-  }
 
   /// The most jobs one task runs, so that it does not keep a thread of the runtime to itself.
   private static let jobsAtATime = 256
@@ -31,7 +31,7 @@ final class Orphanage: Sendable {
 
   /// Inside the mailbox lock, before anybody else can enqueue.
   func take(_ job: QueuedJob) {
-    state.withLock { $0.jobs.push(job) }
+    lock.withLock { jobs.push(job) }
   }
 
   func open() {
@@ -46,16 +46,16 @@ final class Orphanage: Sendable {
 
   /// Has what waits be served, unless it already is.
   func begin() {
-    let isNeeded = state.withLock { state in
-      if state.isServed || state.jobs.isEmpty { return false }
-      state.isServed = true
+    let isNeeded = lock.withLock {
+      if isServed || jobs.isEmpty { return false }
+      isServed = true
       return true
     }
     if isNeeded { serveElsewhere() }
   }
 
   private func serveElsewhere() {
-    let priority = state.withLock { $0.jobs.topPriority }
+    let priority = lock.withLock { jobs.topPriority }
     Task.detached(priority: TaskPriority(rawValue: UInt8(clamping: priority))) { self.serve() }
   }
 
@@ -71,9 +71,9 @@ final class Orphanage: Sendable {
   }
 
   private func next() -> QueuedJob? {
-    state.withLock { state in
-      let job = state.jobs.pop()
-      if job == nil { state.isServed = false }
+    lock.withLock {
+      let job = jobs.pop()
+      if job == nil { isServed = false }
       return job
     }
   }
