@@ -58,7 +58,9 @@ import Testing
     #expect(try Probe.findings("lock") == ["turns": "1000"])
   }
 
-  @Test func `a call between actors of two loops costs the caller no more than a parked wake, and no allocation`() throws {
+  @Test func `a call between actors of two loops costs the caller no more than a parked wake, and no allocation`()
+    throws
+  {
     let (findings, calls) = try Probe.trace("calls")
     // Counted over 200 calls, after 50 others between the same marks.
     #expect(findings["allocations"] == "0")
@@ -119,7 +121,9 @@ import Testing
     #expect(try Self.frames.get()["sleep-function"] == "true")
   }
 
-  @Test func `runMain returns what its body returns, throws what it throws, and cancels it when the loop is stopped`() throws {
+  @Test func `runMain returns what its body returns, throws what it throws, and cancels it when the loop is stopped`()
+    throws
+  {
     let findings = try Probe.findings("run-main")
     #expect(findings["value"] == "42")
     #expect(findings["error"] == "Failure()")

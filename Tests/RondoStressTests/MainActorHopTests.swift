@@ -4,7 +4,8 @@ import Testing
 extension StressTests {
   /// Hops that take in the main actor, in a process whose main thread runs its loop; Swift Testing's does not.
   @Suite struct MainActorHopTests {
-    @Test func `ten thousand tasks hop between two loops and the main actor, each segment on the right thread`() throws {
+    @Test func `ten thousand tasks hop between two loops and the main actor, each segment on the right thread`() throws
+    {
       let process = Process()
       let probe = try #require(Self.probe)
       process.executableURL = probe
