@@ -53,6 +53,7 @@ let package = Package(
       // `import CoreFoundation` alone links neither the library it lives in nor what its blocks need.
       linkerSettings: [.linkedLibrary("Foundation"), .linkedLibrary("BlocksRuntime")]
     ),
+    .testTarget(name: "RondoBenchTests", dependencies: ["rondo-bench"], swiftSettings: settings),
   ],
   swiftLanguageModes: [.v6]
 )

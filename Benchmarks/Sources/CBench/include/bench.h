@@ -223,6 +223,8 @@ typedef struct bench_peer {
   /// Tells that a descriptor is readable, level-triggered.
   void *(*watch_add)(void *loop, int descriptor, bench_callout callout, void *context);
   void (*watch_remove)(void *watch);
+  /// The largest number of descriptors that is served in seconds, not minutes; 0 for any.
+  size_t watch_limit;
 
   /// Is called before every sleep.
   void *(*observer_add)(void *loop, bench_callout callout, void *context);
