@@ -1,6 +1,7 @@
 // swift-tools-version: 6.2
 // The benchmarks are a package of their own, so that Rondo itself depends on no other package.
 
+import Foundation
 import PackageDescription
 
 let settings: [SwiftSetting] = [
@@ -9,22 +10,49 @@ let settings: [SwiftSetting] = [
   .enableUpcomingFeature("InternalImportsByDefault"),
 ]
 
+let warnings = CSetting.unsafeFlags(["-Wall", "-Wextra"])
+
+// libev alone has no pkg-config file. SwiftPM remembers what a manifest said: after installing libev, build once with
+// `--manifest-cache none`, as the Makefile always does.
+let hasLibev = FileManager.default.fileExists(atPath: "/usr/include/ev.h")
+
+let libevDefine: [CSetting] = hasLibev ? [.define("RONDO_BENCH_LIBEV")] : []
+let libevLink: [LinkerSetting] = hasLibev ? [.linkedLibrary("ev")] : []
+
+/// A program of the workload `start`: one loop, one timer, and nothing linked but what that takes.
+func start(_ name: String, _ dependencies: [Target.Dependency] = [], libev: Bool = false) -> Target {
+  .executableTarget(
+    name: "start-\(name)", dependencies: ["CStart"] + dependencies, path: "Sources/Start/\(name)",
+    cSettings: [warnings] + (libev ? libevDefine : []), swiftSettings: settings,
+    linkerSettings: libev ? libevLink : [])
+}
+
 let package = Package(
   name: "RondoBenchmarks",
   products: [.executable(name: "rondo-bench", targets: ["rondo-bench"])],
+  traits: [.trait(name: "NIO", description: "SwiftNIO as a subject; it takes two minutes to build.")],
   dependencies: [
     .package(name: "Rondo", path: ".."),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
+    .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
   ],
   targets: [
-    // What every subject shares: the clock, the meters, pinning, and the shape of a peer written in C.
-    .target(name: "CBench", cSettings: [.unsafeFlags(["-Wall", "-Wextra"])]),
+    // What every subject shares: the clock, the callouts, the meters, pinning, and the shape of a peer written in C.
+    .target(name: "CBench", cSettings: [warnings]),
     // The peers' libraries, found by pkg-config. One that is not installed costs a warning and its subject, no more.
     .systemLibrary(name: "CLibeventPeer", pkgConfig: "libevent_core", providers: [.apt(["libevent-dev"])]),
+    .systemLibrary(name: "CLibeventThreadsPeer", pkgConfig: "libevent_pthreads", providers: [.apt(["libevent-dev"])]),
+    .systemLibrary(name: "CLibuvPeer", pkgConfig: "libuv", providers: [.apt(["libuv1-dev"])]),
+    .systemLibrary(name: "CGlibPeer", pkgConfig: "glib-2.0", providers: [.apt(["libglib2.0-dev"])]),
+    .systemLibrary(name: "CSystemdPeer", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
     // The peers written in C, one file each.
     .target(
-      name: "CPeers", dependencies: ["CBench", "CLibeventPeer"], cSettings: [.unsafeFlags(["-Wall", "-Wextra"])]),
+      name: "CPeers",
+      dependencies: [
+        "CBench", "CLibeventPeer", "CLibeventThreadsPeer", "CLibuvPeer", "CGlibPeer", "CSystemdPeer",
+      ],
+      cSettings: [warnings] + libevDefine, linkerSettings: libevLink),
     .executableTarget(
       name: "rondo-bench",
       dependencies: [
@@ -32,11 +60,35 @@ let package = Package(
         .product(name: "Rondo", package: "Rondo"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Histogram", package: "hdrhistogram-swift"),
+        .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["NIO"])),
+        .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["NIO"])),
       ],
       swiftSettings: settings,
       // `import CoreFoundation` alone links neither the library it lives in nor what its blocks need.
       linkerSettings: [.linkedLibrary("Foundation"), .linkedLibrary("BlocksRuntime")]
     ),
+    .target(name: "CStart"),
+    start("raw"),
+    start("libevent", ["CLibeventPeer"]),
+    start("libuv", ["CLibuvPeer"]),
+    start("libev", libev: true),
+    start("glib", ["CGlibPeer"]),
+    start("sd-event", ["CSystemdPeer"]),
+    // `import CoreFoundation` alone does not link the library it lives in.
+    .executableTarget(
+      name: "start-cfrunloop", dependencies: ["CStart"], path: "Sources/Start/cfrunloop", swiftSettings: settings,
+      linkerSettings: [.linkedLibrary("Foundation"), .linkedLibrary("BlocksRuntime")]),
+    start("runloop"),
+    start("dispatch"),
+    start("task-sleep"),
+    start(
+      "nio",
+      [
+        .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["NIO"])),
+        .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["NIO"])),
+      ]),
+    start("rondo", [.product(name: "Rondo", package: "Rondo")]),
+    .testTarget(name: "RondoBenchTests", dependencies: ["rondo-bench"], swiftSettings: settings),
   ],
   swiftLanguageModes: [.v6]
 )

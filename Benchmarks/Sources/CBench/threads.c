@@ -58,8 +58,3 @@ void bench_pause(int64_t nanoseconds) {
   struct timespec pause = {nanoseconds / 1000000000, nanoseconds % 1000000000};
   nanosleep(&pause, NULL);
 }
-
-double bench_load(void) {
-  double load = -1;
-  return getloadavg(&load, 1) == 1 ? load : -1;
-}

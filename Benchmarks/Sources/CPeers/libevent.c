@@ -1,12 +1,15 @@
-// libevent by itself, set up as well as one can: no locks, an eventfd watched edge-triggered, precise timers.
+// libevent by itself, set up as well as one can: no locks unless blocks are posted, an eventfd watched edge-triggered
+// for wakes, precise timers.
 
 #include "peers.h"
 
 #if __has_include(<event2/event.h>)
 
 #include <event2/event.h>
+#include <event2/event_struct.h>
+#include <event2/thread.h>
+#include <pthread.h>
 #include <stdlib.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 static struct event_base *make_base(int flags) {
@@ -18,71 +21,129 @@ static struct event_base *make_base(int flags) {
   return base;
 }
 
-// MARK: Wakes
+static void use_threads(void) {
+  evthread_use_pthreads();
+}
+
+static void *loop_open(bool posts) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  if (posts) pthread_once(&once, use_threads);
+  return make_base(posts ? 0 : EVENT_BASE_FLAG_NOLOCK);
+}
+
+static void loop_close(void *base) {
+  event_base_free(base);
+}
+
+static void loop_run(void *base) {
+  event_base_loop(base, EVLOOP_NO_EXIT_ON_EMPTY);
+}
+
+static void loop_stop(void *base) {
+  event_base_loopbreak(base);
+}
+
+static void loop_poll(void *base) {
+  event_base_loop(base, EVLOOP_NONBLOCK);
+}
+
+// MARK: Wakes and descriptors
 
 typedef struct {
-  struct event_base *base;
-  struct event *wake;
-  int event;
-  bench_meter *meter;
-} libevent_loop;
+  struct event event;
+  bench_callout callout;
+  void *context;
+  int own_descriptor;
+} item;
 
-static void woken(evutil_socket_t descriptor, short what, void *opaque) {
+static void called(evutil_socket_t descriptor, short what, void *opaque) {
   (void)descriptor;
   (void)what;
-  libevent_loop *loop = opaque;
-  if (bench_meter_hit(loop->meter)) event_base_loopbreak(loop->base);
+  item *item = opaque;
+  item->callout(item->context);
 }
 
-static void wake_close(void *opaque) {
-  libevent_loop *loop = opaque;
-  if (loop->wake != NULL) event_free(loop->wake);
-  if (loop->base != NULL) event_base_free(loop->base);
-  if (loop->event >= 0) close(loop->event);
-  free(loop);
-}
-
-static void *wake_open(bench_meter *meter) {
-  libevent_loop *loop = calloc(1, sizeof *loop);
-  if (loop == NULL) return NULL;
-  loop->meter = meter;
-  loop->event = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-  loop->base = make_base(EVENT_BASE_FLAG_NOLOCK);
-  if (loop->event >= 0 && loop->base != NULL) {
-    loop->wake = event_new(loop->base, loop->event, EV_READ | EV_PERSIST | EV_ET, woken, loop);
-    if (loop->wake != NULL && event_add(loop->wake, NULL) == 0) return loop;
+static void *item_add(
+  void *base, int descriptor, int own_descriptor, short what, bench_callout callout, void *context) {
+  item *made = malloc(sizeof *made);
+  if (made == NULL) return NULL;
+  made->callout = callout;
+  made->context = context;
+  made->own_descriptor = own_descriptor;
+  if (event_assign(&made->event, base, descriptor, what | EV_PERSIST, called, made) == 0
+      && event_add(&made->event, NULL) == 0) {
+    return made;
   }
-  wake_close(loop);
+  free(made);
   return NULL;
 }
 
-static void wake_run(void *opaque) {
-  libevent_loop *loop = opaque;
-  event_base_dispatch(loop->base);
+static void item_remove(void *opaque) {
+  item *item = opaque;
+  event_del(&item->event);
+  if (item->own_descriptor >= 0) close(item->own_descriptor);
+  free(item);
+}
+
+static void *wake_add(void *base, bench_callout callout, void *context) {
+  int descriptor = bench_eventfd(0);
+  return descriptor < 0 ? NULL : item_add(base, descriptor, descriptor, EV_READ | EV_ET, callout, context);
 }
 
 static void wake_send(void *opaque) {
-  libevent_loop *loop = opaque;
+  item *item = opaque;
   uint64_t one = 1;
-  ssize_t written = write(loop->event, &one, sizeof one);
+  ssize_t written = write(item->own_descriptor, &one, sizeof one);
   (void)written;  // A failed write is a lost wake, and the sender counts those.
 }
 
+static void *watch_add(void *base, int descriptor, bench_callout callout, void *context) {
+  return item_add(base, descriptor, -1, EV_READ, callout, context);
+}
+
+// MARK: Posts
+
+typedef struct {
+  bench_callout callout;
+  void *context;
+} block;
+
+static void run_block(evutil_socket_t descriptor, short what, void *opaque) {
+  (void)descriptor;
+  (void)what;
+  block *made = opaque;
+  block copy = *made;
+  free(made);
+  copy.callout(copy.context);
+}
+
+static void post(void *base, size_t count, bench_callout callout, void *context) {
+  for (size_t i = 0; i < count; i += 1) {
+    block *made = malloc(sizeof *made);
+    if (made == NULL) abort();
+    *made = (block){callout, context};
+    event_base_once(base, -1, EV_TIMEOUT, run_block, made, NULL);
+  }
+}
+
 // MARK: Timers
+
+/// libevent knows relative microseconds only, counted from its clock cut down to a microsecond: round up from there.
+static struct timeval delay_until(int64_t due) {
+  int64_t delay = (due + 999) / 1000 - bench_now() / 1000;
+  if (delay < 0) delay = 0;
+  return (struct timeval){.tv_sec = delay / 1000000, .tv_usec = delay % 1000000};
+}
 
 typedef struct {
   struct event_base *base;
   struct event *timer;
   bench_ticks *ticks;
   int64_t due;
-} libevent_ticker;
+} ticker;
 
-/// libevent knows relative microseconds only, counted from its clock cut down to a microsecond: round up from there.
-static void arm(libevent_ticker *ticker, int64_t due) {
-  int64_t now = bench_now() / 1000;
-  int64_t delay = (due + 999) / 1000 - now;
-  if (delay < 0) delay = 0;
-  struct timeval after = {.tv_sec = delay / 1000000, .tv_usec = delay % 1000000};
+static void arm(ticker *ticker, int64_t due) {
+  struct timeval after = delay_until(due);
   ticker->due = due;
   event_add(ticker->timer, &after);
 }
@@ -90,14 +151,14 @@ static void arm(libevent_ticker *ticker, int64_t due) {
 static void ticked(evutil_socket_t descriptor, short what, void *opaque) {
   (void)descriptor;
   (void)what;
-  libevent_ticker *ticker = opaque;
+  ticker *ticker = opaque;
   bool done = bench_ticks_hit(ticker->ticks);
   if (bench_ticks_wants_claim(ticker->ticks)) bench_ticks_claim(ticker->ticks, ticker->due);
   if (!done) arm(ticker, bench_ticks_due(ticker->ticks, ticker->ticks->next));
 }
 
 static bool ticks_run(bench_ticks *ticks) {
-  libevent_ticker ticker = {.ticks = ticks};
+  ticker ticker = {.ticks = ticks};
   // Without the cached time a delay counts from now, not from the start of the turn.
   ticker.base = make_base(EVENT_BASE_FLAG_NOLOCK | EVENT_BASE_FLAG_PRECISE_TIMER | EVENT_BASE_FLAG_NO_CACHE_TIME);
   if (ticker.base == NULL) return false;
@@ -112,14 +173,119 @@ static bool ticks_run(bench_ticks *ticks) {
   return opened;
 }
 
+typedef struct timers timers;
+
+typedef struct {
+  struct event event;
+  timers *bank;
+  int64_t due;
+} timer;
+
+struct timers {
+  bench_callout callout;
+  void *context;
+  size_t count;
+  int64_t interval;
+  timer timers[];
+};
+
+static timers *make_bank(size_t count, bench_callout callout, void *context) {
+  timers *bank = malloc(sizeof *bank + count * sizeof bank->timers[0]);
+  if (bank != NULL) {
+    bank->callout = callout;
+    bank->context = context;
+    bank->count = count;
+  }
+  return bank;
+}
+
+static void fired(evutil_socket_t descriptor, short what, void *opaque) {
+  (void)descriptor;
+  (void)what;
+  timers *bank = opaque;
+  bank->callout(bank->context);
+}
+
+static void *timers_add(void *base, size_t count, const int64_t *dues, bench_callout callout, void *context) {
+  timers *bank = make_bank(count, callout, context);
+  for (size_t i = 0; bank != NULL && i < count; i += 1) {
+    struct timeval after = delay_until(dues[i]);
+    event_assign(&bank->timers[i].event, base, -1, 0, fired, bank);
+    event_add(&bank->timers[i].event, &after);
+  }
+  return bank;
+}
+
+static void timers_extend(void *opaque, const int64_t *dues) {
+  timers *bank = opaque;
+  for (size_t i = 0; i < bank->count; i += 1) {
+    struct timeval after = delay_until(dues[i]);
+    event_add(&bank->timers[i].event, &after);
+  }
+}
+
+static void timers_cancel(void *opaque, const size_t *order) {
+  timers *bank = opaque;
+  for (size_t i = 0; i < bank->count; i += 1) event_del(&bank->timers[order[i]].event);
+}
+
+static void repeated(evutil_socket_t descriptor, short what, void *opaque) {
+  (void)descriptor;
+  (void)what;
+  timer *timer = opaque;
+  timer->bank->callout(timer->bank->context);
+  timer->due += timer->bank->interval;
+  struct timeval after = delay_until(timer->due);
+  event_add(&timer->event, &after);
+}
+
+static void *repeats_add(
+  void *base, size_t count, const int64_t *dues, int64_t interval, int64_t tolerance, bench_callout callout,
+  void *context) {
+  (void)tolerance;
+  timers *bank = make_bank(count, callout, context);
+  if (bank == NULL) return NULL;
+  bank->interval = interval;
+  for (size_t i = 0; i < count; i += 1) {
+    timer *timer = &bank->timers[i];
+    timer->bank = bank;
+    timer->due = dues[i];
+    struct timeval after = delay_until(dues[i]);
+    event_assign(&timer->event, base, -1, 0, repeated, timer);
+    event_add(&timer->event, &after);
+  }
+  return bank;
+}
+
+static void repeats_remove(void *opaque) {
+  timers *bank = opaque;
+  for (size_t i = 0; i < bank->count; i += 1) event_del(&bank->timers[i].event);
+  free(bank);
+}
+
 const bench_peer bench_peer_libevent = {
   .name = "libevent",
   .summary = "libevent alone: eventfd for wakes, its own precise timers",
-  .wake_open = wake_open,
-  .wake_run = wake_run,
+  .version = event_get_version,
+  .open = loop_open,
+  .close = loop_close,
+  .run = loop_run,
+  .stop = loop_stop,
+  .poll = loop_poll,
+  .wake_add = wake_add,
   .wake_send = wake_send,
-  .wake_close = wake_close,
+  .wake_remove = item_remove,
+  .signal_refusal = "an event made active in its own callback runs again in the same turn",
+  .watch_add = watch_add,
+  .watch_remove = item_remove,
+  .post = post,
   .ticks_run = ticks_run,
+  .timers_add = timers_add,
+  .timers_extend = timers_extend,
+  .timers_cancel = timers_cancel,
+  .timers_free = free,
+  .repeats_add = repeats_add,
+  .repeats_remove = repeats_remove,
 };
 
 #else
@@ -127,7 +293,7 @@ const bench_peer bench_peer_libevent = {
 const bench_peer bench_peer_libevent = {
   .name = "libevent",
   .summary = "libevent alone",
-  .absence = "built without libevent's headers",
+  .absence = "install libevent-dev",
 };
 
 #endif

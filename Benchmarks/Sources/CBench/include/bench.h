@@ -1,7 +1,8 @@
 // What every subject of the benchmarks shares.
 //
-// Meters are in C, and their hot halves inline, so that a callout does the same work whichever language its loop is
-// written in. A peer written in C fills in one `bench_peer`; a peer written in Swift conforms to `Subject`.
+// Every subject hands its events to the same C functions through the same kind of pointer, so a callout costs the same
+// and checks the same whichever language its loop is written in. A peer written in C fills in one `bench_peer`; a peer
+// written in Swift conforms to `Subject` and `BenchLoop`.
 
 #ifndef BENCH_H
 #define BENCH_H
@@ -18,6 +19,19 @@ static inline int64_t bench_now(void) {
   return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
+/// What a loop calls: one of the `..._called` functions below, with its meter.
+typedef void (*bench_callout)(void *context);
+
+/// How a callout ends the run of the loop that called it.
+typedef struct bench_stopper {
+  void (*stop)(void *loop);
+  void *loop;
+} bench_stopper;
+
+static inline void bench_stop(const bench_stopper *stopper) {
+  stopper->stop(stopper->loop);
+}
+
 // MARK: Wakes
 
 /// Measures wakes: the sender stamps, the callout on the woken loop takes the difference.
@@ -27,6 +41,7 @@ typedef struct bench_meter {
   size_t surplus;       // atomic: callouts after the last expected one
   size_t expected;      // constant
   int64_t *latencies;   // loop thread, until the loop has returned
+  bench_stopper stopper;
 } bench_meter;
 
 /// The sender's half, right before it wakes the loop.
@@ -34,18 +49,8 @@ static inline void bench_meter_send(bench_meter *meter) {
   __atomic_store_n(&meter->stamp, bench_now(), __ATOMIC_RELEASE);
 }
 
-/// The callout's half. True when the last wake has arrived and the loop shall return.
-static inline bool bench_meter_hit(bench_meter *meter) {
-  int64_t now = bench_now();
-  size_t index = __atomic_load_n(&meter->received, __ATOMIC_RELAXED);
-  if (index >= meter->expected) {
-    __atomic_fetch_add(&meter->surplus, 1, __ATOMIC_RELAXED);
-    return true;
-  }
-  meter->latencies[index] = now - __atomic_load_n(&meter->stamp, __ATOMIC_ACQUIRE);
-  __atomic_store_n(&meter->received, index + 1, __ATOMIC_RELEASE);
-  return index + 1 == meter->expected;
-}
+/// The callout's half: stops the loop when the last wake has arrived.
+void bench_meter_called(void *meter);
 
 /// Callouts so far, from any thread.
 static inline size_t bench_meter_received(const bench_meter *meter) {
@@ -56,6 +61,83 @@ static inline size_t bench_meter_received(const bench_meter *meter) {
 static inline size_t bench_meter_surplus(const bench_meter *meter) {
   return __atomic_load_n(&meter->surplus, __ATOMIC_ACQUIRE);
 }
+
+/// One side of a ping-pong: each callout wakes the other loop.
+typedef struct bench_paddle {
+  size_t calls;               // loop thread
+  size_t target;              // constant: the call at which this side stops
+  bool answers_last;          // constant: whether the last call is answered too
+  void (*send)(void *wake);   // constant: wakes the other loop
+  void *wake;
+  bench_stopper stopper;
+} bench_paddle;
+
+void bench_paddle_called(void *paddle);
+
+// MARK: Counting
+
+/// Counts callouts, and stops the loop at the one asked for. Loop thread only.
+typedef struct bench_counter {
+  size_t calls;
+  size_t target;  // 0: never stop
+  bench_stopper stopper;
+} bench_counter;
+
+void bench_counter_called(void *counter);
+
+/// Counts blocks, and has the next batch posted by the last block of one. Loop thread only.
+typedef struct bench_poster {
+  size_t calls;
+  size_t target;
+  size_t posted;
+  size_t batch;
+  void (*post)(void *loop, size_t count, bench_callout callout, void *context);
+  bench_stopper stopper;  // and the loop to post to
+} bench_poster;
+
+void bench_poster_called(void *poster);
+
+/// Counts the fires and the sleeps of a while that begins and ends with the first callout after a sleep, so that it
+/// holds whole wakes. One callout at a time.
+typedef struct bench_window {
+  int64_t opens;         // not before this moment
+  int64_t length;        // at least
+  int64_t patience;      // how much longer to wait for a sleep
+  int64_t begin;         // 0 before
+  int64_t end;           // 0 before
+  size_t fires;          // callouts in it
+  int64_t sleeps;        // at the last callout
+  int64_t first_sleeps;
+  int64_t last_sleeps;
+  int64_t first_cpu;     // processor time of the process
+  int64_t last_cpu;
+  bench_stopper stopper;
+} bench_window;
+
+void bench_window_called(void *window);
+
+// MARK: Descriptors in a ring
+
+/// Socket pairs in a ring: whoever reads a byte writes one to the next pair, while there are bytes left to write.
+typedef struct bench_ring {
+  size_t pairs;
+  int *descriptors;     // two for each pair: the end that is watched, the end that is written
+  size_t writes;        // still to be made
+  size_t calls;
+  size_t target;        // the call that stops the loop
+  size_t faults;        // callouts that found nothing to read
+  bench_stopper stopper;
+} bench_ring;
+
+typedef struct bench_ring_end {
+  bench_ring *ring;
+  size_t index;
+} bench_ring_end;
+
+void bench_ring_called(void *end);
+
+/// Writes the first bytes of a run, evenly spaced.
+bool bench_ring_begin(bench_ring *ring, size_t active, size_t events);
 
 // MARK: Repeating timers
 
@@ -91,6 +173,11 @@ static inline bool bench_ticks_hit(bench_ticks *ticks) {
   return ticks->next >= ticks->expected;
 }
 
+/// Whether the grid is used up.
+static inline bool bench_ticks_are_done(const bench_ticks *ticks) {
+  return ticks->next >= ticks->expected;
+}
+
 /// Whether this callout, already counted, is one to claim: the first or the last.
 static inline bool bench_ticks_wants_claim(const bench_ticks *ticks) {
   return ticks->fires == 1 || ticks->next >= ticks->expected;
@@ -104,22 +191,70 @@ static inline void bench_ticks_claim(bench_ticks *ticks, int64_t due) {
 // MARK: Peers written in C
 
 /// A subject written in C: each group of functions is one ability, and a null group is one it does not have.
+///
+/// Everything happens on the thread that opened the loop, except `wake_send` and `post`.
 typedef struct bench_peer {
   const char *name;
   const char *summary;
   /// Why the peer cannot be measured in this build; null when it can.
   const char *absence;
+  /// The library's version; null when there is no library.
+  const char *(*version)(void);
 
-  /// wake.parked: opens a loop on the calling thread; null on failure.
-  void *(*wake_open)(bench_meter *meter);
-  /// Runs the loop until the meter is full.
-  void (*wake_run)(void *loop);
-  /// Wakes the loop to its callout, from any thread.
-  void (*wake_send)(void *loop);
-  void (*wake_close)(void *loop);
+  /// A loop on the calling thread; null on failure. `posts`: other threads will post blocks to it.
+  void *(*open)(bool posts);
+  void (*close)(void *loop);
+  /// Runs until `stop`, which a callout calls.
+  void (*run)(void *loop);
+  void (*stop)(void *loop);
+  /// One turn that does not sleep.
+  void (*poll)(void *loop);
+
+  /// A wake to a callout, sent from any thread. Null on failure, as all that is added.
+  void *(*wake_add)(void *loop, bench_callout callout, void *context);
+  void (*wake_send)(void *wake);
+  void (*wake_remove)(void *wake);
+
+  /// A source that is signalled always: called in every turn. `signal_refusal` says why there is none.
+  void *(*signal_add)(void *loop, bench_callout callout, void *context);
+  void (*signal_remove)(void *signal);
+  const char *signal_refusal;
+
+  /// Tells that a descriptor is readable, level-triggered.
+  void *(*watch_add)(void *loop, int descriptor, bench_callout callout, void *context);
+  void (*watch_remove)(void *watch);
+  /// The largest number of descriptors that is served in seconds, not minutes; 0 for any.
+  size_t watch_limit;
+
+  /// Is called before every sleep.
+  void *(*observer_add)(void *loop, bench_callout callout, void *context);
+  void (*observer_remove)(void *observer);
+
+  /// Posts as many blocks, one after the other, from any thread. `post_refusal` says why it cannot.
+  void (*post)(void *loop, size_t count, bench_callout callout, void *context);
+  const char *post_refusal;
 
   /// timer.lateness: runs a repeating timer on the calling thread until the grid is used up; false on failure.
   bool (*ticks_run)(bench_ticks *ticks);
+
+  /// One-shot timers in bulk, with one callout. Times are CLOCK_MONOTONIC nanoseconds; never early.
+  void *(*timers_add)(void *loop, size_t count, const int64_t *dues, bench_callout callout, void *context);
+  /// Puts every timer off to a later time.
+  void (*timers_extend)(void *timers, const int64_t *dues);
+  /// Cancels every timer, in the order of `order`.
+  void (*timers_cancel)(void *timers, const size_t *order);
+  /// Gives the memory back; cancelled or fired, all of them.
+  void (*timers_free)(void *timers);
+  /// The largest number that comes due in bulk in seconds, not minutes; 0 for any.
+  size_t fire_limit;
+
+  /// Repeating timers in bulk: first at `dues`, then every `interval`, at most `tolerance` late, while the loop runs.
+  void *(*repeats_add)(
+    void *loop, size_t count, const int64_t *dues, int64_t interval, int64_t tolerance, bench_callout callout,
+    void *context);
+  void (*repeats_remove)(void *repeats);
+  /// Whether `tolerance` may be other than 0.
+  bool has_tolerance;
 } bench_peer;
 
 // MARK: Threads and processors
@@ -146,7 +281,40 @@ bool bench_thread_sleeps(int watch);
 /// Sleeps for about this many nanoseconds.
 void bench_pause(int64_t nanoseconds);
 
+// MARK: What the process used
+
 /// The load average of the last minute; negative when unknown.
 double bench_load(void);
+
+/// Processor time of the whole process, in nanoseconds.
+int64_t bench_cpu_time(void);
+
+/// How often the calling thread went to sleep in the kernel: its voluntary context switches.
+int64_t bench_thread_sleep_count(void);
+
+/// How often any thread of the process went to sleep in the kernel.
+int64_t bench_sleep_count(void);
+
+/// Bytes the allocator has handed out and not got back, over all arenas.
+size_t bench_bytes_in_use(void);
+
+/// Open descriptors of the process; negative when unknown.
+int bench_descriptor_count(void);
+
+/// Raises the limit of open descriptors as far as allowed; returns it.
+size_t bench_descriptor_limit(void);
+
+/// A descriptor that is never ready (0) or always readable (1): an eventfd. Negative on failure.
+int bench_eventfd(unsigned initial);
+
+/// A connected pair of nonblocking stream sockets.
+bool bench_socket_pair(int *ends);
+
+/// Runs a program that writes a CLOCK_MONOTONIC time to its standard output and exits: stores the nanoseconds from
+/// before its start to that time. Returns its exit status, negative when it could not be run or wrote no time.
+int bench_start_program(const char *path, int64_t *nanoseconds);
+
+/// read(2), so that Swift files need no other import.
+long bench_read(int descriptor, void *bytes, size_t count);
 
 #endif

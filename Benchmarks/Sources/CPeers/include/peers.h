@@ -11,4 +11,9 @@ extern const bench_peer bench_peer_raw;
 /// libevent by itself.
 extern const bench_peer bench_peer_libevent;
 
+extern const bench_peer bench_peer_libuv;
+extern const bench_peer bench_peer_libev;
+extern const bench_peer bench_peer_glib;
+extern const bench_peer bench_peer_sd_event;
+
 #endif

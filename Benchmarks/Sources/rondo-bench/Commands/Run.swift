@@ -14,8 +14,14 @@ extension RondoBench {
     @Flag(help: "How long to take.")
     var effort: Effort = .quick
 
+    @Flag(name: .long, help: "Do not count system calls under strace.")
+    var noCounts = false
+
     @Option(name: .long, help: ArgumentHelp("Also write the figures to a file.", valueName: "file"))
     var json: String?
+
+    @Option(name: .long, help: ArgumentHelp("Also write a page with plots.", valueName: "file"))
+    var html: String?
 
     func validate() throws {
       for name in workload where !Workloads.all.contains(where: { Self.matches($0.name, name) }) {
@@ -27,21 +33,19 @@ extension RondoBench {
     }
 
     func run() throws {
-      let environment = Environment(effort: effort)
       let contests = contests()
+      var report = Report(environment: Environment(effort: effort))
       var progress = Progress(total: contests.reduce(0) { $0 + $1.steps })
-      var scoreboards: [Scoreboard] = []
       for contest in contests {
-        scoreboards.append(Scoreboard(workload: contest.workload.name, standings: contest.run(&progress)))
+        for outcome in contest.run(&progress) { report.add(outcome) }
       }
       progress.clear()
-      print(environment.line)
-      print("p50: median over rounds; ! and BEHIND: a peer's median is below Rondo's.\n")
-      print(Table(scoreboards: scoreboards).text)
-      if let json {
-        try Report(environment: environment, results: scoreboards.flatMap(\.results)).write(to: json)
-      }
-      if scoreboards.contains(where: \.hasFailure) { throw ExitCode.failure }
+      print(report.environment.text)
+      print("median over rounds, p90 and p99 over all; less is better; ! and BEHIND: a peer's median is below Rondo's.\n")
+      print(Table(scoreboards: Scoreboard.all(of: report)).text)
+      if let json { try report.write(to: json) }
+      if let html { try Page(report).write(to: html) }
+      guard !report.refusals.contains(where: { $0.text.hasPrefix("FAILED") }) else { throw ExitCode.failure }
     }
 
     private func contests() -> [Contest] {
@@ -50,7 +54,7 @@ extension RondoBench {
         let plan = candidate.plan(effort)
         let isNamed = workload.contains { Self.matches(candidate.name, $0) }
         guard isNamed || (workload.isEmpty && !plan.onRequest) else { return nil }
-        return Contest(workload: candidate, subjects: subjects, plan: plan)
+        return Contest(workload: candidate, subjects: subjects, plan: plan, counts: !noCounts, budget: effort.budget)
       }
     }
 

@@ -13,7 +13,7 @@ final class WakeMeter: @unchecked Sendable {
     let latencies = UnsafeMutablePointer<Int64>.allocate(capacity: count)
     latencies.initialize(repeating: 0, count: count)
     pointer = .allocate(capacity: 1)
-    pointer.initialize(to: bench_meter(stamp: 0, received: 0, surplus: 0, expected: count, latencies: latencies))
+    pointer.initialize(to: bench_meter(stamp: 0, received: 0, surplus: 0, expected: count, latencies: latencies, stopper: bench_stopper()))
   }
 
   deinit {
@@ -23,6 +23,12 @@ final class WakeMeter: @unchecked Sendable {
 
   var received: Int { bench_meter_received(pointer) }
   var surplus: Int { bench_meter_surplus(pointer) }
+
+  /// The callout, once it knows the loop to stop at the end.
+  func call(stopping handle: LoopHandle) -> Call {
+    pointer.pointee.stopper = handle.stopper
+    return Call(callout: bench_meter_called, context: pointer)
+  }
 
   /// What the callout measured, in order. After the loop has returned.
   func latencies(dropping warmUp: Int) -> [Int64] {
@@ -37,13 +43,15 @@ final class TickMeter: @unchecked Sendable {
   let pointer: UnsafeMutablePointer<bench_ticks>
 
   /// Makes a grid of `count` points that begins a moment from now, so that opening the loop is no part of it.
+  ///
+  /// On a whole millisecond, so that a loop that knows nothing finer loses nothing by it.
   init(every interval: Int64, count: Int) {
     let settling: Int64 = 5_000_000
     let lateness = UnsafeMutablePointer<Int64>.allocate(capacity: count)
     lateness.initialize(repeating: 0, count: count)
     pointer = .allocate(capacity: 1)
     pointer.initialize(to: bench_ticks())
-    pointer.pointee.first = bench_now() + max(interval, settling)
+    pointer.pointee.first = (bench_now() + max(interval, settling)) / 1_000_000 * 1_000_000
     pointer.pointee.interval = interval
     pointer.pointee.expected = count
     pointer.pointee.lateness = lateness

@@ -33,6 +33,25 @@ final class PinnedThread: Sendable {
   }
 }
 
+/// A thread that keeps one processor busy.
+final class BusyThread: Sendable {
+  private let isStopped = Atomic(false)
+  private let finished = DispatchSemaphore(value: 0)
+
+  init(on processor: CInt) {
+    Thread.detachNewThread { [self] in
+      _ = bench_pin(processor)
+      while !isStopped.load(ordering: .relaxed) {}
+      finished.signal()
+    }
+  }
+
+  func stop() {
+    isStopped.store(true, ordering: .relaxed)
+    finished.wait()
+  }
+}
+
 /// The processors this process may run on.
 struct Processors {
   let all: [CInt]

@@ -10,9 +10,9 @@ struct Progress {
     self.total = total
   }
 
-  mutating func step(_ text: String) {
+  mutating func step(_ text: String, count: Int = 1) {
     let percent = total > 0 ? 100 * done / total : 100
-    done += 1
+    done += count
     show("[\(percent) %] \(text)")
   }
 

@@ -8,6 +8,7 @@ extension Environment {
     cpus = Processors().all.count
     processor = Self.processorName ?? "unknown"
     clocksource = Self.contents("/sys/devices/system/clocksource/clocksource0/current_clocksource") ?? "unknown"
+    governor = Self.contents("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
     load = (bench_load() * 100).rounded() / 100
     swift = Self.compilerVersion ?? "unknown"
     #if DEBUG
@@ -17,14 +18,19 @@ extension Environment {
     #endif
     self.effort = effort.rawValue
     date = Date.now.formatted(.iso8601)
+    versions = Dictionary(uniqueKeysWithValues: Subjects.all.compactMap { subject in
+      subject.version.map { (subject.name, $0) }
+    })
   }
 
-  /// The environment in one line, for the head of a table.
-  var line: String {
-    """
-    Linux \(kernel), \(cpus) × \(processor), clocksource \(clocksource), load \(load), Swift \(swift) \(build), \
-    \(effort), \(date)
-    """
+  /// The environment in words, for the head of a table.
+  var text: String {
+    var facts = ["Linux \(kernel)", "\(cpus) × \(processor)", "clocksource \(clocksource)"]
+    if let governor { facts.append("governor \(governor)") }
+    facts += ["load \(load)", "Swift \(swift) \(build)", effort, date]
+    let peers = (versions ?? [:]).sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
+    return ([facts.joined(separator: ", ")] + (peers.isEmpty ? [] : [peers.joined(separator: ", ")]))
+      .joined(separator: "\n")
   }
 
   private static func contents(_ path: String) -> String? {

@@ -1,78 +1,67 @@
-/// One workload's figures, compared: ratios to the limit, and who is ahead of Rondo.
+/// One workload's figures, compared: who is ahead of Rondo, and by how much.
 struct Scoreboard {
   let workload: String
-  let standings: [(subject: String, standing: Contest.Standing)]
+  let rows: [Row]
 
   /// One subject's row.
   struct Row {
     var subject: String
-    var p50, p90, p99, max: Double?
-    var ratio: Double?
+    var unit = ""
+    var headline, p90, p99, ratio: Double?
+    /// The best and the worst round, where rounds are single figures.
+    var best, worst: Double?
+    var rounds = 0
     var notes: [String] = []
     var isLosing = false
+    var isRefused = false
   }
 
-  /// The peers whose median is below Rondo's; the limit is no peer.
-  var ahead: [String] {
-    guard let ours = comparableMedian(of: Subjects.ours) else { return [] }
-    return standings.map(\.subject).filter { subject in
-      subject != Subjects.ours && subject != Subjects.limit
-        && (comparableMedian(of: subject).map { $0 < ours } ?? false)
+  /// What has a column of its own or is the headline.
+  private static let columns = Report.headlines.union(["p90", "p99", "max", "best", "worst", "ratio", "rounds"])
+
+  init(_ report: Report, workload: String, subjects: [String]) {
+    self.workload = workload
+    let ahead = Self.ahead(in: report, workload)
+    rows = subjects.compactMap { subject in
+      let results = report.results.filter { $0.workload == workload && $0.subject == subject }
+      let refusal = report.refusals.first { $0.workload == workload && $0.subject == subject }
+      guard refusal != nil || !results.isEmpty else { return nil }
+      var row = Row(subject: subject)
+      func value(_ metric: String) -> Double? { results.first { $0.metric == metric }?.value }
+      if let headline = results.first(where: { Report.headlines.contains($0.metric) }) {
+        (row.headline, row.unit) = (headline.value, headline.unit)
+      }
+      (row.p90, row.p99, row.ratio) = (value("p90"), value("p99"), value("ratio"))
+      (row.best, row.worst, row.rounds) = (value("best"), value("worst"), Int(value("rounds") ?? 0))
+      row.notes = results.filter { !Self.columns.contains($0.metric) }.map { result in
+        "\(result.metric) \(Number.text(result.value))" + (result.unit.isEmpty ? "" : " \(result.unit)")
+      }
+      row.notes += report.remarks.filter { $0.workload == workload && $0.subject == subject }.map(\.text)
+      if let refusal {
+        row.notes.insert(refusal.text, at: 0)
+        row.isRefused = true
+      }
+      if subject == Subjects.ours, !ahead.isEmpty {
+        row.isLosing = true
+        row.notes.insert("BEHIND \(ahead.joined(separator: ", "))", at: 0)
+      }
+      return row
     }
   }
 
-  var rows: [Row] {
-    standings.map { subject, standing in
-      switch standing {
-      case .refused(let refusal):
-        return Row(subject: subject, notes: [refusal.note])
-      case .measured(let tally):
-        var row = Row(subject: subject, ratio: ratio(of: subject))
-        if let p50 = tally.p50 {
-          (row.p50, row.p90) = (p50, tally.percentile(90))
-          (row.p99, row.max) = (tally.percentile(99), tally.percentile(100))
-        }
-        row.notes = tally.figures.map { "\($0.gauge.metric) \(Int($0.gauge.value.rounded())) \($0.gauge.unit)" }
-        if subject == Subjects.ours, !ahead.isEmpty {
-          row.isLosing = true
-          row.notes.insert("BEHIND \(ahead.joined(separator: ", "))", at: 0)
-        }
-        return row
-      }
-    }
+  /// A scoreboard for every workload of a report.
+  static func all(of report: Report) -> [Scoreboard] {
+    let known = Subjects.all.map(\.name)
+    let others = Set(report.results.map(\.subject)).subtracting(known).sorted()
+    return report.workloads.map { Scoreboard(report, workload: $0, subjects: known + others) }
   }
 
-  /// The figures in the form of the JSON file.
-  var results: [Report.Result] {
-    standings.flatMap { subject, standing -> [Report.Result] in
-      guard case .measured(let tally) = standing else { return [] }
-      func result(_ metric: String, _ unit: String, _ value: Double, _ samples: Int) -> Report.Result {
-        .init(workload: workload, subject: subject, metric: metric, unit: unit, value: value, samples: samples)
-      }
-      var results: [Report.Result] = []
-      if let p50 = tally.p50 {
-        results.append(result("p50", "ns", p50, tally.samples))
-        for (metric, percent) in [("p90", 90.0), ("p99", 99), ("max", 100)] {
-          results.append(result(metric, "ns", tally.percentile(percent), tally.samples))
-        }
-      }
-      if let ratio = ratio(of: subject) { results.append(result("ratio", "× raw", ratio, tally.samples)) }
-      return results + tally.figures.map { result($0.gauge.metric, $0.gauge.unit, $0.gauge.value, $0.rounds) }
-    }
-  }
-
-  /// Whether a subject did something else than it was asked.
-  var hasFailure: Bool {
-    standings.contains { if case .refused(let refusal) = $0.standing { refusal.isFailure } else { false } }
-  }
-
-  private func comparableMedian(of subject: String) -> Double? {
-    guard case .measured(let tally) = standings.first(where: { $0.subject == subject })?.standing else { return nil }
-    return tally.isComparable ? tally.p50 : nil
-  }
-
-  private func ratio(of subject: String) -> Double? {
-    guard let limit = comparableMedian(of: Subjects.limit), limit > 0 else { return nil }
-    return comparableMedian(of: subject).map { $0 / limit }
+  /// The peers whose headline is below Rondo's; the limit is no peer, and neither is a variant of Rondo.
+  static func ahead(in report: Report, _ workload: String) -> [String] {
+    guard let ours = report.headline(workload, Subjects.ours) else { return [] }
+    return report.results.filter { result in
+      result.workload == workload && Report.headlines.contains(result.metric) && result.value < ours.value
+        && result.subject != Subjects.limit && !Subjects.isOurs(result.subject)
+    }.map(\.subject)
   }
 }

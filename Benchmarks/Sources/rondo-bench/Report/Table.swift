@@ -4,16 +4,19 @@ import Foundation
 struct Table {
   let scoreboards: [Scoreboard]
 
-  private static let heads = ["workload", "subject", "p50 ns", "p90 ns", "p99 ns", "max ns", "× raw"]
+  private static let heads = ["workload", "subject", "median", "unit", "p90", "p99", "× raw", "rounds"]
+  /// The columns of words; the others are numbers.
+  private static let words: Set = [0, 1, 3]
 
   var text: String {
     var lines: [[String]] = [Self.heads]
     var notes = ["notes"]
     for scoreboard in scoreboards {
       for row in scoreboard.rows {
-        let times = [row.p50, row.p90, row.p99, row.max].map { $0.map { String(Int($0.rounded())) } ?? "-" }
-        let ratio = row.ratio.map { String(format: "%.2f", $0) } ?? "-"
-        lines.append([scoreboard.workload, (row.isLosing ? "! " : "") + row.subject] + times + [ratio])
+        lines.append([
+          scoreboard.workload, (row.isLosing ? "! " : "") + row.subject, text(row.headline), row.unit, text(row.p90),
+          text(row.p99), row.ratio.map { String(format: "%.2f", $0) } ?? "-", row.rounds > 0 ? "\(row.rounds)" : "-",
+        ])
         notes.append(row.notes.joined(separator: ", "))
       }
     }
@@ -21,9 +24,23 @@ struct Table {
     return zip(lines, notes).map { line, note in
       let cells = line.enumerated().map { column, cell in
         let space = String(repeating: " ", count: widths[column] - cell.count)
-        return column < 2 ? cell + space : space + cell
+        return Self.words.contains(column) ? cell + space : space + cell
       }
       return (cells + [note]).joined(separator: "  ").trimmingCharacters(in: .whitespaces)
     }.joined(separator: "\n")
+  }
+
+  private func text(_ value: Double?) -> String {
+    value.map(Number.text) ?? "-"
+  }
+}
+
+/// Numbers as the reports print them.
+enum Number {
+  /// Three figures or a whole number, whichever says more.
+  static func text(_ value: Double) -> String {
+    let magnitude = value.magnitude
+    if magnitude >= 100 || value == value.rounded() { return String(Int64(value.rounded())) }
+    return String(format: magnitude >= 10 ? "%.1f" : "%.2f", value)
   }
 }

@@ -4,50 +4,23 @@ import CoreFoundation
 /// CoreFoundation's CFRunLoop: the real one, that Rondo is modelled on.
 struct CFRunLoopSubject: Subject {
   let name = "cfrunloop"
-  let summary = "CFRunLoop of the toolchain: source0 and CFRunLoopWakeUp, CFRunLoopTimer"
+  let summary = "CFRunLoop of the toolchain: source0, CFRunLoopTimer, CFRunLoopPerformBlock, each with CFRunLoopWakeUp"
 
-  func openParkedLoop(hitting meter: WakeMeter) throws(Refusal) -> any ParkedLoop {
-    SignalledLoop(meter)
-  }
-
-  /// Sendable because CFRunLoop's own locks guard the two objects held here.
-  private final class SignalledLoop: ParkedLoop, @unchecked Sendable {
-    private let loop: CFRunLoop
-    private let source: CFRunLoopSource
-
-    init(_ meter: WakeMeter) {
-      loop = CFRunLoopGetCurrent()
-      var context = CFRunLoopSourceContext()
-      context.info = UnsafeMutableRawPointer(meter.pointer)
-      context.perform = { info in
-        guard let info, bench_meter_hit(info.assumingMemoryBound(to: bench_meter.self)) else { return }
-        CFRunLoopStop(CFRunLoopGetCurrent())
-      }
-      source = CFRunLoopSourceCreate(kCFAllocatorDefault, 0, &context)
-      CFRunLoopAddSource(loop, source, kCFRunLoopDefaultMode)
-    }
-
-    func run() { CFRunLoopRun() }
-
-    func wake() {
-      CFRunLoopSourceSignal(source)
-      CFRunLoopWakeUp(loop)
-    }
-
-    func close() { CFRunLoopSourceInvalidate(source) }
+  func openLoop(posts: Bool) throws(Refusal) -> any BenchLoop {
+    CFLoop()
   }
 
   func runTimer(hitting meter: TickMeter) throws(Refusal) {
     var context = CFRunLoopTimerContext()
     context.info = UnsafeMutableRawPointer(meter.pointer)
     let timer = CFRunLoopTimerCreate(
-      kCFAllocatorDefault, Self.date(of: meter.first), Double(meter.interval) / 1e9, 0, 0,
+      kCFAllocatorDefault, CFClock.date(of: meter.first), Double(meter.interval) / 1e9, 0, 0,
       { timer, info in
         guard let ticks = info?.assumingMemoryBound(to: bench_ticks.self) else { return }
         let isLast = bench_ticks_hit(ticks)
         if bench_ticks_wants_claim(ticks) {
           // Inside the callout the "next" fire date is still the one this callout is due at.
-          bench_ticks_claim(ticks, CFRunLoopSubject.instant(of: CFRunLoopTimerGetNextFireDate(timer)))
+          bench_ticks_claim(ticks, CFClock.instant(of: CFRunLoopTimerGetNextFireDate(timer)))
         }
         if isLast { CFRunLoopStop(CFRunLoopGetCurrent()) }
       }, &context)
@@ -55,23 +28,172 @@ struct CFRunLoopSubject: Subject {
     CFRunLoopRun()
     CFRunLoopTimerInvalidate(timer)
   }
+}
 
-  // CFRunLoop's timers are set in wall-clock seconds, whose last digit is worth about 0.1 us in this century.
-
-  private static func date(of instant: Int64) -> CFAbsoluteTime {
+/// CFRunLoop's timers are set in wall-clock seconds, whose last digit is worth about 0.1 us in this century.
+enum CFClock {
+  static func date(of instant: Int64) -> CFAbsoluteTime {
     let now = bothClocks()
     return now.date + Double(instant - now.instant) / 1e9
   }
 
-  private static func instant(of date: CFAbsoluteTime) -> Int64 {
+  static func instant(of date: CFAbsoluteTime) -> Int64 {
     let now = bothClocks()
     return now.instant + Int64(((date - now.date) * 1e9).rounded())
   }
 
   /// The same moment on both clocks: the closest of several readings, since any one may be interrupted.
-  private static func bothClocks() -> (date: CFAbsoluteTime, instant: Int64) {
+  static func bothClocks() -> (date: CFAbsoluteTime, instant: Int64) {
     let readings = (0..<16).map { _ in (before: bench_now(), date: CFAbsoluteTimeGetCurrent(), after: bench_now()) }
     let closest = readings.min { $0.after - $0.before < $1.after - $1.before } ?? readings[0]
     return (closest.date, closest.before + (closest.after - closest.before) / 2)
+  }
+}
+
+/// kCFRunLoopBeforeWaiting, an enumerator that Swift does not import as a number.
+private let beforeWaiting: CFOptionFlags = 1 << 5
+
+/// Sendable because CFRunLoop's own locks guard what is used off its thread.
+private final class CFLoop: BenchLoop, @unchecked Sendable {
+  private let loop = CFRunLoopGetCurrent()
+  private let modes = ["one", "two"].map { (name: String) in
+    CFStringCreateWithCString(kCFAllocatorDefault, name, CFStringBuiltInEncodings.UTF8.rawValue)!
+  }
+
+  /// Every insertion moves half of the mode's array of timers.
+  var timerLimit: Int? { 10_000 }
+
+  func run() { CFRunLoopRun() }
+  func stop() { CFRunLoopStop(loop) }
+  func poll() { CFRunLoopRunInMode(kCFRunLoopDefaultMode, 0, false) }
+
+  func addWake(_ call: Call) throws(Refusal) -> any Wake {
+    CFWake(call, in: loop!, resignals: false)
+  }
+
+  func addSignal(_ call: Call) throws(Refusal) -> any Member {
+    let wake = CFWake(call, in: loop!, resignals: true)
+    wake.send()
+    return wake
+  }
+
+  func addObserver(_ call: Call) throws(Refusal) -> any Member {
+    let observer = CFRunLoopObserverCreateWithHandler(
+      kCFAllocatorDefault, beforeWaiting, true, 0
+    ) { _, _ in call() }
+    CFRunLoopAddObserver(loop, observer, kCFRunLoopDefaultMode)
+    return CFObserver(observer: observer!)
+  }
+
+  func post(_ count: Int, _ call: Call) {
+    for _ in 0..<count {
+      CFRunLoopPerformBlock(loop, kCFRunLoopDefaultMode) { call() }
+      CFRunLoopWakeUp(loop)
+    }
+  }
+
+  func addTimers(_ dues: [Int64], _ call: Call) throws(Refusal) -> any TimerBank {
+    let now = CFClock.bothClocks()
+    return CFTimers(
+      timers: dues.map { due in
+        timer(at: now.date + Double(due - now.instant) / 1e9, every: 0, tolerance: 0, call)
+      })
+  }
+
+  func addRepeats(
+    _ dues: [Int64], every interval: Int64, tolerance: Int64, _ call: Call
+  ) throws(Refusal) -> any Member {
+    let now = CFClock.bothClocks()
+    return CFTimers(
+      timers: dues.map { due in
+        timer(
+          at: now.date + Double(due - now.instant) / 1e9, every: Double(interval) / 1e9,
+          tolerance: Double(tolerance) / 1e9, call)
+      })
+  }
+
+  private func timer(
+    at date: CFAbsoluteTime, every interval: Double, tolerance: Double, _ call: Call
+  ) -> CFRunLoopTimer {
+    // Without an interval it would be invalid after its fire, and could not be put off before.
+    let timer = CFRunLoopTimerCreateWithHandler(
+      kCFAllocatorDefault, date, interval == 0 ? 1e9 : interval, 0, 0
+    ) { _ in call() }
+    if tolerance > 0 { CFRunLoopTimerSetTolerance(timer, tolerance) }
+    CFRunLoopAddTimer(loop, timer, kCFRunLoopDefaultMode)
+    return timer!
+  }
+
+  func fillModes(_ count: Int) throws(Refusal) {
+    for mode in modes {
+      for _ in 0..<(count / 2) {
+        var context = CFRunLoopSourceContext()
+        context.perform = { _ in }
+        CFRunLoopAddSource(loop, CFRunLoopSourceCreate(kCFAllocatorDefault, 0, &context), mode)
+        let timer = CFRunLoopTimerCreateWithHandler(
+          kCFAllocatorDefault, CFAbsoluteTimeGetCurrent() + 3600, 0, 0, 0
+        ) { _ in }
+        CFRunLoopAddTimer(loop, timer, mode)
+      }
+    }
+  }
+
+  func poll(inMode index: Int) { CFRunLoopRunInMode(modes[index], 0, false) }
+}
+
+/// Sendable because CFRunLoop's own locks guard the two objects held here.
+private final class CFWake: Wake, @unchecked Sendable {
+  private let loop: CFRunLoop
+  private var source: CFRunLoopSource!
+  private let call: Call
+  private let resignals: Bool
+
+  init(_ call: Call, in loop: CFRunLoop, resignals: Bool) {
+    self.loop = loop
+    self.call = call
+    self.resignals = resignals
+    var context = CFRunLoopSourceContext()
+    context.info = Unmanaged.passUnretained(self).toOpaque()
+    context.perform = { info in
+      let wake = Unmanaged<CFWake>.fromOpaque(info!).takeUnretainedValue()
+      if wake.resignals { CFRunLoopSourceSignal(wake.source) }
+      wake.call()
+    }
+    source = CFRunLoopSourceCreate(kCFAllocatorDefault, 0, &context)
+    CFRunLoopAddSource(loop, source, kCFRunLoopDefaultMode)
+  }
+
+  func send() {
+    CFRunLoopSourceSignal(source)
+    CFRunLoopWakeUp(loop)
+  }
+
+  func remove() { CFRunLoopSourceInvalidate(source) }
+}
+
+private struct CFObserver: Member {
+  let observer: CFRunLoopObserver
+
+  func remove() { CFRunLoopObserverInvalidate(observer) }
+}
+
+private struct CFTimers: TimerBank, Member {
+  let timers: [CFRunLoopTimer]
+
+  func extend(_ dues: [Int64]) {
+    let now = CFClock.bothClocks()
+    for (timer, due) in zip(timers, dues) {
+      CFRunLoopTimerSetNextFireDate(timer, now.date + Double(due - now.instant) / 1e9)
+    }
+  }
+
+  func cancel(_ order: [Int]) {
+    for index in order { CFRunLoopTimerInvalidate(timers[index]) }
+  }
+
+  func free() { remove() }
+
+  func remove() {
+    for timer in timers { CFRunLoopTimerInvalidate(timer) }
   }
 }

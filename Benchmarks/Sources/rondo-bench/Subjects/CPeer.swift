@@ -7,6 +7,7 @@ struct CPeer: Subject, @unchecked Sendable {
   let name: String
   let summary: String
   let absence: String?
+  let version: String?
   private let peer: bench_peer
 
   init(_ peer: bench_peer) {
@@ -14,11 +15,12 @@ struct CPeer: Subject, @unchecked Sendable {
     name = String(cString: peer.name)
     summary = String(cString: peer.summary)
     absence = peer.absence.map { String(cString: $0) }
+    version = peer.version.map { String(cString: $0()!) }
   }
 
-  func openParkedLoop(hitting meter: WakeMeter) throws(Refusal) -> any ParkedLoop {
-    guard let open = peer.wake_open else { throw .cannot("has no wakeup") }
-    guard let loop = open(meter.pointer) else { throw .failed("could not open a loop") }
+  func openLoop(posts: Bool) throws(Refusal) -> any BenchLoop {
+    guard let open = peer.open else { throw .cannot("is no loop") }
+    guard let loop = open(posts) else { throw .failed("could not open a loop") }
     return CLoop(peer, loop)
   }
 
@@ -26,19 +28,106 @@ struct CPeer: Subject, @unchecked Sendable {
     guard let run = peer.ticks_run else { throw .cannot("has no timers") }
     guard run(meter.pointer) else { throw .failed("could not open a loop") }
   }
+}
 
-  /// Sendable because only `wake` is called off the loop's thread, and the peer promises that it may be.
-  private final class CLoop: ParkedLoop, @unchecked Sendable {
-    private let peer: bench_peer
-    private let loop: UnsafeMutableRawPointer
+/// A loop of a peer written in C.
+///
+/// Sendable because only `post` and wakes are used off the loop's thread, and the peer promises that they may be.
+private final class CLoop: BenchLoop, @unchecked Sendable {
+  private let peer: bench_peer
+  private let loop: UnsafeMutableRawPointer
 
-    init(_ peer: bench_peer, _ loop: UnsafeMutableRawPointer) {
-      self.peer = peer
-      self.loop = loop
-    }
-
-    func run() { peer.wake_run(loop) }
-    func wake() { peer.wake_send(loop) }
-    func close() { peer.wake_close(loop) }
+  init(_ peer: bench_peer, _ loop: UnsafeMutableRawPointer) {
+    self.peer = peer
+    self.loop = loop
   }
+
+  var watchLimit: Int? { peer.watch_limit > 0 ? peer.watch_limit : nil }
+  var fireLimit: Int? { peer.fire_limit > 0 ? peer.fire_limit : nil }
+
+  func run() { peer.run(loop) }
+  func stop() { peer.stop(loop) }
+  func poll() { peer.poll(loop) }
+  func close() { peer.close(loop) }
+
+  func addWake(_ call: Call) throws(Refusal) -> any Wake {
+    guard let add = peer.wake_add else { throw .cannot("has no wakeup") }
+    return CWake(try made(add(loop, call.callout, call.context)), peer.wake_send, peer.wake_remove)
+  }
+
+  func addSignal(_ call: Call) throws(Refusal) -> any Member {
+    guard let add = peer.signal_add else { throw refusal(peer.signal_refusal, "has no signalled sources") }
+    return CMember(pointer: try made(add(loop, call.callout, call.context)), removal: peer.signal_remove)
+  }
+
+  func addWatch(_ descriptor: CInt, _ call: Call) throws(Refusal) -> any Member {
+    guard let add = peer.watch_add else { throw .cannot("watches no descriptors") }
+    return CMember(pointer: try made(add(loop, descriptor, call.callout, call.context)), removal: peer.watch_remove)
+  }
+
+  func addObserver(_ call: Call) throws(Refusal) -> any Member {
+    guard let add = peer.observer_add else { throw .cannot("has no observers") }
+    return CMember(pointer: try made(add(loop, call.callout, call.context)), removal: peer.observer_remove)
+  }
+
+  var postRefusal: Refusal? {
+    peer.post == nil ? refusal(peer.post_refusal, "posts no blocks") : nil
+  }
+
+  func post(_ count: Int, _ call: Call) { peer.post(loop, count, call.callout, call.context) }
+
+  func addTimers(_ dues: [Int64], _ call: Call) throws(Refusal) -> any TimerBank {
+    guard let add = peer.timers_add else { throw .cannot("keeps no timers but the kernel's one") }
+    return CTimerBank(peer: peer, timers: try made(add(loop, dues.count, dues, call.callout, call.context)))
+  }
+
+  func addRepeats(
+    _ dues: [Int64], every interval: Int64, tolerance: Int64, _ call: Call
+  ) throws(Refusal) -> any Member {
+    guard let add = peer.repeats_add else { throw .cannot("keeps no timers but the kernel's one") }
+    guard tolerance == 0 || peer.has_tolerance else { throw .cannot("its timers have no tolerance") }
+    let repeats = add(loop, dues.count, dues, interval, tolerance, call.callout, call.context)
+    return CMember(pointer: try made(repeats), removal: peer.repeats_remove)
+  }
+
+  private func made(_ pointer: UnsafeMutableRawPointer?) throws(Refusal) -> UnsafeMutableRawPointer {
+    guard let pointer else { throw .failed("could not make what was asked for") }
+    return pointer
+  }
+
+  private func refusal(_ reason: UnsafePointer<CChar>?, _ otherwise: String) -> Refusal {
+    .cannot(reason.map { String(cString: $0) } ?? otherwise)
+  }
+}
+
+private typealias CAction = @convention(c) (UnsafeMutableRawPointer?) -> Void
+
+private struct CMember: Member {
+  let pointer: UnsafeMutableRawPointer
+  let removal: CAction
+
+  func remove() { removal(pointer) }
+}
+
+/// Sendable because only `send` is called off the loop's thread, and the peer promises that it may be.
+private final class CWake: Wake, @unchecked Sendable {
+  private let pointer: UnsafeMutableRawPointer
+  private let sending: CAction
+  private let removal: CAction
+
+  init(_ pointer: UnsafeMutableRawPointer, _ sending: CAction, _ removal: CAction) {
+    (self.pointer, self.sending, self.removal) = (pointer, sending, removal)
+  }
+
+  func send() { sending(pointer) }
+  func remove() { removal(pointer) }
+}
+
+private struct CTimerBank: TimerBank {
+  let peer: bench_peer
+  let timers: UnsafeMutableRawPointer
+
+  func extend(_ dues: [Int64]) { peer.timers_extend(timers, dues) }
+  func cancel(_ order: [Int]) { peer.timers_cancel(timers, order) }
+  func free() { peer.timers_free(timers) }
 }

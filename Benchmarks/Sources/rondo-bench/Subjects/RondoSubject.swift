@@ -4,26 +4,10 @@ import Rondo
 /// Rondo: the subject the suite is about.
 struct RondoSubject: Subject {
   let name = "rondo"
-  let summary = "Loop.Source and signal(), Loop.Timer"
+  let summary = "Loop.Source and signal(), Loop.DescriptorSource, Loop.Timer, perform"
 
-  func openParkedLoop(hitting meter: WakeMeter) throws(Refusal) -> any ParkedLoop {
-    SignalledLoop(meter)
-  }
-
-  private final class SignalledLoop: ParkedLoop {
-    private let loop = Loop.current
-    private let source: Loop.Source
-
-    init(_ meter: WakeMeter) {
-      source = Loop.Source { [loop] in
-        if bench_meter_hit(meter.pointer) { loop.stop() }
-      }
-      loop.add(source)
-    }
-
-    func run() { loop.run() }
-    func wake() { source.signal() }
-    func close() { source.invalidate() }
+  func openLoop(posts: Bool) throws(Refusal) -> any BenchLoop {
+    RondoLoop()
   }
 
   func runTimer(hitting meter: TickMeter) throws(Refusal) {
@@ -43,4 +27,133 @@ struct RondoSubject: Subject {
     loop.run()
     timer.invalidate()
   }
+}
+
+private final class RondoLoop: BenchLoop {
+  private let loop = Loop.current
+  private static let modes = [Loop.Mode("one"), Loop.Mode("two")]
+
+  func run() { loop.run() }
+  func stop() { loop.stop() }
+  func poll() { loop.run(for: .zero) }
+
+  func addWake(_ call: Call) throws(Refusal) -> any Wake {
+    let source = Loop.Source { call() }
+    loop.add(source)
+    return RondoWake(source)
+  }
+
+  func addSignal(_ call: Call) throws(Refusal) -> any Member {
+    let member = SignalledSource(call)
+    loop.add(member.source)
+    member.source.signal()
+    return member
+  }
+
+  func addWatch(_ descriptor: CInt, _ call: Call) throws(Refusal) -> any Member {
+    do throws(Loop.DescriptorError) {
+      let source = try Loop.DescriptorSource(descriptor, for: .read) { _, _ in call() }
+      loop.add(source)
+      return RondoMember(item: source)
+    } catch {
+      throw .failed("\(error)")
+    }
+  }
+
+  func addObserver(_ call: Call) throws(Refusal) -> any Member {
+    let observer = Loop.Observer(.beforeWaiting) { _ in call() }
+    loop.add(observer)
+    return RondoMember(item: observer)
+  }
+
+  func post(_ count: Int, _ call: Call) {
+    for _ in 0..<count { loop.perform { call() } }
+  }
+
+  func addTimers(_ dues: [Int64], _ call: Call) throws(Refusal) -> any TimerBank {
+    RondoTimerBank(
+      timers: dues.map { due in
+        let timer = Loop.Timer(after: .nanoseconds(due - bench_now())) { _ in call() }
+        loop.add(timer)
+        return timer
+      })
+  }
+
+  func addRepeats(
+    _ dues: [Int64], every interval: Int64, tolerance: Int64, _ call: Call
+  ) throws(Refusal) -> any Member {
+    let epoch = SuspendingClock().systemEpoch
+    return RondoMembers(
+      items: dues.map { due in
+        let timer = Loop.Timer(
+          at: epoch.advanced(by: .nanoseconds(due)), every: .nanoseconds(interval), tolerance: .nanoseconds(tolerance)
+        ) { _ in call() }
+        loop.add(timer)
+        return timer
+      })
+  }
+
+  func fillModes(_ count: Int) throws(Refusal) {
+    for mode in Self.modes {
+      for _ in 0..<(count / 2) {
+        loop.add(Loop.Source {}, to: mode)
+        loop.add(Loop.Timer(after: .seconds(3600)) { _ in }, to: mode)
+      }
+    }
+  }
+
+  func poll(inMode index: Int) { loop.run(in: Self.modes[index], for: .zero) }
+}
+
+private struct RondoMember: Member {
+  let item: Loop.Item
+
+  func remove() { item.invalidate() }
+}
+
+private struct RondoMembers: Member {
+  let items: [Loop.Item]
+
+  func remove() { for item in items { item.invalidate() } }
+}
+
+private final class RondoWake: Wake {
+  private let source: Loop.Source
+
+  init(_ source: Loop.Source) {
+    self.source = source
+  }
+
+  func send() { source.signal() }
+  func remove() { source.invalidate() }
+}
+
+/// A source that signals itself again whenever it is performed. Loop thread only.
+private final class SignalledSource: Member {
+  private(set) var source: Loop.Source!
+
+  init(_ call: Call) {
+    nonisolated(unsafe) weak let me = self
+    source = Loop.Source {
+      me?.source.signal()
+      call()
+    }
+  }
+
+  func remove() { source.invalidate() }
+}
+
+private struct RondoTimerBank: TimerBank {
+  let timers: [Loop.Timer]
+
+  func extend(_ dues: [Int64]) {
+    for (timer, due) in zip(timers, dues) { timer.setFireDate(after: .nanoseconds(due - bench_now())) }
+  }
+
+  func cancel(_ order: [Int]) {
+    for index in order { timers[index].invalidate() }
+  }
+
+  /// The bank's references are the last ones.
+  func free() {}
 }

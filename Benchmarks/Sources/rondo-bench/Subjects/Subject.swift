@@ -12,8 +12,11 @@ protocol Subject: Sendable {
   /// Why it cannot be measured in this build or on this machine; nil when it can.
   var absence: String? { get }
 
-  /// Opens a loop on the calling thread whose callout hits `meter`. Called on the loop's own thread.
-  func openParkedLoop(hitting meter: WakeMeter) throws(Refusal) -> any ParkedLoop
+  /// The version of the library behind it; nil when it is the kernel's, the toolchain's or our own.
+  var version: String? { get }
+
+  /// Opens a loop on the calling thread. `posts`: other threads will post blocks to it.
+  func openLoop(posts: Bool) throws(Refusal) -> any BenchLoop
 
   /// Runs one repeating timer on the calling thread until the grid of `meter` is used up.
   func runTimer(hitting meter: TickMeter) throws(Refusal)
@@ -21,9 +24,10 @@ protocol Subject: Sendable {
 
 extension Subject {
   var absence: String? { nil }
+  var version: String? { nil }
 
-  func openParkedLoop(hitting meter: WakeMeter) throws(Refusal) -> any ParkedLoop {
-    throw .cannot("has no wakeup")
+  func openLoop(posts: Bool) throws(Refusal) -> any BenchLoop {
+    throw .cannot("is no loop")
   }
 
   func runTimer(hitting meter: TickMeter) throws(Refusal) {
@@ -31,20 +35,8 @@ extension Subject {
   }
 }
 
-/// A loop that sleeps until another thread wakes it to its callout.
-protocol ParkedLoop: AnyObject, Sendable {
-  /// Runs until the meter is full. Loop thread only.
-  func run()
-
-  /// Wakes the loop to its callout. From any thread.
-  func wake()
-
-  /// Gives back what the loop holds. Loop thread only, after `run`.
-  func close()
-}
-
 /// Why a subject has no figure in a workload.
-enum Refusal: Error {
+enum Refusal: Error, Codable, Equatable {
   /// Not in this build or on this machine.
   case absent(String)
   /// The subject has no such thing.

@@ -8,10 +8,23 @@ enum Subjects {
   /// The subject the suite is about.
   static let ours = "rondo"
 
+  /// Whether a subject is Rondo or a variant of it, as "rondo.precise": a variant is a line and a file like any other.
+  static func isOurs(_ name: String) -> Bool {
+    name == ours || name.hasPrefix(ours + ".")
+  }
+
   static let all: [any Subject] = [
     CPeer(bench_peer_raw),
     CPeer(bench_peer_libevent),
+    CPeer(bench_peer_libuv),
+    CPeer(bench_peer_libev),
+    CPeer(bench_peer_glib),
+    CPeer(bench_peer_sd_event),
     CFRunLoopSubject(),
+    RunLoopSubject(),
+    DispatchSubject(),
+    TaskSleepSubject(),
+    NIOSubject(),
     RondoSubject(),
   ]
 }

@@ -1,4 +1,4 @@
-import Synchronization
+import CBench
 
 /// A repeating timer on an otherwise idle loop: how late it fires, whether it keeps its phase, what it misses.
 ///
@@ -8,22 +8,41 @@ struct TimerLateness: Workload {
   let name: String
   let summary: String
   private let interval: Int64
+  private let isLoaded: Bool
   private let quick: Plan
   private let full: Plan
+  let counting: Counting?
+
+  private init(
+    _ name: String, _ summary: String, every interval: Int64, quick: Plan, full: Plan, isLoaded: Bool = false,
+    counting: Counting? = nil
+  ) {
+    (self.name, self.summary, self.interval, self.isLoaded) = (name, summary, interval, isLoaded)
+    (self.quick, self.full, self.counting) = (quick, full, counting)
+  }
 
   static let everyMillisecond = TimerLateness(
-    name: "timer.lateness.1ms", summary: "a timer repeating every millisecond: lateness, drift, ticks missed",
-    interval: 1_000_000, quick: Plan(rounds: 4, size: 400), full: Plan(rounds: 12, size: 2000))
+    "timer.lateness.1ms", "a timer repeating every millisecond: lateness, drift, ticks missed", every: 1_000_000,
+    quick: Plan(rounds: 10, size: 40), full: Plan(rounds: 12, size: 1000))
 
   static let everyTenMilliseconds = TimerLateness(
-    name: "timer.lateness.10ms", summary: "a timer repeating every ten milliseconds: lateness, drift, ticks missed",
-    interval: 10_000_000, quick: Plan(rounds: 4, size: 50), full: Plan(rounds: 12, size: 300))
+    "timer.lateness.10ms", "a timer repeating every ten milliseconds: lateness, drift, ticks missed",
+    every: 10_000_000, quick: Plan(rounds: 4, size: 8), full: Plan(rounds: 12, size: 100),
+    counting: Counting(metric: "syscalls/fire", small: 20, large: 80))
+
+  static let loaded = TimerLateness(
+    "timer.lateness.1ms.loaded", "the same every millisecond while a thread keeps another processor busy",
+    every: 1_000_000, quick: Plan(rounds: 10, size: 30), full: Plan(rounds: 12, size: 1000), isLoaded: true)
 
   /// One long run: drift shows over time or not at all.
   static let drift = TimerLateness(
-    name: "timer.drift.1ms", summary: "a timer repeating every millisecond for a minute: drift",
-    interval: 1_000_000, quick: Plan(rounds: 1, discarded: 0, size: 5000, onRequest: true),
-    full: Plan(rounds: 1, discarded: 0, size: 60_000))
+    "timer.drift.1ms", "a timer repeating every millisecond for twenty seconds: drift", every: 1_000_000,
+    quick: Plan(rounds: 1, discarded: 0, size: 5000, onRequest: true),
+    full: Plan(rounds: 1, discarded: 0, size: 20_000))
+
+  var obstacle: String? {
+    isLoaded && Processors().all.count < 2 ? "needs two processors" : nil
+  }
 
   func plan(_ effort: Effort) -> Plan {
     switch effort {
@@ -33,28 +52,45 @@ struct TimerLateness: Workload {
   }
 
   func round(of subject: any Subject, size: Int) throws(Refusal) -> Round {
-    let interval = interval
-    let result = TickResult()
-    let thread = PinnedThread(on: Processors().loop) { () throws(Refusal) in
-      let meter = TickMeter(every: interval, count: size)
-      try subject.runTimer(hitting: meter)
-      result.meter.withLock { $0 = meter }
-    }
-    try thread.join(within: 5 + 2 * Double(interval) * Double(size) / 1e9)
-    guard let meter = result.meter.withLock({ $0 }) else { throw .failed("the timer did not run") }
+    let load = isLoaded ? BusyThread(on: Processors().all[0]) : nil
+    defer { load?.stop() }
+    let (meter, cpu) = try run(subject, size)
     guard meter.early == 0 else { throw .failed("\(meter.early) of \(meter.fires) fires came early") }
     // A last callout that came a whole interval late has used up points behind the end of the grid.
     guard meter.fires + meter.missed >= size else {
       throw .failed("\(meter.fires) fires and \(meter.missed) missed for \(size) ticks")
     }
     var gauges = [Gauge(metric: "missed", unit: "ticks", value: Double(meter.missed), combination: .sum)]
+    if !isLoaded {
+      gauges.append(Gauge(metric: "cpu/fire", unit: "ns", value: Double(cpu) / Double(max(1, meter.fires))))
+    }
     if let drift = meter.drift {
       gauges.append(Gauge(metric: "drift", unit: "ns", value: Double(drift), combination: .worst))
     }
     if size >= Self.enoughForCreep {
-      gauges.append(Gauge(metric: "creep", unit: "ns", value: creep(meter.lateness), combination: .median))
+      gauges.append(Gauge(metric: "creep", unit: "ns", value: creep(meter.lateness)))
     }
-    return Round(times: meter.lateness, gauges: gauges)
+    return Round([Part(times: meter.lateness, gauges: gauges)])
+  }
+
+  func countedRound(of subject: any Subject, size: Int) throws(Refusal) -> Int {
+    try run(subject, size).meter.fires
+  }
+
+  /// The timer's run, and the processor time it took the whole process, worker threads included.
+  private func run(_ subject: any Subject, _ size: Int) throws(Refusal) -> (meter: TickMeter, cpu: Int64) {
+    let interval = interval
+    let result = Box<(meter: TickMeter, cpu: Int64)?>(nil)
+    let thread = PinnedThread(on: Processors().loop) { () throws(Refusal) in
+      let meter = TickMeter(every: interval, count: size)
+      let before = bench_cpu_time()
+      try subject.runTimer(hitting: meter)
+      let cpu = bench_cpu_time() - before
+      result.value = (meter, cpu)
+    }
+    try thread.join(within: 5 + 2 * Double(interval) * Double(size) / 1e9)
+    guard let outcome = result.value else { throw .failed("the timer did not run") }
+    return outcome
   }
 
   /// Shorter runs only show the processor warming up.
@@ -69,9 +105,4 @@ struct TimerLateness: Workload {
   private func median(_ values: ArraySlice<Int64>) -> Int64 {
     values.sorted()[values.count / 2]
   }
-}
-
-/// Carries the meter from the loop's thread.
-private final class TickResult: Sendable {
-  let meter = Mutex<TickMeter?>(nil)
 }

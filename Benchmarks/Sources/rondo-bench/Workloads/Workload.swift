@@ -6,30 +6,60 @@ protocol Workload: Sendable {
   /// What is measured, in a few words.
   var summary: String { get }
 
+  /// What a round measures apart, each with a figure of its own; one nameless part unless there are several.
+  var parts: [String] { get }
+
   /// Why this machine cannot run it; nil when it can.
   var obstacle: String? { get }
 
-  /// How much to do; nil when an effort leaves it out unless asked for by name.
+  /// What its system calls are counted over; nil when they are not counted.
+  var counting: Counting? { get }
+
+  /// How much to do.
   func plan(_ effort: Effort) -> Plan
 
   /// Measures one subject once. Throws what keeps the subject from having a figure.
   func round(of subject: any Subject, size: Int) throws(Refusal) -> Round
+
+  /// Does the work of a round under strace, as little besides as can be; returns how many events it held.
+  func countedRound(of subject: any Subject, size: Int) throws(Refusal) -> Int
 }
 
 extension Workload {
+  var parts: [String] { [""] }
   var obstacle: String? { nil }
+  var counting: Counting? { nil }
+
+  func countedRound(of subject: any Subject, size: Int) throws(Refusal) -> Int {
+    throw .cannot("counts no system calls")
+  }
 }
 
 /// How long a run may take.
 enum Effort: String, CaseIterable, Sendable {
-  /// The whole suite in under a minute.
+  /// The whole suite in about a minute.
   case quick
   /// As long as steady figures need.
   case full
+
+  /// How many seconds one subject may take in one workload; a slow one makes fewer rounds, and the report says so.
+  var budget: Double {
+    switch self {
+    case .quick: 1
+    case .full: 60
+    }
+  }
 }
 
 /// How much a workload does under one effort.
 struct Plan: Sendable {
+  enum Placement: Sendable {
+    /// In this process, one subject after the other.
+    case here
+    /// Each round in a process of its own, all subjects at the same time: for counts, which time does not change.
+    case apart
+  }
+
   /// Rounds that count.
   var rounds: Int
   /// Rounds before those, thrown away.
@@ -38,19 +68,47 @@ struct Plan: Sendable {
   var size: Int
   /// Whether to leave it out unless it is asked for by name.
   var onRequest = false
+  var placement = Placement.here
 }
 
-/// What one round of one subject measured.
-struct Round: Sendable {
+/// How system calls are counted: the difference of two runs under strace, so that set-up is no part of it.
+struct Counting: Sendable {
+  /// What the figure is called, as "syscalls/wake".
+  var metric: String
+  var small: Int
+  var large: Int
+  /// Events that the figure is for.
+  var per = 1.0
+}
+
+/// What one round of one subject measured: a figure for each part of the workload.
+struct Round: Sendable, Codable {
+  var parts: [Part]
+
+  init(_ parts: [Part]) {
+    self.parts = parts
+  }
+}
+
+/// One part's figures in one round.
+struct Part: Sendable, Codable {
+  /// As in the workload's `parts`.
+  var name = ""
+  /// What the headline is measured in. Less is better.
+  var unit = "ns"
+  /// The headline; nil when it is the median of the times.
+  var value: Double?
   /// Times in nanoseconds, to be merged into one histogram.
-  var times: [Int64]
-  /// Single figures beside the times.
+  var times: [Int64] = []
+  /// Single figures beside the headline.
   var gauges: [Gauge] = []
+  /// What keeps this part alone from having a figure.
+  var refusal: Refusal?
 }
 
 /// A single figure of a round, and how the rounds' figures become one.
-struct Gauge: Sendable {
-  enum Combination: Sendable {
+struct Gauge: Sendable, Codable {
+  enum Combination: String, Sendable, Codable {
     case sum, median
     /// The one furthest from zero.
     case worst
@@ -59,5 +117,5 @@ struct Gauge: Sendable {
   var metric: String
   var unit: String
   var value: Double
-  var combination: Combination
+  var combination = Combination.median
 }

@@ -1,0 +1,158 @@
+import CBench
+
+/// A callout: one of the C functions every subject calls, and its meter.
+///
+/// Sendable because it is constant; its meter belongs to the loop's thread.
+struct Call: @unchecked Sendable {
+  let callout: @convention(c) (UnsafeMutableRawPointer?) -> Void
+  let context: UnsafeMutableRawPointer?
+
+  @inline(__always)
+  func callAsFunction() { callout(context) }
+}
+
+/// A loop, open on the thread that opened it.
+///
+/// Everything belongs on that thread, except `post` and the wakes' `send`. Every ability has a default that declines.
+protocol BenchLoop: AnyObject, Sendable {
+  /// Whether there is a loop at all.
+  var isLoop: Bool { get }
+
+  /// Whether the loop sleeps on the thread that runs it, so that the kernel can be asked whether it does.
+  var sleepsOnItsThread: Bool { get }
+
+  /// Why it cannot be asked for a turn that does not sleep; nil when it can.
+  var pollRefusal: Refusal? { get }
+
+  /// The largest number of descriptors it is given: nil for any.
+  var watchLimit: Int? { get }
+
+  /// The largest number of timers it is given: nil for any.
+  var timerLimit: Int? { get }
+
+  /// The largest number of timers that are fired in bulk: nil for any.
+  var fireLimit: Int? { get }
+
+  /// Runs until `stop`.
+  func run()
+  /// Ends the run. Called by callouts.
+  func stop()
+  /// One turn that does not sleep.
+  func poll()
+  /// Gives back what the loop holds.
+  func close()
+
+  /// A wake to a callout.
+  func addWake(_ call: Call) throws(Refusal) -> any Wake
+  /// A source that is signalled always: called in every turn.
+  func addSignal(_ call: Call) throws(Refusal) -> any Member
+  /// Tells that a descriptor is readable, level-triggered.
+  func addWatch(_ descriptor: CInt, _ call: Call) throws(Refusal) -> any Member
+  /// Is called before every sleep.
+  func addObserver(_ call: Call) throws(Refusal) -> any Member
+
+  /// Why it posts no blocks; nil when it does.
+  var postRefusal: Refusal? { get }
+  /// Posts as many blocks, one after the other. From any thread.
+  func post(_ count: Int, _ call: Call)
+
+  /// Makes one-shot timers and adds them.
+  func addTimers(_ dues: [Int64], _ call: Call) throws(Refusal) -> any TimerBank
+  /// Makes repeating timers and adds them.
+  func addRepeats(_ dues: [Int64], every interval: Int64, tolerance: Int64, _ call: Call) throws(Refusal) -> any Member
+
+  /// Puts idle items into each of two modes: as many sources and as many timers, together `count` in each.
+  func fillModes(_ count: Int) throws(Refusal)
+  /// One turn in one of the two modes that does not sleep.
+  func poll(inMode index: Int)
+}
+
+extension BenchLoop {
+  /// Throws unless so many descriptors are what the loop can be given.
+  func checkWatchLimit(_ count: Int) throws(Refusal) {
+    guard let watchLimit, count > watchLimit else { return }
+    throw .cannot("left out beyond \(watchLimit): its time a turn grows with the number of descriptors")
+  }
+}
+
+/// Something added to a loop.
+protocol Member {
+  func remove()
+}
+
+/// A wake to a callout of a loop.
+protocol Wake: AnyObject, Sendable, Member {
+  /// Wakes the loop. From any thread.
+  func send()
+}
+
+/// One-shot timers in bulk.
+protocol TimerBank {
+  /// Puts every timer off to a later time.
+  func extend(_ dues: [Int64])
+  /// Cancels every timer, in the order given.
+  func cancel(_ order: [Int])
+  /// Gives the memory back, when all have fired or been cancelled.
+  func free()
+}
+
+extension BenchLoop {
+  var isLoop: Bool { true }
+  var sleepsOnItsThread: Bool { true }
+  var pollRefusal: Refusal? { nil }
+  var postRefusal: Refusal? { nil }
+  var watchLimit: Int? { nil }
+  var timerLimit: Int? { nil }
+  var fireLimit: Int? { nil }
+
+  func poll() {}
+  func close() {}
+
+  func addWake(_ call: Call) throws(Refusal) -> any Wake { throw .cannot("has no wakeup") }
+  func addSignal(_ call: Call) throws(Refusal) -> any Member { throw .cannot("has no signalled sources") }
+  func addWatch(_ descriptor: CInt, _ call: Call) throws(Refusal) -> any Member {
+    throw .cannot("watches no descriptors")
+  }
+  func addObserver(_ call: Call) throws(Refusal) -> any Member { throw .cannot("has no observers") }
+  func post(_ count: Int, _ call: Call) {}
+  func addTimers(_ dues: [Int64], _ call: Call) throws(Refusal) -> any TimerBank {
+    throw .cannot("keeps no timers in bulk")
+  }
+  func addRepeats(_ dues: [Int64], every interval: Int64, tolerance: Int64, _ call: Call) throws(Refusal) -> any Member
+  {
+    throw .cannot("keeps no timers in bulk")
+  }
+  func fillModes(_ count: Int) throws(Refusal) { throw .cannot("has no modes") }
+  func poll(inMode index: Int) {}
+}
+
+/// Hands a loop to C callouts.
+///
+/// The callouts keep no count of it: whoever makes one keeps it while the loop runs.
+final class LoopHandle: Sendable {
+  let loop: any BenchLoop
+
+  init(_ loop: any BenchLoop) {
+    self.loop = loop
+  }
+
+  /// Ends the loop's run. The loop in it is this handle.
+  var stopper: bench_stopper {
+    bench_stopper(
+      stop: { Unmanaged<LoopHandle>.fromOpaque($0!).takeUnretainedValue().loop.stop() },
+      loop: Unmanaged.passUnretained(self).toOpaque())
+  }
+}
+
+/// Hands a wake to C callouts, as `LoopHandle` does a loop.
+final class WakeHandle: Sendable {
+  let wake: any Wake
+
+  init(_ wake: any Wake) {
+    self.wake = wake
+  }
+
+  static let send: @convention(c) (UnsafeMutableRawPointer?) -> Void = {
+    Unmanaged<WakeHandle>.fromOpaque($0!).takeUnretainedValue().wake.send()
+  }
+}

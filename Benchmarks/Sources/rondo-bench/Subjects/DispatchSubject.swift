@@ -1,0 +1,140 @@
+import CBench
+import Dispatch
+
+/// Dispatch: a serial queue stands for the loop. Its callouts run on worker threads, which nobody can pin.
+struct DispatchSubject: Subject {
+  let name = "dispatch"
+  let summary = "a serial DispatchQueue: data, read and timer sources, async; worker threads, not pinned"
+
+  func openLoop(posts: Bool) throws(Refusal) -> any BenchLoop {
+    QueueLoop()
+  }
+
+  func runTimer(hitting meter: TickMeter) throws(Refusal) {
+    let queue = DispatchQueue(label: "bench")
+    let done = DispatchSemaphore(value: 0)
+    let timer = DispatchSource.makeTimerSource(flags: .strict, queue: queue)
+    timer.setEventHandler {
+      // A fire that was under way when the last was counted.
+      guard !bench_ticks_are_done(meter.pointer) else { return }
+      if bench_ticks_hit(meter.pointer) { done.signal() }
+    }
+    // Whole ticks from now: Dispatch takes an uptime, and rounds nothing.
+    let first = DispatchTime(uptimeNanoseconds: UInt64(meter.first))
+    timer.schedule(deadline: first, repeating: .nanoseconds(Int(meter.interval)), leeway: .nanoseconds(0))
+    timer.activate()
+    done.wait()
+    cancelAndWait([timer])
+  }
+}
+
+private final class QueueLoop: BenchLoop {
+  private let queue = DispatchQueue(label: "bench")
+  private let stopped = DispatchSemaphore(value: 0)
+
+  var sleepsOnItsThread: Bool { false }
+  var pollRefusal: Refusal? { .cannot("has no turns to ask for") }
+
+  func run() { stopped.wait() }
+  func stop() { stopped.signal() }
+
+  /// What is on the queue may still be about to return.
+  func close() { queue.sync {} }
+
+  func addWake(_ call: Call) throws(Refusal) -> any Wake {
+    let source = DispatchSource.makeUserDataAddSource(queue: queue)
+    source.setEventHandler { call() }
+    source.activate()
+    return DataWake(source)
+  }
+
+  func addSignal(_ call: Call) throws(Refusal) -> any Member {
+    let source = DispatchSource.makeUserDataAddSource(queue: queue)
+    // Cancelling the source lets go of its handler.
+    source.setEventHandler {
+      source.add(data: 1)
+      call()
+    }
+    source.activate()
+    source.add(data: 1)
+    return QueueMember(sources: [source])
+  }
+
+  func addWatch(_ descriptor: CInt, _ call: Call) throws(Refusal) -> any Member {
+    let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
+    source.setEventHandler { call() }
+    source.activate()
+    return QueueMember(sources: [source])
+  }
+
+  func post(_ count: Int, _ call: Call) {
+    for _ in 0..<count { queue.async { call() } }
+  }
+
+  func addTimers(_ dues: [Int64], _ call: Call) throws(Refusal) -> any TimerBank {
+    QueueTimers(timers: dues.map { timer(due: $0, every: nil, leeway: 0, call) })
+  }
+
+  func addRepeats(
+    _ dues: [Int64], every interval: Int64, tolerance: Int64, _ call: Call
+  ) throws(Refusal) -> any Member {
+    QueueTimers(timers: dues.map { timer(due: $0, every: interval, leeway: tolerance, call) })
+  }
+
+  private func timer(
+    due: Int64, every interval: Int64?, leeway: Int64, _ call: Call
+  ) -> any DispatchSourceTimer {
+    let timer = DispatchSource.makeTimerSource(queue: queue)
+    timer.setEventHandler { call() }
+    timer.schedule(
+      deadline: DispatchTime(uptimeNanoseconds: UInt64(due)),
+      repeating: interval.map { .nanoseconds(Int($0)) } ?? .never, leeway: .nanoseconds(Int(leeway)))
+    timer.activate()
+    return timer
+  }
+}
+
+private struct QueueMember: Member {
+  let sources: [any DispatchSourceProtocol]
+
+  func remove() { cancelAndWait(sources) }
+}
+
+/// A descriptor may not be closed before the source's cancel handler has run: dispatch_source_cancel(3).
+private func cancelAndWait(_ sources: [any DispatchSourceProtocol]) {
+  let cancelled = DispatchGroup()
+  for source in sources {
+    cancelled.enter()
+    source.setCancelHandler { cancelled.leave() }
+    source.cancel()
+  }
+  cancelled.wait()
+}
+
+/// Sendable because a dispatch source may be used from any thread.
+private final class DataWake: Wake, @unchecked Sendable {
+  private let source: any DispatchSourceUserDataAdd
+
+  init(_ source: any DispatchSourceUserDataAdd) {
+    self.source = source
+  }
+
+  func send() { source.add(data: 1) }
+  func remove() { cancelAndWait([source]) }
+}
+
+private struct QueueTimers: TimerBank, Member {
+  let timers: [any DispatchSourceTimer]
+
+  func extend(_ dues: [Int64]) {
+    for (timer, due) in zip(timers, dues) {
+      timer.schedule(deadline: DispatchTime(uptimeNanoseconds: UInt64(due)), leeway: .nanoseconds(0))
+    }
+  }
+
+  func cancel(_ order: [Int]) { cancelAndWait(order.map { timers[$0] }) }
+
+  func free() {}
+
+  func remove() { cancelAndWait(timers) }
+}
