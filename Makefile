@@ -7,16 +7,37 @@ SHELL := /bin/bash
 # The seed and the number of random scenarios that `make parity` puts to both loops.
 SEED ?= 1
 COUNT ?= 2000
-# More arguments for the benchmarks: make bench ARGS='--json figures.json'.
+# More arguments for the benchmarks: make bench ARGS='--workload wake.parked --json figures.json'.
 ARGS ?=
+# How long the report measures (quick or full), and where it goes: FILE.html and FILE.json.
+EFFORT ?= full
+FILE ?= .build/bench/report
 
-FORMATTED := Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources
+FORMATTED := Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources Benchmarks/Tests
+# SwiftPM would remember for which libraries the manifest looked last time.
+BENCH := --package-path Benchmarks --manifest-cache none
+# SwiftNIO takes two minutes to build, so only the full suite has it, in a directory of its own.
+BENCH_FULL := $(BENCH) --traits NIO --scratch-path Benchmarks/.build/full
 # What the sanitizers are worth running over: everything with threads.
 SANITIZED := 'RondoStressTests|RondoTests'
 
 .PHONY: help
 help: ## List the targets.
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+# Installs the packages that a recipe has collected in `missing`.
+define install-missing
+(( $${#missing[@]} )) || exit 0
+if ! command -v apt-get >/dev/null; then
+  echo "Missing: $${missing[*]}, and there is no apt-get to install them with." >&2
+  exit 1
+fi
+as_root=(env DEBIAN_FRONTEND=noninteractive)
+(( EUID == 0 )) || as_root=(sudo "$${as_root[@]}")
+install=("$${as_root[@]}" apt-get install --yes --no-install-recommends "$${missing[@]}")
+echo "Installing $${missing[*]}"
+"$${install[@]}" || { "$${as_root[@]}" apt-get update && "$${install[@]}"; }
+endef
 
 .PHONY: setup
 setup: ## Install what is missing: libevent's headers, pkg-config, strace (apt; sudo unless root).
@@ -28,16 +49,17 @@ setup: ## Install what is missing: libevent's headers, pkg-config, strace (apt; 
 	command -v pkg-config >/dev/null || missing+=(pkg-config)
 	[[ -e /usr/include/event2/event.h ]] || pkg-config --exists libevent_core 2>/dev/null || missing+=(libevent-dev)
 	command -v strace >/dev/null || missing+=(strace)
-	(( $${#missing[@]} )) || exit 0
-	if ! command -v apt-get >/dev/null; then
-	  echo "Missing: $${missing[*]}, and there is no apt-get to install them with." >&2
-	  exit 1
-	fi
-	as_root=(env DEBIAN_FRONTEND=noninteractive)
-	(( EUID == 0 )) || as_root=(sudo "$${as_root[@]}")
-	install=("$${as_root[@]}" apt-get install --yes --no-install-recommends "$${missing[@]}")
-	echo "Installing $${missing[*]}"
-	"$${install[@]}" || { "$${as_root[@]}" apt-get update && "$${install[@]}"; }
+	$(install-missing)
+
+.PHONY: setup-bench
+setup-bench: setup ## Install the peers that the benchmarks measure against: libuv, libev, GLib, libsystemd.
+	@missing=()
+	pkg-config --exists libuv || missing+=(libuv1-dev)
+	pkg-config --exists glib-2.0 || missing+=(libglib2.0-dev)
+	pkg-config --exists libsystemd || missing+=(libsystemd-dev)
+	# libev alone has no pkg-config file.
+	[[ -e /usr/include/ev.h ]] || missing+=(libev-dev)
+	$(install-missing)
 
 .PHONY: build
 build: setup ## Build everything, for debugging.
@@ -52,8 +74,26 @@ parity: setup ## Compare with CFRunLoop on COUNT random scenarios from SEED.
 	swift run -c release rondo-parity $(SEED) $(COUNT)
 
 .PHONY: bench
-bench: setup ## Measure against the peers; pass more with ARGS.
-	swift run -c release --package-path Benchmarks rondo-bench run --quick $(ARGS)
+bench: setup-bench ## Measure against the peers for about a minute; pass more with ARGS.
+	swift build -c release $(BENCH)
+	"$$(swift build -c release $(BENCH) --show-bin-path)/rondo-bench" run --quick $(ARGS)
+
+.PHONY: bench-full
+bench-full: setup-bench ## Measure everything at length, SwiftNIO included; pass more with ARGS.
+	swift build -c release $(BENCH_FULL)
+	"$$(swift build -c release $(BENCH_FULL) --show-bin-path)/rondo-bench" run --full $(ARGS)
+
+.PHONY: bench-report
+bench-report: setup-bench ## Measure everything, write FILE.html and FILE.json; EFFORT=quick for a first look.
+	swift build -c release $(BENCH_FULL)
+	mkdir -p "$$(dirname '$(FILE)')"
+	"$$(swift build -c release $(BENCH_FULL) --show-bin-path)/rondo-bench" run --$(EFFORT) \
+	  --html '$(FILE).html' --json '$(FILE).json' $(ARGS)
+	echo 'Report: $(FILE).html'
+
+.PHONY: bench-test
+bench-test: setup-bench ## Run the tests of the benchmarks' own arithmetic and reports.
+	swift test $(BENCH)
 
 .PHONY: tsan
 tsan: setup ## Run the threaded tests under the thread sanitizer.
@@ -80,7 +120,7 @@ lint: setup ## Check the format, the length of files and left-over markers.
 	  printf 'More than 400 lines:\n%s\n' "$$long" >&2
 	  exit 1
 	fi
-	if marks=$$(grep -rnwE 'TODO|FIXME' Sources Tests Benchmarks/Sources Package.swift Benchmarks/Package.swift); then
+	if marks=$$(grep -rnwE 'TODO|FIXME' Sources Tests Benchmarks/Sources Benchmarks/Tests Package.swift Benchmarks/Package.swift); then
 	  printf 'Left-over markers:\n%s\n' "$$marks" >&2
 	  exit 1
 	fi

@@ -34,7 +34,7 @@ let package = Package(
       name: "rondo-parity", dependencies: ["RondoParity"], path: "Tests/RondoParityTool", swiftSettings: strict),
     .testTarget(
       name: "RondoParityTests", dependencies: ["Rondo", "RondoParity", "rondo-parity"], swiftSettings: strict),
-    .testTarget(name: "RondoStressTests", dependencies: ["Rondo"], swiftSettings: strict),
+    .testTarget(name: "RondoStressTests", dependencies: ["Rondo", "rondo-probe"], swiftSettings: strict),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -16,13 +16,26 @@ let warnings = CSetting.unsafeFlags(["-Wall", "-Wextra"])
 // `--manifest-cache none`, as the Makefile always does.
 let hasLibev = FileManager.default.fileExists(atPath: "/usr/include/ev.h")
 
+let libevDefine: [CSetting] = hasLibev ? [.define("RONDO_BENCH_LIBEV")] : []
+let libevLink: [LinkerSetting] = hasLibev ? [.linkedLibrary("ev")] : []
+
+/// A program of the workload `start`: one loop, one timer, and nothing linked but what that takes.
+func start(_ name: String, _ dependencies: [Target.Dependency] = [], libev: Bool = false) -> Target {
+  .executableTarget(
+    name: "start-\(name)", dependencies: ["CStart"] + dependencies, path: "Sources/Start/\(name)",
+    cSettings: [warnings] + (libev ? libevDefine : []), swiftSettings: settings,
+    linkerSettings: libev ? libevLink : [])
+}
+
 let package = Package(
   name: "RondoBenchmarks",
   products: [.executable(name: "rondo-bench", targets: ["rondo-bench"])],
+  traits: [.trait(name: "NIO", description: "SwiftNIO as a subject; it takes two minutes to build.")],
   dependencies: [
     .package(name: "Rondo", path: ".."),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
+    .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
   ],
   targets: [
     // What every subject shares: the clock, the callouts, the meters, pinning, and the shape of a peer written in C.
@@ -39,8 +52,7 @@ let package = Package(
       dependencies: [
         "CBench", "CLibeventPeer", "CLibeventThreadsPeer", "CLibuvPeer", "CGlibPeer", "CSystemdPeer",
       ],
-      cSettings: [warnings] + (hasLibev ? [.define("RONDO_BENCH_LIBEV")] : []),
-      linkerSettings: hasLibev ? [.linkedLibrary("ev")] : []),
+      cSettings: [warnings] + libevDefine, linkerSettings: libevLink),
     .executableTarget(
       name: "rondo-bench",
       dependencies: [
@@ -48,11 +60,35 @@ let package = Package(
         .product(name: "Rondo", package: "Rondo"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Histogram", package: "hdrhistogram-swift"),
+        .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["NIO"])),
+        .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["NIO"])),
       ],
       swiftSettings: settings,
       // `import CoreFoundation` alone links neither the library it lives in nor what its blocks need.
       linkerSettings: [.linkedLibrary("Foundation"), .linkedLibrary("BlocksRuntime")]
     ),
+    .target(name: "CStart"),
+    start("raw"),
+    start("libevent", ["CLibeventPeer"]),
+    start("libuv", ["CLibuvPeer"]),
+    start("libev", libev: true),
+    start("glib", ["CGlibPeer"]),
+    start("sd-event", ["CSystemdPeer"]),
+    // `import CoreFoundation` alone does not link the library it lives in.
+    .executableTarget(
+      name: "start-cfrunloop", dependencies: ["CStart"], path: "Sources/Start/cfrunloop", swiftSettings: settings,
+      linkerSettings: [.linkedLibrary("Foundation"), .linkedLibrary("BlocksRuntime")]),
+    start("runloop"),
+    start("dispatch"),
+    start("task-sleep"),
+    start(
+      "nio",
+      [
+        .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["NIO"])),
+        .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["NIO"])),
+      ]),
+    start("rondo", [.product(name: "Rondo", package: "Rondo")]),
+    .testTarget(name: "RondoBenchTests", dependencies: ["rondo-bench"], swiftSettings: settings),
   ],
   swiftLanguageModes: [.v6]
 )

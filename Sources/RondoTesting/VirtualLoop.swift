@@ -96,7 +96,7 @@ public final class VirtualLoop {
   private var callouts: UInt64 {
     let statistics = loop.statistics
     return statistics.timerCallouts + statistics.sourceCallouts + statistics.descriptorCallouts
-      + statistics.blockCallouts + statistics.mainQueueCallouts
+      + statistics.blockCallouts + statistics.mainQueueCallouts + statistics.jobCallouts
   }
 }
 

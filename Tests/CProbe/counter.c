@@ -1,6 +1,7 @@
 #include "probe.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stddef.h>
 #include <stdlib.h>
 
@@ -9,6 +10,11 @@
 #define ALLOCATOR_IS_TAKEN 1
 #endif
 #endif
+
+int64_t bytes_in_use(void) {
+  struct mallinfo2 info = mallinfo2();
+  return (int64_t)(info.uordblks + info.hblkhd);
+}
 
 #ifdef ALLOCATOR_IS_TAKEN
 

@@ -58,6 +58,34 @@ import Testing
     #expect(try Probe.findings("lock") == ["turns": "1000"])
   }
 
+  @Test func `a call between actors of two loops costs the caller no more than a parked wake, and no allocation`()
+    throws
+  {
+    let (findings, calls) = try Probe.trace("calls")
+    // Counted over 200 calls, after 50 others between the same marks.
+    #expect(findings["allocations"] == "0")
+    let counts = try #require(calls.counts(from: "loop begins", to: "loop ends"))
+    #expect(Set(counts.keys).isSubset(of: ["write", "epoll_wait"]))
+    // A loop that is found awake is not written to.
+    #expect(counts["write", default: 0] <= 200)
+    #expect(counts["epoll_wait", default: 0] <= 200)
+  }
+
+  @Test func `jobs that a loop's own thread enqueues allocate nothing`() throws {
+    let findings = try Probe.findings("own-jobs")
+    #expect(findings["allocations"] == "0")
+    let jobs = try #require(findings["jobs"].flatMap(Int.init))
+    #expect(jobs >= 1_050)
+  }
+
+  @Test func `a million ticks through a slow task stay in constant memory`() throws {
+    let findings = try Probe.findings("ticks")
+    #expect(findings["ticks"] == "1000000")
+    let growth = try #require(findings["growth"].flatMap(Int.init))
+    // One tick more for each that was not taken would be tens of millions.
+    #expect(growth < 10_000)
+  }
+
   @Test func `a thousand threads that ran a loop leave no descriptor open`() throws {
     #expect(try Probe.findings("threads") == ["runs": "1000", "left": "0"])
   }
@@ -80,6 +108,7 @@ import Testing
   @Test(arguments: [
     ("timer", "callOutTimer"), ("source", "callOutSource"), ("descriptor", "callOutDescriptorSource"),
     ("observer", "callOutObserver"), ("block", "callOutBlock"), ("main-queue", "callOutMainQueue"),
+    ("job", "callOutJob"),
   ])
   func `a release build's backtrace says what kind of callout runs`(kind: String, function: String) throws {
     let frame = try #require(try Self.frames.get()[kind])
@@ -90,6 +119,29 @@ import Testing
 
   @Test func `the loop sleeps in a function of its own`() throws {
     #expect(try Self.frames.get()["sleep-function"] == "true")
+  }
+
+  @Test func `runMain returns what its body returns, throws what it throws, and cancels it when the loop is stopped`()
+    throws
+  {
+    let findings = try Probe.findings("run-main")
+    #expect(findings["value"] == "42")
+    #expect(findings["error"] == "Failure()")
+    #expect(findings["stopped"] == "CancellationError()")
+    #expect(findings["nested"] == "finished")
+    // Nothing of the body's end is left to stop a later run.
+    #expect(findings["idle"] == "timedOut")
+  }
+
+  @Test func `the process exits with what the body returned, and fails with an error that nobody catches`() {
+    #expect(Probe.status("exit-code") == 7)
+    #expect(![0, 7].contains(Probe.status("uncaught")))
+  }
+
+  @Test func `actors and tasks of the main loop run on the main thread, which the main actor may assume`() throws {
+    let findings = try Probe.findings("main-loop")
+    #expect(findings["right"] == "200")
+    #expect(findings["wrong"] == "0")
   }
 
   private static let frames = Result { try Probe.findings("frames") }

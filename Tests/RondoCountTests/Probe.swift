@@ -27,6 +27,11 @@ enum Probe {
     return parse(result.output)
   }
 
+  /// How a run of the probe ended.
+  static func status(_ subject: String) -> Int32 {
+    run(path, [subject]).status
+  }
+
   /// A run of the probe under strace: what it printed, and every system call.
   static func trace(_ subject: String) throws -> (findings: [String: String], calls: SystemCalls) {
     let file = FileManager.default.temporaryDirectory.appending(path: "rondo-\(UUID().uuidString).strace")

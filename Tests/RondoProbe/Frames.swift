@@ -22,6 +22,7 @@ func probeFrames() {
     })
   loop.add(Loop.Observer(.beforeSources, repeats: false) { _ in told("observer") })
   loop.perform { told("block") }
+  Task(executorPreference: loop) { told("job") }
   Task { @MainActor in
     told("main-queue")
     loop.stop()

@@ -14,6 +14,14 @@ let subjects: [String: () -> Void] = [
   "threads": probeThreadDescriptors,
   "frames": probeFrames,
   "main-queue": probeMainQueue,
+  "hops": probeHops,
+  "calls": probeCalls,
+  "own-jobs": probeOwnJobs,
+  "ticks": probeTicks,
+  "run-main": probeRunMain,
+  "exit-code": probeExitCode,
+  "uncaught": probeUncaught,
+  "main-loop": probeMainLoop,
 ]
 
 guard CommandLine.arguments.count == 2, let probe = subjects[CommandLine.arguments[1]] else {

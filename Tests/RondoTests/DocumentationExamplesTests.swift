@@ -183,22 +183,16 @@ private func talkToDaemon() {
 
   // MARK: - Threading
 
-  @Test func `Threading: a worker thread`() {
+  @Test func `Threading: a worker thread`() throws {
     let log = Log()
-    let handover = Handover<Loop>()
 
-    let worker = Thread {
-      let loop = Loop.current
-      loop.add(Loop.Source {})
-      handover.put(loop)
-      loop.run()
-    }
-    worker.start()
-    let loop = handover.take()
-    loop.perform { log.note("on the worker") }
-    loop.perform { loop.requestStop() }
+    let worker = try LoopThread(name: "worker")
+    worker.loop.add(Loop.Timer(every: .seconds(60)) { _ in log.note("a minute") })
+    worker.execute { log.note("on the worker") }
+    let answer = try worker.sync { 6 * 7 }
+    worker.stop()
 
-    while !worker.isFinished { sched_yield() }
+    #expect(answer == 42)
     #expect(log.text == "on the worker")
   }
 
@@ -224,6 +218,81 @@ private func talkToDaemon() {
 
     #expect(!isStuck)
     running.stop()
+  }
+
+  // MARK: - Concurrency
+
+  /// Compiled, not run: the tests do not own the main thread.
+  private func runMainExample(_ log: Log) {
+    func main() {
+      Loop.runMain {
+        for await tick in Loop.main.ticks(every: .seconds(1)) {
+          log.note("on the main thread, \(tick.missed) missed")
+          if tick.missed > 10 { break }
+        }
+      }
+    }
+    _ = main
+  }
+
+  @Test func `Concurrency: an actor and a timer of its loop`() async throws {
+    let running = RunningLoop()
+    let loop = running.loop
+
+    let registry = Registry(on: loop)
+    loop.add(
+      Loop.Timer(after: .milliseconds(10)) { _ in
+        registry.assumeIsolated { registry in registry.add("from a timer") }
+      })
+
+    while await registry.count == 0 { try await loop.clock.sleep(for: .milliseconds(1)) }
+    #expect(await registry.count == 1)
+    running.stop()
+  }
+
+  @Test func `Concurrency: a global actor`() async {
+    await flush()
+    #expect(log.text == "on the storage thread")
+  }
+
+  @Test func `Concurrency: tasks`() {
+    let log = Log()
+    withVirtualLoop { virtual in
+      let loop = virtual.loop
+
+      Task(executorPreference: loop) {
+        log.note("a task on the loop")
+        await withTaskGroup { group in
+          for number in 1...2 { group.addTask { log.note("child \(number)") } }
+        }
+      }
+
+      loop.run()
+    }
+    #expect(log.text == "a task on the loop, child 1, child 2")
+  }
+
+  @Test func `Concurrency: sleeping`() {
+    let log = Log()
+
+    withVirtualLoop { virtual in
+      let clock = virtual.loop.clock
+      Task(executorPreference: virtual.loop) {
+        try await clock.sleep(for: .seconds(36_000))
+        log.note("ten hours")
+      }
+      virtual.loop.run()
+      #expect(virtual.elapsed == .seconds(36_000))
+    }
+
+    #expect(log.text == "ten hours")
+  }
+
+  @Test func `Concurrency: a thread for a scope`() async throws {
+    let answer = try await withLoopThread(name: "worker") { thread in
+      try await thread.loop.call { 6 * 7 }
+    }
+    #expect(answer == 42)
   }
 
   // MARK: - Timers
@@ -317,3 +386,27 @@ private func talkToDaemon() {
     }
   }
 }
+
+// MARK: - Concurrency
+
+actor Registry {
+  private let loop: Loop
+  private var names: [String] = []
+
+  init(on loop: Loop) { self.loop = loop }
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
+
+  func add(_ name: String) { names.append(name) }
+  var count: Int { names.count }
+}
+
+private let log = Log()
+
+@globalActor
+enum StorageActor {
+  static let shared = LoopActor(try! LoopThread(name: "storage"))
+}
+
+@StorageActor
+func flush() { log.note("on the storage thread") }

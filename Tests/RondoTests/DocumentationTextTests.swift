@@ -5,7 +5,8 @@ import Testing
 @Suite struct DocumentationTextTests {
   private static let catalogue = "Sources/Rondo/Rondo.docc/"
   private static let documents =
-    ["README.md"] + ["Rondo", "TheTurn", "Threading", "Timers", "ComingFromCFRunLoop"].map { catalogue + $0 + ".md" }
+    ["README.md"]
+    + ["Rondo", "TheTurn", "Threading", "Concurrency", "Timers", "ComingFromCFRunLoop"].map { catalogue + $0 + ".md" }
 
   /// A file of the repository.
   private func text(_ path: String) throws -> String {

@@ -264,6 +264,8 @@ const bench_peer bench_peer_glib = {
   .signal_remove = source_remove,
   .watch_add = watch_add,
   .watch_remove = source_remove,
+  // Every turn hands every descriptor to poll(2).
+  .watch_limit = 1000,
   .post = post,
   .ticks_run = ticks_run,
   .timers_add = timers_add,

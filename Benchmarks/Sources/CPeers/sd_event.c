@@ -241,6 +241,7 @@ const bench_peer bench_peer_sd_event = {
   .timers_extend = timers_extend,
   .timers_cancel = timers_cancel,
   .timers_free = timers_free,
+  // One fire a turn, and every turn looks at the kernel.
   .fire_limit = 10000,
   .repeats_add = repeats_add,
   .repeats_remove = timers_free,

@@ -13,6 +13,8 @@ extension Loop {
     let modes = Atomic<UInt64>(0)
     /// *its own lock, inside the mailbox lock* The one loop the item belongs to. An attachment's never changes.
     @safe @exclusivity(unchecked) private var owner: Loop?
+    /// *constant* from before the item joins a loop. Who is told when it becomes invalid.
+    @safe @exclusivity(unchecked) final var follower: ItemFollower?
     /// *loop thread* The modes whose structures hold the item: `modes` as far as mail has been applied.
     @safe @exclusivity(unchecked) var installed: UInt64 = 0
     /// *constant* Taken inside the mailbox lock, never around it.
@@ -65,6 +67,7 @@ extension Loop {
       } else if kind == .descriptor {
         downcast(self, to: DescriptorSource.self).closeIfAsked()
       }
+      follower?.itemWasInvalidated(self)
     }
 
     /// Runs `body` on the item's owner, under its lock.

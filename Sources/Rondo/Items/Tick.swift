@@ -1,6 +1,6 @@
 extension Loop.Timer {
   /// What a timer's callout learns about its fire.
-  public struct Tick {
+  public struct Tick: Sendable {
     /// The timer that fired.
     public let timer: Loop.Timer
     /// The grid point this fire is for, CLOCK_MONOTONIC nanoseconds.

@@ -41,3 +41,10 @@ func callOutMainQueue() {
   MainQueue.drain()
   CalloutBarrier.keepFrame()
 }
+
+/// Calls out.
+@inline(never)
+func callOutJob(_ job: QueuedJob) {
+  job.run()
+  CalloutBarrier.keepFrame()
+}

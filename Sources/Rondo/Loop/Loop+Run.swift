@@ -11,7 +11,8 @@ extension LoopCore {
       applyMail()  // 1 apply mail
       tellObservers(.beforeTimers, frame)  // 2
       tellObservers(.beforeSources, frame)  // 3
-      drainBlocks(frame)  // 4 blocks
+      drainBlocks(frame)  // 4 blocks, jobs
+      serveJobs(frame)
       performSignalledSources(frame)  // 5 signalled sources
       if frame.hasHandledSource { drainBlocks(frame) }
       if !isEmpty(frame.mode) {
@@ -21,8 +22,9 @@ extension LoopCore {
         if !frame.polls { tellObservers(.afterWaiting, frame) }  // 8
         fireDueTimers(frame)  // 9 due timers
         tellReadyDescriptors(frame)  // 10 ready descriptors
-        serveMainQueue(frame)  // 11 main dispatch queue, blocks
+        serveMainQueue(frame)  // 11 main dispatch queue, blocks, jobs
         drainBlocks(frame)
+        serveJobs(frame)
       }
       retire()  // 12 retire; decide
       result = decide(frame)
@@ -62,10 +64,10 @@ extension LoopCore {
     frame.hasHandledSource = false
   }
 
-  /// A turn that handled something does not sleep, and neither does one that was given no time, or one that finds the
-  /// main queue waiting. The queue is asked only where observers could tell the difference.
+  /// A turn that handled something does not sleep, and neither does one that was given no time, or one that finds jobs
+  /// or the main queue waiting. The queue is asked only where observers could tell the difference.
   private func decideWhetherToPoll(_ frame: RunFrame) {
-    frame.polls = frame.hasHandledSource || frame.isInstant
+    frame.polls = frame.hasHandledSource || frame.isInstant || hasJobs(in: frame.mode)
     frame.foundMainQueueReady = false
     guard frame.servesMainQueue else { return }
     let isWatched = !frame.mode.activities.isDisjoint(with: [.beforeWaiting, .afterWaiting])

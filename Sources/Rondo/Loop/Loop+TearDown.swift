@@ -1,17 +1,15 @@
 import Glibc
+import Synchronization
 
 /// The end of a loop, with its thread.
 extension Loop {
-  /// Invalidates the loop's items, drops its blocks and closes its descriptors. The loop's thread, after its last run.
+  /// Invalidates the loop's items, runs its last jobs, drops its blocks and closes its descriptors. The loop's thread,
+  /// after its last run.
   ///
   /// Timers, observers and descriptor sources become invalid; a source only leaves this loop, with its cancel handler
-  /// called. Whatever is posted later is refused.
+  /// called. Whatever is posted later is refused. Calls out.
   func tearDown() {
-    let mail = mailbox.withLock { state in
-      state.isDead = true
-      return state.takeMail()
-    }
-    core.apply(mail)
+    refuseMail()
     for item in core.slots.all {
       if item.kind == .attachment {
         let attachment = downcast(item, to: SourceAttachment.self)
@@ -23,9 +21,43 @@ extension Loop {
     }
     // What another thread invalidates at this moment is in mail that nobody will read.
     for item in core.slots.all { core.uninstall(item, from: .max, isCommon: false) }
+    core.dropBlocks()
+    // Tasks that waited for an item or a block have been resumed, so some of these jobs are theirs.
+    core.serveLastJobs()
+    core.orphanJobs()
     wakeup.close()
     core.end()
     if wakeup.descriptor >= 0 { _ = Glibc.close(wakeup.descriptor) }
+  }
+}
+
+/// What becomes of the blocks of a loop that will not run again.
+extension Loop {
+  /// Refuses whatever is posted from now on, and runs the default mode until the blocks accepted before have run.
+  ///
+  /// The loop's thread, after its last ordinary run. Calls out.
+  func serveAcceptedBlocks() {
+    refuseMail()
+    // A stop that comes meanwhile would end the run before its blocks.
+    while core.hasBlocks(in: core.modeState(0)) {
+      _ = wakeup.take([.stop, .stopRequest])
+      run(in: .default, for: .zero)
+    }
+  }
+
+  /// Has every block that has not begun dropped instead of run. Any thread.
+  func discardBlocks() {
+    core.discardsBlocks.store(true, ordering: .relaxed)
+  }
+
+  /// Closes the mailbox, and applies what is in it.
+  private func refuseMail() {
+    let mail = mailbox.withLock { state in
+      state.isDead = true
+      return state.takeMail()
+    }
+    core.apply(mail)
+    core.refusesBlocks = true
   }
 }
 
@@ -33,14 +65,17 @@ extension LoopCore {
   /// Lets go of everything that could keep the loop or somebody's closure alive.
   fileprivate func end() {
     retire()
-    let blocks = self.blocks
-    self.blocks = []
     for mode in modes { mode.spareFrames = [] }
     modes = []
     // The loop is gone when its last reference is, and modes still list sources that were signalled.
     mailbox.withLock { $0.states = [] }
     wait.close()
-    // Closures die here, with nothing of the loop left in use.
+  }
+
+  /// Blocks that never ran, and what they captured, die here, while jobs that come of it are still served.
+  fileprivate func dropBlocks() {
+    let blocks = self.blocks
+    self.blocks = []
     _ = blocks
   }
 }

@@ -23,6 +23,10 @@ public final class Loop: @unchecked Sendable {
   package let script: ScriptedWait?
   /// *atomic* Nanoseconds a second that may be spun for precise timers.
   private let spinAllowance = Atomic<Int64>(100_000_000)
+  /// *constant* How jobs of the loop's actors come in.
+  let actorLane: JobLane
+  /// *constant* How jobs of tasks that prefer the loop come in.
+  let taskLane: JobLane
   /// *atomic* The innermost run's mode by index; -1 when the loop is not running.
   private let runningMode = Atomic<Int>(-1)
 
@@ -43,7 +47,10 @@ public final class Loop: @unchecked Sendable {
     core = LoopCore(
       isMain: thread.isMain && thread.generation == 0 && script == nil, mailbox: mailbox, wakeup: wakeup,
       counters: counters, pulse: pulse, wait: wait)
+    actorLane = JobLane(core: core, thread: thread, group: core.jobs)
+    taskLane = JobLane(core: core, thread: thread, group: core.jobs)
     core.loop = self
+    taskLane.serveTasks(preferring: self)
     script?.token = { [unowned core] in core.slots.token(of: $0) }
   }
 

@@ -27,9 +27,13 @@ extension LoopCore {
     spareMail = taken
   }
 
-  /// Makes the changes of `mail`, takes over its blocks, and empties it.
+  /// Makes the changes of `mail`, takes over its jobs and blocks, and empties it.
   func apply(_ mail: Mail?) {
     guard let mail else { return }
+    if !mail.jobs.isEmpty {
+      for job in mail.jobs { enqueue(job) }
+      mail.jobs.removeAll(keepingCapacity: true)
+    }
     if !mail.changes.isEmpty {
       for change in mail.changes { apply(change) }
       mail.changes.empty()

@@ -53,8 +53,8 @@ extension LoopCore {
     while true {
       updateWatches(frame.mode)
       let deadline = min(frame.deadline, nextTimerWake(in: frame.mode))
-      // A refused descriptor may have been the last item.
-      guard deadline > now, !isEmpty(frame.mode) else { return look(frame) }
+      // A refused descriptor may have been the last item, and a task may wait to hear of it.
+      guard deadline > now, !isEmpty(frame.mode), !frame.isWakePending else { return look(frame) }
       let alarm = frame.mode.timers.hasPrecise ? alarm(before: deadline, in: frame.mode) : deadline
       if alarm < deadline && alarm <= now {
         spin(frame, until: deadline)

@@ -27,8 +27,9 @@ struct Block {
 final class Mail {
   @safe @exclusivity(unchecked) var changes: ContiguousArray<Change> = []
   @safe @exclusivity(unchecked) var blocks: [Block] = []
+  @safe @exclusivity(unchecked) var jobs: ContiguousArray<QueuedJob> = []
 
-  var isEmpty: Bool { changes.isEmpty && blocks.isEmpty }
+  var isEmpty: Bool { changes.isEmpty && blocks.isEmpty && jobs.isEmpty }
 }
 
 /// The loop's one lock, and what is behind it.
@@ -49,6 +50,8 @@ struct MailboxState {
   var mail = Mail()
   var modes = ModeTable()
   var isDead = false
+  /// The loop's thread has run its last job: later ones go to the orphanage.
+  var hasOrphanedJobs = false
   /// By mode index, for what a mode publishes to other threads.
   var states: [ModeState] = []
   /// How many items stand in the common-mode item set.

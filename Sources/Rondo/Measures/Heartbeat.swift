@@ -11,7 +11,7 @@ extension Loop {
     public let depth: Int
 
     public enum Phase: UInt8, Sendable, Hashable {
-      case notRunning, observers, blocks, sources, waiting, timers, descriptors, mainQueue
+      case notRunning, observers, blocks, sources, waiting, timers, descriptors, mainQueue, jobs
     }
   }
 }

@@ -35,6 +35,8 @@ extension Loop {
     public var descriptorCallouts: UInt64 = 0
     public var blockCallouts: UInt64 = 0
     public var mainQueueCallouts: UInt64 = 0
+    /// Jobs of actors and tasks that were run.
+    public var jobCallouts: UInt64 = 0
     /// Grid points of timers that passed without a fire.
     public var missedTicks: UInt64 = 0
   }
@@ -63,6 +65,7 @@ final class Counters: Sendable {
   let descriptorCallouts = Atomic<UInt64>(0)
   let blockCallouts = Atomic<UInt64>(0)
   let mainQueueCallouts = Atomic<UInt64>(0)
+  let jobCallouts = Atomic<UInt64>(0)
   let missedTicks = Atomic<UInt64>(0)
 
   var snapshot: Loop.Statistics {
@@ -86,6 +89,7 @@ final class Counters: Sendable {
       descriptorCallouts: descriptorCallouts.load(ordering: .relaxed),
       blockCallouts: blockCallouts.load(ordering: .relaxed),
       mainQueueCallouts: mainQueueCallouts.load(ordering: .relaxed),
+      jobCallouts: jobCallouts.load(ordering: .relaxed),
       missedTicks: missedTicks.load(ordering: .relaxed))
   }
 }

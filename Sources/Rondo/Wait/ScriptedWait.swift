@@ -1,6 +1,9 @@
+import Synchronization
+
 /// Waiting in virtual time: the clock jumps to the next deadline or scripted event. No syscalls. *loop thread*
 package final class ScriptedWait {
-  package private(set) var now: Instant
+  /// *atomic* The clock: any task may ask it.
+  private let clock: Atomic<Int64>
   /// What happens while the loop sleeps, by time.
   private var events: [Event] = []
   /// Whether the run shall end, instead of trapping, when it would sleep for ever.
@@ -16,7 +19,12 @@ package final class ScriptedWait {
   }
 
   package init(start: Instant) {
-    now = start
+    clock = Atomic(start.nanoseconds)
+  }
+
+  package private(set) var now: Instant {
+    get { Instant(nanoseconds: clock.load(ordering: .relaxed)) }
+    set { clock.store(newValue.nanoseconds, ordering: .relaxed) }
   }
 
   /// Has `action` happen at `time`, on the loop's thread, while the loop sleeps or looks.

@@ -5,6 +5,9 @@
 // Allocations of the calling thread so far; -1 where a sanitizer owns the allocator.
 int64_t allocation_count(void);
 
+// Bytes that the process has allocated and not freed: mallinfo2(3).
+int64_t bytes_in_use(void);
+
 // While enabled, an allocation of the calling thread aborts the process, so that a debugger shows where it was.
 void allocation_trap(int enabled);
 

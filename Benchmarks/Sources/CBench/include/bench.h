@@ -223,6 +223,8 @@ typedef struct bench_peer {
   /// Tells that a descriptor is readable, level-triggered.
   void *(*watch_add)(void *loop, int descriptor, bench_callout callout, void *context);
   void (*watch_remove)(void *watch);
+  /// The largest number of descriptors that is served in seconds, not minutes; 0 for any.
+  size_t watch_limit;
 
   /// Is called before every sleep.
   void *(*observer_add)(void *loop, bench_callout callout, void *context);
@@ -307,6 +309,10 @@ int bench_eventfd(unsigned initial);
 
 /// A connected pair of nonblocking stream sockets.
 bool bench_socket_pair(int *ends);
+
+/// Runs a program that writes a CLOCK_MONOTONIC time to its standard output and exits: stores the nanoseconds from
+/// before its start to that time. Returns its exit status, negative when it could not be run or wrote no time.
+int bench_start_program(const char *path, int64_t *nanoseconds);
 
 /// read(2), so that Swift files need no other import.
 long bench_read(int descriptor, void *bytes, size_t count);

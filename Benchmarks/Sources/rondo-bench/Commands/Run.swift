@@ -54,7 +54,7 @@ extension RondoBench {
         let plan = candidate.plan(effort)
         let isNamed = workload.contains { Self.matches(candidate.name, $0) }
         guard isNamed || (workload.isEmpty && !plan.onRequest) else { return nil }
-        return Contest(workload: candidate, subjects: subjects, plan: plan, counts: !noCounts)
+        return Contest(workload: candidate, subjects: subjects, plan: plan, counts: !noCounts, budget: effort.budget)
       }
     }
 

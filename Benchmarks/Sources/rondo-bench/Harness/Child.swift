@@ -81,7 +81,8 @@ enum Child {
     FileManager.default.temporaryDirectory.appending(path: "rondo-bench-\(UUID().uuidString)").path
   }
 
-  private static let executable =
+  /// This program.
+  static let executable =
     (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]
 
   static func run(_ command: String, _ arguments: [String]) -> (status: Int32, output: String, errors: String) {

@@ -1,5 +1,4 @@
-import Foundation
-import Synchronization
+import CBench
 
 /// Runs one workload over the subjects, round by round.
 ///
@@ -11,6 +10,8 @@ struct Contest {
   let plan: Plan
   /// Whether to count system calls too.
   let counts: Bool
+  /// How many seconds one subject may take; past them it makes no further rounds.
+  let budget: Double
 
   /// What became of one subject in one part of the workload.
   enum Standing {
@@ -34,9 +35,12 @@ struct Contest {
       case .here:
         for index in order {
           progress.step(describe(round, subjects[index].name))
-          guard results[index].refusal == nil else { continue }
+          guard results[index].refusal == nil, results[index].seconds < budget else { continue }
+          let begin = bench_now()
           let outcome = Result { () throws(Refusal) in try workload.round(of: subjects[index], size: plan.size) }
-          results[index].take(outcome, counting: round >= plan.discarded)
+          results[index].seconds += Double(bench_now() - begin) / 1e9
+          // A first round that used everything up is all there will be.
+          results[index].take(outcome, counting: round >= plan.discarded || results[index].seconds >= budget)
         }
       case .apart:
         progress.step(describe(round, "every subject in a process of its own"), count: subjects.count)
@@ -80,6 +84,7 @@ struct Contest {
 /// One subject's results in every part of a workload.
 private struct Results {
   private(set) var refusal: Refusal?
+  var seconds = 0.0
   private var tallies: [String: Tally]
   private var refusals: [String: Refusal] = [:]
   private let first: String

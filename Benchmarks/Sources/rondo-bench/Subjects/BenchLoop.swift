@@ -24,6 +24,9 @@ protocol BenchLoop: AnyObject, Sendable {
   /// Why it cannot be asked for a turn that does not sleep; nil when it can.
   var pollRefusal: Refusal? { get }
 
+  /// The largest number of descriptors it is given: nil for any.
+  var watchLimit: Int? { get }
+
   /// The largest number of timers it is given: nil for any.
   var timerLimit: Int? { get }
 
@@ -64,6 +67,14 @@ protocol BenchLoop: AnyObject, Sendable {
   func poll(inMode index: Int)
 }
 
+extension BenchLoop {
+  /// Throws unless so many descriptors are what the loop can be given.
+  func checkWatchLimit(_ count: Int) throws(Refusal) {
+    guard let watchLimit, count > watchLimit else { return }
+    throw .cannot("left out beyond \(watchLimit): its time a turn grows with the number of descriptors")
+  }
+}
+
 /// Something added to a loop.
 protocol Member {
   func remove()
@@ -90,6 +101,7 @@ extension BenchLoop {
   var sleepsOnItsThread: Bool { true }
   var pollRefusal: Refusal? { nil }
   var postRefusal: Refusal? { nil }
+  var watchLimit: Int? { nil }
   var timerLimit: Int? { nil }
   var fireLimit: Int? { nil }
 

@@ -42,6 +42,7 @@ private final class CLoop: BenchLoop, @unchecked Sendable {
     self.loop = loop
   }
 
+  var watchLimit: Int? { peer.watch_limit > 0 ? peer.watch_limit : nil }
   var fireLimit: Int? { peer.fire_limit > 0 ? peer.fire_limit : nil }
 
   func run() { peer.run(loop) }

@@ -24,8 +24,7 @@ struct DispatchSubject: Subject {
     timer.schedule(deadline: first, repeating: .nanoseconds(Int(meter.interval)), leeway: .nanoseconds(0))
     timer.activate()
     done.wait()
-    timer.cancel()
-    queue.sync {}
+    cancelAndWait([timer])
   }
 }
 
@@ -58,14 +57,14 @@ private final class QueueLoop: BenchLoop {
     }
     source.activate()
     source.add(data: 1)
-    return QueueMember(queue: queue, sources: [source])
+    return QueueMember(sources: [source])
   }
 
   func addWatch(_ descriptor: CInt, _ call: Call) throws(Refusal) -> any Member {
     let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
     source.setEventHandler { call() }
     source.activate()
-    return QueueMember(queue: queue, sources: [source])
+    return QueueMember(sources: [source])
   }
 
   func post(_ count: Int, _ call: Call) {
@@ -73,13 +72,13 @@ private final class QueueLoop: BenchLoop {
   }
 
   func addTimers(_ dues: [Int64], _ call: Call) throws(Refusal) -> any TimerBank {
-    QueueTimers(queue: queue, timers: dues.map { timer(due: $0, every: nil, leeway: 0, call) })
+    QueueTimers(timers: dues.map { timer(due: $0, every: nil, leeway: 0, call) })
   }
 
   func addRepeats(
     _ dues: [Int64], every interval: Int64, tolerance: Int64, _ call: Call
   ) throws(Refusal) -> any Member {
-    QueueTimers(queue: queue, timers: dues.map { timer(due: $0, every: interval, leeway: tolerance, call) })
+    QueueTimers(timers: dues.map { timer(due: $0, every: interval, leeway: tolerance, call) })
   }
 
   private func timer(
@@ -96,13 +95,20 @@ private final class QueueLoop: BenchLoop {
 }
 
 private struct QueueMember: Member {
-  let queue: DispatchQueue
   let sources: [any DispatchSourceProtocol]
 
-  func remove() {
-    for source in sources { source.cancel() }
-    queue.sync {}
+  func remove() { cancelAndWait(sources) }
+}
+
+/// A descriptor may not be closed before the source's cancel handler has run: dispatch_source_cancel(3).
+private func cancelAndWait(_ sources: [any DispatchSourceProtocol]) {
+  let cancelled = DispatchGroup()
+  for source in sources {
+    cancelled.enter()
+    source.setCancelHandler { cancelled.leave() }
+    source.cancel()
   }
+  cancelled.wait()
 }
 
 /// Sendable because a dispatch source may be used from any thread.
@@ -114,11 +120,10 @@ private final class DataWake: Wake, @unchecked Sendable {
   }
 
   func send() { source.add(data: 1) }
-  func remove() { source.cancel() }
+  func remove() { cancelAndWait([source]) }
 }
 
 private struct QueueTimers: TimerBank, Member {
-  let queue: DispatchQueue
   let timers: [any DispatchSourceTimer]
 
   func extend(_ dues: [Int64]) {
@@ -127,14 +132,9 @@ private struct QueueTimers: TimerBank, Member {
     }
   }
 
-  func cancel(_ order: [Int]) {
-    for index in order { timers[index].cancel() }
-  }
+  func cancel(_ order: [Int]) { cancelAndWait(order.map { timers[$0] }) }
 
-  func free() { remove() }
+  func free() {}
 
-  func remove() {
-    for timer in timers { timer.cancel() }
-    queue.sync {}
-  }
+  func remove() { cancelAndWait(timers) }
 }

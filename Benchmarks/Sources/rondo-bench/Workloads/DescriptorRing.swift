@@ -19,7 +19,7 @@ struct DescriptorRing: Workload {
 
   func plan(_ effort: Effort) -> Plan {
     switch effort {
-    case .quick: Plan(rounds: 10, size: max(1, 3000 / pairs))
+    case .quick: Plan(rounds: 10, size: max(1, 1000 / pairs))
     case .full: Plan(rounds: 25, size: max(5, 100_000 / pairs))
     }
   }
@@ -29,6 +29,7 @@ struct DescriptorRing: Workload {
     let sockets = try SocketPairs.shared(pairs)
     return try LoopThread.run(subject) { handle throws(Refusal) in
       let loop = handle.loop
+      try loop.checkWatchLimit(pairs)
       let ring = Meter(bench_ring())
       ring.pointer.pointee.pairs = pairs
       ring.pointer.pointee.descriptors = sockets.descriptors
@@ -46,6 +47,8 @@ struct DescriptorRing: Workload {
       for index in 0..<pairs {
         watches.append(try loop.addWatch(sockets.watched(index), Call(callout: bench_ring_called, context: ends + index)))
       }
+      // Some loops tell the kernel only now.
+      loop.poll()
       let opened = bench_now()
       // The first run meets cold caches and buffers that still grow.
       _ = try circulate(loop, ring, active)

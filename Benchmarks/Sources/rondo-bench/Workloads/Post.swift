@@ -36,7 +36,7 @@ struct Post: Workload {
   }
 
   var counting: Counting? {
-    threads == 0 ? Counting(metric: "syscalls/1,000", small: 2000, large: 10_000, per: 1000) : nil
+    threads == 0 ? Counting(metric: "syscalls/1,000", small: 5000, large: 25_000, per: 1000) : nil
   }
 
   func countedRound(of subject: any Subject, size: Int) throws(Refusal) -> Int {

@@ -18,8 +18,8 @@ struct TimerChurn: Workload {
   func plan(_ effort: Effort) -> Plan {
     switch effort {
     case .quick:
-      Plan(rounds: count > 1000 ? 3 : 10, size: count, onRequest: count > 100_000)
-    case .full: Plan(rounds: count > 100_000 ? 5 : 10, size: count)
+      Plan(rounds: 10, size: count, onRequest: count > 100_000)
+    case .full: Plan(rounds: 10, size: count)
     }
   }
 

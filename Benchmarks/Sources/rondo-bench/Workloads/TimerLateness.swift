@@ -23,22 +23,22 @@ struct TimerLateness: Workload {
 
   static let everyMillisecond = TimerLateness(
     "timer.lateness.1ms", "a timer repeating every millisecond: lateness, drift, ticks missed", every: 1_000_000,
-    quick: Plan(rounds: 10, size: 40), full: Plan(rounds: 12, size: 2000))
+    quick: Plan(rounds: 10, size: 40), full: Plan(rounds: 12, size: 1000))
 
   static let everyTenMilliseconds = TimerLateness(
     "timer.lateness.10ms", "a timer repeating every ten milliseconds: lateness, drift, ticks missed",
-    every: 10_000_000, quick: Plan(rounds: 4, size: 8), full: Plan(rounds: 12, size: 300),
+    every: 10_000_000, quick: Plan(rounds: 4, size: 8), full: Plan(rounds: 12, size: 100),
     counting: Counting(metric: "syscalls/fire", small: 20, large: 80))
 
   static let loaded = TimerLateness(
     "timer.lateness.1ms.loaded", "the same every millisecond while a thread keeps another processor busy",
-    every: 1_000_000, quick: Plan(rounds: 10, size: 30), full: Plan(rounds: 12, size: 2000), isLoaded: true)
+    every: 1_000_000, quick: Plan(rounds: 10, size: 30), full: Plan(rounds: 12, size: 1000), isLoaded: true)
 
   /// One long run: drift shows over time or not at all.
   static let drift = TimerLateness(
-    "timer.drift.1ms", "a timer repeating every millisecond for a minute: drift", every: 1_000_000,
+    "timer.drift.1ms", "a timer repeating every millisecond for twenty seconds: drift", every: 1_000_000,
     quick: Plan(rounds: 1, discarded: 0, size: 5000, onRequest: true),
-    full: Plan(rounds: 1, discarded: 0, size: 60_000))
+    full: Plan(rounds: 1, discarded: 0, size: 20_000))
 
   var obstacle: String? {
     isLoaded && Processors().all.count < 2 ? "needs two processors" : nil

@@ -60,6 +60,7 @@ struct Turn: Workload {
       }
       // Those that never become ready: sockets whose other end is silent.
       let never = Meter(target: 0, stopping: handle)
+      if idle != nil { try loop.checkWatchLimit(Self.idle) }
       var watches: [any Member] = []
       defer { for watch in watches { watch.remove() } }
       for index in 0..<(idle == nil ? 0 : Self.idle) {

@@ -43,7 +43,7 @@ struct WakeParked: Workload {
 
   func plan(_ effort: Effort) -> Plan {
     switch effort {
-    case .quick: Plan(rounds: 10, size: 150)
+    case .quick: Plan(rounds: 10, size: 100)
     case .full: Plan(rounds: 15, size: 4000)
     }
   }
@@ -99,7 +99,7 @@ struct WakeParked: Workload {
         if isWatched {
           try awaitSleep(before: index, of: count, watch, meter)
         } else {
-          bench_pause(Self.tracedGap)
+          repeat { bench_pause(Self.tracedGap) } while meter.received < index
         }
         bench_meter_send(meter.pointer)
         wake.send()

@@ -41,6 +41,14 @@ enum Effort: String, CaseIterable, Sendable {
   case quick
   /// As long as steady figures need.
   case full
+
+  /// How many seconds one subject may take in one workload; a slow one makes fewer rounds, and the report says so.
+  var budget: Double {
+    switch self {
+    case .quick: 1
+    case .full: 60
+    }
+  }
 }
 
 /// How much a workload does under one effort.

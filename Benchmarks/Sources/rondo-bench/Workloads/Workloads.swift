@@ -33,5 +33,6 @@ enum Workloads {
     Turn(.descriptorAmongIdle),
     ModeSwitch(),
     Memory(),
+    Start(),
   ]
 }

@@ -1,0 +1,5 @@
+import CStart
+import Dispatch
+
+DispatchQueue.main.asyncAfter(deadline: .now()) { start_reached() }
+dispatchMain()

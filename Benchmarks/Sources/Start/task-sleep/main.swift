@@ -1,0 +1,4 @@
+import CStart
+
+try await Task.sleep(for: .zero)
+start_reached()

@@ -1,0 +1,90 @@
+import Testing
+
+@testable import rondo_bench
+
+@Suite struct ArithmeticTests {
+  @Test func `The median of an even number of values lies between the middle ones`() {
+    #expect(Statistics.median([4, 1, 3, 2]) == 2.5)
+    #expect(Statistics.median([9, 1, 5]) == 5)
+    #expect(Statistics.median([]) == 0)
+  }
+
+  @Test func `A tally's headline is the median of its rounds, its percentiles are over all times`() {
+    var tally = Tally()
+    for times in [[1, 2, 3], [10, 20, 30], [4, 5, 6]] as [[Int64]] { tally.add(Part(times: times)) }
+    #expect(tally.headline == 5)
+    #expect(tally.rounds == 3)
+    #expect(tally.samples == 9)
+    #expect(tally.percentile(100) == 30)
+  }
+
+  @Test func `Gauges combine as they say`() {
+    var tally = Tally()
+    for value in [1.0, -7, 3] {
+      tally.add(
+        Part(
+          value: value,
+          gauges: [
+            Gauge(metric: "sum", unit: "", value: value, combination: .sum),
+            Gauge(metric: "worst", unit: "", value: value, combination: .worst),
+            Gauge(metric: "median", unit: "", value: value),
+          ]))
+    }
+    #expect(tally.figures.map(\.gauge.metric) == ["sum", "worst", "median"])
+    #expect(tally.figures.map(\.gauge.value) == [-3, -7, 1])
+  }
+
+  @Test func `Without tolerance every separate due needs a wake, and equal ones share it`() {
+    #expect(CoalescingOptimum.wakes(for: [10, 20, 20, 30], tolerance: 0) == 3)
+  }
+
+  @Test func `A wake serves what is due up to one tolerance after the first due`() {
+    #expect(CoalescingOptimum.wakes(for: [0, 5, 10], tolerance: 10) == 1)
+    #expect(CoalescingOptimum.wakes(for: [0, 5, 11], tolerance: 10) == 2)
+  }
+
+  /// The best of all ways to choose wakes from the deadlines, by trying them all.
+  private func smallest(_ dues: [Int64], _ tolerance: Int64) -> Int {
+    (0..<(1 << dues.count)).filter { chosen in
+      dues.allSatisfy { due in
+        dues.indices.contains { index in
+          chosen & (1 << index) != 0 && due...(due + tolerance) ~= dues[index] + tolerance
+        }
+      }
+    }.map(\.nonzeroBitCount).min() ?? 0
+  }
+
+  @Test(arguments: 0..<40) func `No choice of wakes is smaller than the optimum`(seed: UInt64) {
+    var random = SplitMix64(seed: seed)
+    let dues = (0..<8).map { _ in Int64.random(in: 0..<100, using: &random) }
+    let tolerance = Int64.random(in: 0..<40, using: &random)
+    #expect(CoalescingOptimum.wakes(for: dues, tolerance: tolerance) == smallest(dues, tolerance))
+  }
+
+  @Test func `A hundred timers of a second with a tenth of tolerance need nine wakes a second`() {
+    let second: Int64 = 1_000_000_000
+    let dues = (0..<100).map { Int64($0) * second / 100 }
+    let wakes = CoalescingOptimum.wakesPerSecond(dues: dues, interval: second, tolerance: second / 10)
+    // A wake every eleven dues: those within 100 ms of the first, itself and both ends included.
+    #expect((9.09...9.11).contains(wakes))
+  }
+
+  @Test func `strace's table is read with and without errors, and without its total`() {
+    let table = StraceTable(
+      """
+      % time     seconds  usecs/call     calls    errors syscall
+      ------ ----------- ----------- --------- --------- ----------------
+       60.00    0.000600           6       100           epoll_wait
+       30.00    0.000300           3       100         7 read
+       10.00    0.000100           1        50           clock_nanosleep
+      ------ ----------- ----------- --------- --------- ----------------
+      100.00    0.001000           4       250         7 total
+      """)
+    #expect(table.total(except: ["clock_nanosleep"]) == 200)
+  }
+
+  @Test func `Random numbers are the same in every run`() {
+    var random = SplitMix64(seed: 0)
+    #expect(random.next() == 0xE220_A839_7B1D_CDAF)
+  }
+}

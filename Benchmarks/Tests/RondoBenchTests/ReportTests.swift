@@ -1,0 +1,83 @@
+import Foundation
+import Testing
+
+@testable import rondo_bench
+
+@Suite struct ReportTests {
+  @Test func `A report survives its file`() throws {
+    var report = Report.sample([("turn", "raw", "p50", 1.5), ("turn", "rondo", "p50", 3)])
+    report.refusals = [.init(workload: "turn", subject: "libuv", text: "absent: install libuv1-dev")]
+    report.curves = [.init(workload: "turn", subject: "raw", points: [.init(percent: 50, nanoseconds: 1.5)])]
+    let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).json").path
+    defer { try? FileManager.default.removeItem(atPath: file) }
+    try report.write(to: file)
+    #expect(try Report(contentsOf: file) == report)
+  }
+
+  @Test func `A file with nothing but environment and results is a report`() throws {
+    let text = """
+      {"environment": {"kernel": "6", "cpus": 1, "processor": "p", "clocksource": "tsc", "load": 0, "swift": "6",
+        "build": "release", "effort": "quick", "date": "today"},
+       "results": [{"workload": "w", "subject": "s", "metric": "p50", "unit": "ns", "value": 1, "samples": 2}]}
+      """
+    let report = try JSONDecoder().decode(Report.self, from: Data(text.utf8))
+    #expect(report.results.count == 1)
+    #expect(report.refusals.isEmpty)
+  }
+
+  @Test func `Rondo loses to a peer that is below it, not to the limit or to its own variant`() {
+    let report = Report.sample([
+      ("a", "raw", "p50", 1), ("a", "libuv", "p50", 2), ("a", "rondo", "p50", 3), ("a", "rondo.precise", "p50", 1),
+      ("b", "raw", "median", 1), ("b", "libuv", "median", 4), ("b", "rondo", "median", 3),
+    ])
+    let boards = Scoreboard.all(of: report)
+    #expect(boards.map(\.workload) == ["a", "b"])
+    #expect(boards[0].rows.filter(\.isLosing).map(\.subject) == ["rondo"])
+    #expect(boards[0].rows.first { $0.subject == "rondo" }?.notes == ["BEHIND libuv"])
+    #expect(boards[1].rows.filter(\.isLosing).isEmpty)
+  }
+
+  @Test func `The page marks the rows that lose, and only those`() {
+    let losing = Page(.sample([("a", "libuv", "p50", 2), ("a", "rondo", "p50", 3)])).text
+    #expect(losing.contains("<tr class=\"losing\"><td>a</td><td>rondo</td>"))
+    #expect(losing.contains("<code>a</code>: behind libuv"))
+    let winning = Page(.sample([("a", "libuv", "p50", 4), ("a", "rondo", "p50", 3)])).text
+    #expect(winning.contains("<tr class=\"ours\"><td>a</td><td>rondo</td>"))
+    #expect(!winning.contains("<tr class=\"losing\"><td>a</td>"))
+  }
+
+  @Test func `The page needs nothing beside it and shows what is absent`() {
+    var report = Report.sample([("a", "rondo", "p50", 3)])
+    report.refusals = [.init(workload: "a", subject: "libuv", text: "absent: install <libuv1-dev>")]
+    let page = Page(report).text
+    #expect(page.contains("absent: install &lt;libuv1-dev&gt;"))
+    for outside in ["http", "src=", "<link", "<script", "url("] { #expect(!page.contains(outside)) }
+  }
+
+  @Test func `A plot on log axes puts a decade as far as the next`() {
+    let plot = Plot(
+      title: "t", xTitle: "x", yTitle: "y",
+      series: [.init(name: "rondo", points: [(x: 1, y: 1), (x: 10, y: 10), (x: 100, y: 100), (x: 0, y: 5)])])
+    // 446 units across and 286 up, in two steps each; the point at zero has no place.
+    #expect(plot.svg.contains("points=\"64.0,316.0 287.0,173.0 510.0,30.0\""))
+  }
+
+  @Test func `A bar is met at its limit, missed beyond it, and unknown without figures`() throws {
+    let bar = Bar.ratio("turn.descriptor", to: "raw", atMost: 1.5, "a turn")
+    func verdict(_ value: Double) -> Bar.Verdict {
+      bar.verdict(in: .sample([("turn.descriptor", "raw", "median", 2), ("turn.descriptor", "rondo", "median", value)]))
+    }
+    #expect(verdict(3) == .met)
+    #expect(verdict(3.1) == .missed)
+    #expect(bar.verdict(in: .sample([])) == .unknown)
+    #expect(Bar.all.allSatisfy { $0.verdict(in: .sample([])) == .unknown })
+  }
+
+  @Test func `Being best of all is measured against the best peer, not against the limit`() {
+    let bar = Bar.best("w", "best")
+    let report = Report.sample([
+      ("w", "raw", "p50", 1), ("w", "libuv", "p50", 4), ("w", "libev", "p50", 3), ("w", "rondo", "p50", 2),
+    ])
+    #expect(bar.value(in: report) == 2.0 / 3)
+  }
+}

@@ -1,0 +1,111 @@
+import Synchronization
+
+/// One way for jobs into a loop: those of its actors, or those of tasks that prefer it, in some of its modes.
+///
+/// An actor's job and a task's are run by different calls of the runtime, and what is enqueued does not tell which it
+/// is. So each kind has a lane. Run as the other kind, a task would go through the queue again at each call between
+/// functions of the same isolation, because the runtime compares executors by identity.
+///
+/// Actors' lanes are what `UnownedSerialExecutor` stands for; tasks name the `Loop` or `Loop.Executor` itself.
+@safe final class JobLane: SerialExecutor, @unchecked Sendable {
+  // Unchecked because of `core` and `group`, which only the loop's thread touches; other threads reach the core's
+  // mailbox, wakeup and orphanage, which take care of themselves.
+
+  /// *constant*
+  private let core: LoopCore
+  /// *constant*
+  private let thread: ThreadRecord
+  /// *constant* The jobs that are served in the lane's modes.
+  let group: JobGroup
+  /// *constant* once set. What tasks call the executor; nil for the lane of actors.
+  @safe @exclusivity(unchecked) private(set) var preference: UnownedTaskExecutor?
+
+  init(core: LoopCore, thread: ThreadRecord, group: JobGroup) {
+    self.core = core
+    self.thread = thread
+    self.group = group
+  }
+
+  /// Makes it the lane of tasks that prefer `executor`, which owns it.
+  func serveTasks(preferring executor: some TaskExecutor) {
+    unsafe preference = UnownedTaskExecutor(ordinary: executor)
+  }
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    enqueue(UnownedJob(job))
+  }
+
+  /// Queues a job for the loop's thread, and wakes it. Any thread. O(1), no allocation once the queues have grown.
+  func enqueue(_ job: UnownedJob) {
+    precondition(
+      thread.generation == ProcessGeneration.current,
+      "This loop belongs to the parent of a forked process. Its actors and tasks cannot run in the child.")
+    let job = QueuedJob(job: job, lane: self)
+    if thread.isCurrent, !core.hasOrphanedJobs {
+      // What others enqueued before comes first.
+      core.applyMail()
+      core.enqueue(job)
+      core.wakeFromOwnThread()
+      return
+    }
+    let isAccepted = core.mailbox.withLock { state in
+      if state.hasOrphanedJobs { return false }
+      state.mail.jobs.append(job)
+      return true
+    }
+    if isAccepted {
+      core.wakeup.post([.mail, .wake])
+    } else {
+      core.orphanage.enqueue(job)
+    }
+  }
+
+  func asUnownedSerialExecutor() -> UnownedSerialExecutor {
+    unsafe UnownedSerialExecutor(ordinary: self)
+  }
+
+  /// Whether what the calling thread does excludes every job of the loop.
+  var isolatesCurrentThread: Bool {
+    core.orphanage.isOpen ? core.orphanage.isServedByCurrentThread : thread.isCurrent
+  }
+
+  func isIsolatingCurrentContext() -> Bool? {
+    isolatesCurrentThread
+  }
+
+  func checkIsolated() {
+    precondition(
+      isolatesCurrentThread,
+      "This code belongs on the loop of \(thread). Await a function of its actor, or use loop.perform { }.")
+  }
+
+  func isSameExclusiveExecutionContext(other: JobLane) -> Bool {
+    excludes(other)
+  }
+
+  /// Whether no job of one runs while a job of the other does.
+  func excludes(_ other: JobLane) -> Bool {
+    if core === other.core { return true }
+    // The loops of one thread, as long as it serves both.
+    return thread === other.thread && !core.orphanage.isOpen && !other.core.orphanage.isOpen
+  }
+}
+
+/// The jobs of a loop that are served in the same modes. *loop thread*
+final class JobGroup {
+  /// *constant* The modes, one bit for each; none for the common modes.
+  let modes: UInt64
+  /// *constant* Served in whichever modes are common.
+  let isCommon: Bool
+  @safe @exclusivity(unchecked) var queue = JobQueue()
+
+  init(modes: UInt64, isCommon: Bool) {
+    self.modes = modes
+    self.isCommon = isCommon
+  }
+
+  @inline(__always)
+  func runs(in mode: ModeState) -> Bool {
+    (isCommon && mode.isCommon) || modes & mode.bit != 0
+  }
+}

@@ -1,0 +1,99 @@
+/// A job that waits for the loop, and the lane it came by, which says how to run it and in which modes.
+///
+/// Whoever holds it owes it one `run()`: an executor may not drop a job.
+struct QueuedJob {
+  let job: UnownedJob
+  /// Keeps the executor alive that the runtime was given without a reference.
+  let lane: JobLane
+
+  /// Higher runs first; a job without a priority counts as medium.
+  var priority: UInt8 {
+    let priority = job.priority.rawValue
+    return priority == 0 ? TaskPriority.medium.rawValue : priority
+  }
+
+  /// Runs the job to its next suspension. Calls out.
+  @inline(__always)
+  func run() {
+    if let preference = lane.preference {
+      unsafe job.runSynchronously(on: preference)
+    } else {
+      unsafe job.runSynchronously(on: lane.asUnownedSerialExecutor())
+    }
+  }
+}
+
+/// Jobs by priority, in order of enqueue within one. No allocation once it has grown.
+struct JobQueue {
+  /// Highest priority first. A program uses a handful of priorities, so they are looked through.
+  private var levels: ContiguousArray<Level> = []
+  private(set) var count = 0
+
+  private struct Level {
+    let priority: UInt8
+    var jobs = JobRing()
+  }
+
+  @inline(__always)
+  var isEmpty: Bool { count == 0 }
+
+  mutating func push(_ job: QueuedJob) {
+    let index = makeLevel(job.priority)
+    levels[index].jobs.push(job)
+    count += 1
+  }
+
+  /// Takes the oldest job of the highest priority.
+  mutating func pop() -> QueuedJob? {
+    for index in levels.indices {
+      guard let job = levels[index].jobs.pop() else { continue }
+      count -= 1
+      return job
+    }
+    return nil
+  }
+
+  /// The highest priority that a job waits with; -1 for none.
+  var topPriority: Int {
+    levels.first { !$0.jobs.isEmpty }.map { Int($0.priority) } ?? -1
+  }
+
+  private mutating func makeLevel(_ priority: UInt8) -> Int {
+    let place = levels.firstIndex { $0.priority <= priority } ?? levels.count
+    if place == levels.count || levels[place].priority != priority {
+      levels.insert(Level(priority: priority), at: place)
+    }
+    return place
+  }
+}
+
+/// A queue in a circle: first in, first out, and no allocation once it has grown.
+private struct JobRing {
+  /// As many places as a power of two.
+  private var places: ContiguousArray<QueuedJob?> = []
+  private var head = 0
+  private var count = 0
+
+  var isEmpty: Bool { count == 0 }
+
+  mutating func push(_ job: QueuedJob) {
+    if count == places.count { grow() }
+    places[(head &+ count) & (places.count &- 1)] = job
+    count &+= 1
+  }
+
+  mutating func pop() -> QueuedJob? {
+    guard count > 0 else { return nil }
+    let job = places[head].take()
+    head = (head &+ 1) & (places.count &- 1)
+    count &-= 1
+    return job
+  }
+
+  private mutating func grow() {
+    let old = places
+    places = ContiguousArray(repeating: nil, count: max(16, old.count * 2))
+    for index in old.indices { places[index] = old[(head + index) & (old.count - 1)] }
+    head = 0
+  }
+}

@@ -1,0 +1,137 @@
+import CLinux
+
+/// Waiting for the loop in async code.
+extension Loop {
+  /// Why a call brought no result.
+  public enum CallError<Failure: Error>: Error {
+    /// The task was cancelled before the body began, and the body does not run.
+    case cancelled
+    /// The loop's thread has ended, and the body does not run.
+    case loopEnded
+    /// The body threw this.
+    case body(Failure)
+  }
+
+  /// Runs `body` on the loop's thread and suspends until it has a result. Any thread.
+  ///
+  /// It waits its turn among the blocks of `mode`; a caller on the loop's thread waits as well. Cancellation takes it
+  /// back and throws at once, unless the body has begun: then its result counts.
+  ///
+  /// - Throws: `.cancelled` or `.loopEnded` if `body` does not run, `.body` with what it threw.
+  public nonisolated(nonsending) func call<Value, Failure: Error>(
+    in mode: Mode = .common, _ body: sending @escaping () throws(Failure) -> sending Value
+  ) async throws(CallError<Failure>) -> sending Value {
+    if Task.isCancelled { throw .cancelled }
+    let suspension = Suspension<CallResult<Value, Failure>> { _ in .failure(.loopEnded) }
+    nonisolated(unsafe) let body = body
+    nonisolated(unsafe) let result = await withTaskCancellationHandler {
+      await Waiter.wait { waiter in
+        guard suspension.begin(waiter) else { return }
+        let call = BlockCall(suspension)
+        perform(in: mode) {
+          guard call.suspension.claim() else { return }
+          do throws(Failure) {
+            call.suspension.end(.success(try unsafe body()))
+          } catch {
+            call.suspension.end(.failure(.body(error)))
+          }
+        }
+      }
+    } onCancel: {
+      suspension.cancel(.failure(.cancelled))
+    }
+    switch unsafe result {
+    case .success(let value):
+      // The body has given it up, and nobody else has it.
+      nonisolated(unsafe) let value = value
+      return unsafe value
+    case .failure(let error):
+      throw error
+    }
+  }
+
+  /// Why waiting for a descriptor ended without it being ready.
+  public enum WaitError: Error, Hashable, Sendable {
+    case cancelled
+    /// The time was over, and the descriptor still not ready.
+    case timedOut
+    /// The loop's thread has ended.
+    case loopEnded
+    /// The descriptor cannot be waited for.
+    case descriptor(DescriptorError)
+    /// The loop gave up on the descriptor meanwhile.
+    case invalidated(DescriptorSource.InvalidationReason)
+  }
+
+  /// Suspends until reading from `descriptor` does not block: data, end of file or an error. Any thread.
+  ///
+  /// - Parameters:
+  ///   - timeout: The longest time to wait; nil for no limit.
+  ///   - mode: The mode that is waited in.
+  public nonisolated(nonsending) func readable(
+    _ descriptor: CInt, timeout: Duration? = nil, in mode: Mode = .common
+  ) async throws(WaitError) {
+    try await ready(descriptor, for: .read, timeout: timeout, in: mode)
+  }
+
+  /// Suspends until writing to `descriptor` does not block. Any thread.
+  ///
+  /// - Parameters:
+  ///   - timeout: The longest time to wait; nil for no limit.
+  ///   - mode: The mode that is waited in.
+  public nonisolated(nonsending) func writable(
+    _ descriptor: CInt, timeout: Duration? = nil, in mode: Mode = .common
+  ) async throws(WaitError) {
+    try await ready(descriptor, for: .write, timeout: timeout, in: mode)
+  }
+
+  private nonisolated(nonsending) func ready(
+    _ descriptor: CInt, for interest: DescriptorSource.Readiness, timeout: Duration?, in mode: Mode
+  ) async throws(WaitError) {
+    if Task.isCancelled { throw .cancelled }
+    let suspension = Suspension<Result<Void, WaitError>> { item in
+      let reason = (item as? DescriptorSource)?.invalidationReason
+      return .failure(reason.map(WaitError.invalidated) ?? .loopEnded)
+    }
+    let source: DescriptorSource
+    do {
+      source = try DescriptorSource(descriptor, for: interest) { _, _ in suspension.end(.success(())) }
+    } catch {
+      throw .descriptor(error)
+    }
+    source.follower = suspension
+    let timer = timeout.map { timeout in
+      Timer(oneShotAt: now.advanced(by: timeout.saturatingNanoseconds), tolerance: .zero) { [script] _ in
+        // A loop that is late, or was given no time, has timers first: the descriptor may be ready all the same.
+        let isReady = script == nil && rondo_is_ready(descriptor, interest == .write ? 1 : 0) != 0
+        suspension.end(isReady ? .success(()) : .failure(.timedOut))
+      }
+    }
+    timer?.follower = suspension
+    let result = await withTaskCancellationHandler {
+      await Waiter.wait { waiter in
+        let items = [source, timer].compactMap { $0 }
+        guard suspension.begin(waiter, holding: items) else { return }
+        if !items.allSatisfy({ add($0, to: mode) }) { suspension.end(.failure(.loopEnded)) }
+      }
+    } onCancel: {
+      suspension.cancel(.failure(.cancelled))
+    }
+    try result.get()
+  }
+}
+
+private typealias CallResult<Value, Failure: Error> = Result<Value, Loop.CallError<Failure>>
+
+/// A call's place in its block: if the block dies unrun, the task hears of it.
+private final class BlockCall<Outcome>: Sendable {
+  let suspension: Suspension<Outcome>
+
+  init(_ suspension: Suspension<Outcome>) {
+    self.suspension = suspension
+  }
+
+  deinit {
+    suspension.drop()
+  }
+}

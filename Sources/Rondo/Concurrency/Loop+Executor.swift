@@ -1,0 +1,90 @@
+/// Actors and tasks on the loop's thread.
+///
+/// An actor whose `unownedExecutor` is the loop's runs there, and so does a task that prefers it. Jobs are served in
+/// the common modes, at most 256 at a time, higher priorities first, in order of enqueue within one; a run nested in a
+/// job serves none. `loop.executor(in:)` is for other modes.
+///
+/// A loop that is not running serves nothing. When its thread ends, what waits still runs there, and what comes later
+/// runs one job at a time on the concurrency runtime's threads.
+extension Loop: SerialExecutor, TaskExecutor {
+  /// Queues a job of a task that prefers the loop. Any thread. O(1), no allocation once the queues have grown.
+  ///
+  /// Costs one write(2) if the loop sleeps. For the runtime to call.
+  public func enqueue(_ job: consuming ExecutorJob) {
+    taskLane.enqueue(UnownedJob(job))
+  }
+
+  /// The loop as actors name it in `unownedExecutor`. The actor keeps the loop: the reference does not.
+  public func asUnownedSerialExecutor() -> UnownedSerialExecutor {
+    unsafe actorLane.asUnownedSerialExecutor()
+  }
+
+  /// Whether the calling thread is the loop's, or after its end the one that runs a job of it. Any thread.
+  public func isIsolatingCurrentContext() -> Bool? {
+    actorLane.isolatesCurrentThread
+  }
+
+  /// Traps unless the calling thread is the loop's. Any thread.
+  public func checkIsolated() {
+    actorLane.checkIsolated()
+  }
+
+  /// Whether no job of one runs while a job of the other does: they are one loop, or loops of one thread.
+  public func isSameExclusiveExecutionContext(other: Loop) -> Bool {
+    actorLane.excludes(other.actorLane)
+  }
+
+  /// An executor whose jobs are served in these modes only. Any thread.
+  ///
+  /// In no mode, its jobs never run. Two executors are two even for the same modes: keep the one you made, as going from
+  /// one to the other costs a job.
+  public func executor(in modes: Mode...) -> Executor {
+    Executor(self, modes)
+  }
+
+  /// Runs the loop's actors and tasks in some of its modes. It keeps the loop.
+  public final class Executor: SerialExecutor, TaskExecutor {
+    /// The loop it belongs to.
+    public let loop: Loop
+    /// *constant*
+    private let actorLane: JobLane
+    /// *constant*
+    private let taskLane: JobLane
+
+    fileprivate init(_ loop: Loop, _ modes: [Mode]) {
+      loop.checkProcess()
+      self.loop = loop
+      let group = JobGroup(
+        modes: loop.mailbox.withLock { state in modes.reduce(0) { $0 | state.mask(of: $1) } },
+        isCommon: modes.contains(.common))
+      actorLane = JobLane(core: loop.core, thread: loop.thread, group: group)
+      taskLane = JobLane(core: loop.core, thread: loop.thread, group: group)
+      taskLane.serveTasks(preferring: self)
+    }
+
+    /// Queues a job of a task that prefers the executor. Any thread. For the runtime to call.
+    public func enqueue(_ job: consuming ExecutorJob) {
+      taskLane.enqueue(UnownedJob(job))
+    }
+
+    /// The executor as actors name it in `unownedExecutor`. The actor keeps the executor: the reference does not.
+    public func asUnownedSerialExecutor() -> UnownedSerialExecutor {
+      unsafe actorLane.asUnownedSerialExecutor()
+    }
+
+    /// Whether the calling thread is the loop's, or after its end the one that runs a job of it. Any thread.
+    public func isIsolatingCurrentContext() -> Bool? {
+      actorLane.isolatesCurrentThread
+    }
+
+    /// Traps unless the calling thread is the loop's. Any thread.
+    public func checkIsolated() {
+      actorLane.checkIsolated()
+    }
+
+    /// Whether no job of one runs while a job of the other does.
+    public func isSameExclusiveExecutionContext(other: Executor) -> Bool {
+      actorLane.excludes(other.actorLane)
+    }
+  }
+}

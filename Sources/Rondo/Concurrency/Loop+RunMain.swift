@@ -1,0 +1,42 @@
+import Synchronization
+
+/// The main thread for programs whose main function is async in spirit.
+extension Loop {
+  /// Runs the main thread's loop until `body` has returned, and returns or throws what it did.
+  ///
+  /// On the main thread, from a synchronous `main`, outside of any run. `body` begins on the main actor. It, and every
+  /// other main-actor function, resumes on the main thread, which an `async` main does not do. `stop()` and
+  /// `requestStop()` cancel the body's task and wait for it.
+  @available(*, noasync, message: "It runs the main thread's loop. Call it from a synchronous main.")
+  public static func runMain<Value, Failure: Error>(
+    _ body: sending @escaping @MainActor () async throws(Failure) -> sending Value
+  ) throws(Failure) -> Value {
+    let loop = main
+    precondition(
+      loop.isCurrent && loop.isMain,
+      "Loop.runMain belongs on the main thread of the process that was started, not on a thread or in a forked child.")
+    precondition(
+      loop.core.depth == 0, "Loop.runMain is the outermost run of the main loop. Await the function instead.")
+    let outcome = MainOutcome<Value, Failure>()
+    let task = Task { @MainActor in
+      do throws(Failure) {
+        outcome.result = .success(try await body())
+      } catch {
+        outcome.result = .failure(error)
+      }
+      // Runs that the body's last function was served by, and this one.
+      loop.requestStop()
+    }
+    while outcome.result == nil {
+      loop.run()
+      if outcome.result == nil { task.cancel() }
+    }
+    return try outcome.result!.get()
+  }
+}
+
+/// What the body came to. *main thread*
+private final class MainOutcome<Value, Failure: Error>: @unchecked Sendable {
+  // Unchecked: the body ends on the main thread, which waits for it.
+  @safe @exclusivity(unchecked) var result: Result<Value, Failure>?
+}

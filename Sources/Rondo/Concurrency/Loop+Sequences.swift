@@ -1,0 +1,173 @@
+/// What a loop's items tell, as async sequences.
+///
+/// A sequence is for one task. It has an item in the loop from the beginning, keeps one element at most, into which
+/// later ones are merged, and ends at once when its task is cancelled, when the item is invalidated, and when the
+/// loop's thread ends. When its iterator is let go, or the sequence without one, the item is invalidated.
+extension Loop {
+  /// The ticks of a timer that fires every `interval`, for the first time one interval from now. Any thread.
+  ///
+  /// A tick that is not taken before the next is merged into it: the newer one, with `missed` counting the older.
+  public func ticks(
+    every interval: Duration, tolerance: Duration = .zero, in mode: Mode = .common
+  ) -> Ticks {
+    let feed = Feed<Timer.Tick, Never> { older, newer in newer.counting(older) }
+    let timer = Timer(repeatingEvery: interval, from: now, tolerance: tolerance) { tick in feed.offer(tick) }
+    feed.follow(timer, in: mode, of: self)
+    return Ticks(timer: timer, feed: feed, lease: ItemLease(timer))
+  }
+
+  /// How often `descriptor` is found ready while a task waits for that. Any thread.
+  ///
+  /// Each element says that the descriptor is ready now; it is not watched again before the next one is asked for.
+  ///
+  /// - Throws: `.notOpen` for a negative or closed descriptor, `.notPollable` for a regular file or a directory.
+  public func readiness(
+    of descriptor: CInt, for interest: DescriptorSource.Readiness, in mode: Mode = .common
+  ) throws(DescriptorError) -> ReadinessSequence {
+    let feed = Feed<DescriptorSource.Readiness, DescriptorSource.InvalidationReason>(
+      failure: { downcast($0, to: DescriptorSource.self).invalidationReason },
+      merge: { older, newer in older.union(newer) })
+    let source = try DescriptorSource(descriptor, for: []) { source, readiness in
+      // First, so that the task's next demand comes after it.
+      source.disable(interest)
+      feed.offer(readiness)
+    }
+    feed.follow(source, in: mode, of: self)
+    return ReadinessSequence(source: source, interest: interest, feed: feed, lease: ItemLease(source))
+  }
+
+  /// The moments of the loop's turns. Any thread.
+  ///
+  /// Those that come before the task asks are merged into one set. The loop does not wait for the task; but if the task
+  /// runs on the loop itself and asks for `.beforeWaiting` or `.afterWaiting`, it keeps the loop from sleeping, since to
+  /// give it an element takes a turn.
+  public func activities(_ activities: Activity, order: Int = 0, in mode: Mode = .common) -> Activities {
+    let feed = Feed<Activity, Never> { older, newer in older.union(newer) }
+    let observer = Observer(activities, order: order) { activity in feed.offer(activity) }
+    feed.follow(observer, in: mode, of: self)
+    return Activities(observer: observer, feed: feed, lease: ItemLease(observer))
+  }
+
+  /// The ticks of a timer; see `Loop.ticks(every:tolerance:in:)`.
+  public struct Ticks: AsyncSequence, Sendable {
+    public typealias Element = Timer.Tick
+    public typealias Failure = Never
+
+    /// The timer behind it. Its date and interval may be changed; invalidating it ends the sequence.
+    public let timer: Timer
+    fileprivate let feed: Feed<Element, Never>
+    fileprivate let lease: ItemLease
+
+    public func makeAsyncIterator() -> Iterator {
+      Iterator(feed: feed, leases: (lease, ItemLease(timer)))
+    }
+
+    public struct Iterator: AsyncIteratorProtocol {
+      fileprivate let feed: Feed<Element, Never>
+      fileprivate let leases: (ItemLease, ItemLease)
+
+      /// The next tick; nil when the sequence has ended.
+      public mutating func next() async -> Element? {
+        await feed.next()
+      }
+
+      /// The next tick; nil when the sequence has ended. The actor is not left.
+      public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
+        await feed.next()
+      }
+    }
+  }
+
+  /// A descriptor's readiness; see `Loop.readiness(of:for:in:)`.
+  public struct ReadinessSequence: AsyncSequence, Sendable {
+    public typealias Element = DescriptorSource.Readiness
+    public typealias Failure = DescriptorSource.InvalidationReason
+
+    /// The source behind it. Invalidating it ends the sequence.
+    public let source: DescriptorSource
+    fileprivate let interest: DescriptorSource.Readiness
+    fileprivate let feed: Feed<Element, Failure>
+    fileprivate let lease: ItemLease
+
+    public func makeAsyncIterator() -> Iterator {
+      Iterator(source: source, interest: interest, feed: feed, leases: (lease, ItemLease(source)))
+    }
+
+    public struct Iterator: AsyncIteratorProtocol {
+      fileprivate let source: DescriptorSource
+      fileprivate let interest: DescriptorSource.Readiness
+      fileprivate let feed: Feed<Element, Failure>
+      fileprivate let leases: (ItemLease, ItemLease)
+
+      /// Waits until the descriptor is ready; nil when the sequence has ended.
+      ///
+      /// - Throws: Why the loop gave up on the descriptor.
+      public mutating func next() async throws(Failure) -> Element? {
+        try await feed.next { source.enable(interest) }
+      }
+
+      /// Waits until the descriptor is ready; nil when the sequence has ended. The actor is not left.
+      ///
+      /// - Throws: Why the loop gave up on the descriptor.
+      public mutating func next(isolation actor: isolated (any Actor)?) async throws(Failure) -> Element? {
+        try await feed.next { source.enable(interest) }
+      }
+    }
+  }
+
+  /// The moments of a loop's turns; see `Loop.activities(_:order:in:)`.
+  public struct Activities: AsyncSequence, Sendable {
+    public typealias Element = Activity
+    public typealias Failure = Never
+
+    /// The observer behind it. Invalidating it ends the sequence.
+    public let observer: Observer
+    fileprivate let feed: Feed<Element, Never>
+    fileprivate let lease: ItemLease
+
+    public func makeAsyncIterator() -> Iterator {
+      Iterator(feed: feed, leases: (lease, ItemLease(observer)))
+    }
+
+    public struct Iterator: AsyncIteratorProtocol {
+      fileprivate let feed: Feed<Element, Never>
+      fileprivate let leases: (ItemLease, ItemLease)
+
+      /// What happened since the last element; nil when the sequence has ended.
+      public mutating func next() async -> Element? {
+        await feed.next()
+      }
+
+      /// What happened since the last element; nil when the sequence has ended. The actor is not left.
+      public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
+        await feed.next()
+      }
+    }
+  }
+}
+
+/// Why a sequence of readiness ended by itself.
+extension Loop.DescriptorSource.InvalidationReason: Error {}
+
+extension Loop.Timer.Tick {
+  /// The tick, with an older one that nobody took among the missed.
+  fileprivate func counting(_ older: Self) -> Self {
+    Self(timer: timer, scheduledAt: scheduledAt, firedAt: firedAt, missed: missed + older.missed + 1)
+  }
+}
+
+extension Loop.Timer {
+  /// A timer whose grid is on the clock of the loop it is meant for, whichever thread makes it.
+  fileprivate convenience init(
+    repeatingEvery interval: Duration, from now: Instant, tolerance: Duration, handler: sending @escaping (Tick) -> Void
+  ) {
+    precondition(interval > .zero, "Ticks need an interval of at least 1 ns, not \(interval).")
+    precondition(tolerance >= .zero, "A timer's tolerance is zero or more, not \(tolerance).")
+    let nanoseconds = min(interval.saturatingNanoseconds, Schedule.longest)
+    self.init(
+      Schedule(
+        fireDate: now.advanced(by: nanoseconds), interval: nanoseconds,
+        tolerance: min(tolerance.saturatingNanoseconds, Schedule.longest)),
+      order: 0, handler: handler)
+  }
+}

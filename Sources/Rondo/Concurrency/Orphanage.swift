@@ -1,0 +1,80 @@
+import Glibc
+import Synchronization
+
+/// Where the jobs of a loop run whose thread has ended: one at a time, on threads of the concurrency runtime.
+///
+/// A job may not be dropped, or its task would hang for ever, and nobody else's thread may be made to run it inside
+/// `enqueue`, where that thread may hold any lock. So a loop without a thread becomes what a default actor is: still
+/// serial, so that its actors stay exclusive, but on no thread of its own.
+final class Orphanage: @unchecked Sendable {
+  // Unchecked because of the fields under the lock.
+
+  /// *atomic* Set once and for ever, inside the mailbox lock, after the loop's thread has run its last job.
+  private let opened = Atomic<Bool>(false)
+  /// *constant* Taken inside the mailbox lock, never around it.
+  private let lock = Lock()
+  /// *its own lock*
+  @safe @exclusivity(unchecked) private var jobs = JobQueue()
+  /// *its own lock* A task runs them, or is about to.
+  @safe @exclusivity(unchecked) private var isServed = false
+  /// *atomic* The thread that runs a job now, as pthread_self(3) calls it; 0 for none.
+  private let server = Atomic<UInt>(0)
+
+  /// The most jobs one task runs, so that it does not keep a thread of the runtime to itself.
+  private static let jobsAtATime = 256
+
+  /// Whether the loop's jobs are here.
+  var isOpen: Bool { opened.load(ordering: .acquiring) }
+
+  /// Whether the calling thread runs a job of the loop at this moment.
+  var isServedByCurrentThread: Bool { server.load(ordering: .relaxed) == UInt(pthread_self()) }
+
+  /// Inside the mailbox lock, before anybody else can enqueue.
+  func take(_ job: QueuedJob) {
+    lock.withLock { jobs.push(job) }
+  }
+
+  func open() {
+    opened.store(true, ordering: .releasing)
+  }
+
+  /// Any thread.
+  func enqueue(_ job: QueuedJob) {
+    take(job)
+    begin()
+  }
+
+  /// Has what waits be served, unless it already is.
+  func begin() {
+    let isNeeded = lock.withLock {
+      if isServed || jobs.isEmpty { return false }
+      isServed = true
+      return true
+    }
+    if isNeeded { serveElsewhere() }
+  }
+
+  private func serveElsewhere() {
+    let priority = lock.withLock { jobs.topPriority }
+    Task.detached(priority: TaskPriority(rawValue: UInt8(clamping: priority))) { self.serve() }
+  }
+
+  /// Calls out.
+  private func serve() {
+    for _ in 0..<Self.jobsAtATime {
+      guard let job = next() else { return }
+      server.store(UInt(pthread_self()), ordering: .relaxed)
+      callOutJob(job)
+      server.store(0, ordering: .relaxed)
+    }
+    serveElsewhere()
+  }
+
+  private func next() -> QueuedJob? {
+    lock.withLock {
+      let job = jobs.pop()
+      if job == nil { isServed = false }
+      return job
+    }
+  }
+}

@@ -1,0 +1,101 @@
+/// Told when an item becomes invalid, by whoever made it so. Kept by the item.
+class ItemFollower {
+  /// Once for each item, on any thread, with no lock held.
+  func itemWasInvalidated(_ item: Loop.Item) {}
+}
+
+/// A task that waits for a loop, resumed exactly once by whatever comes first.
+///
+/// That may be the loop, the end of the loop, or cancellation, each on its own thread, and before the task has even
+/// been suspended.
+final class Suspension<Outcome>: ItemFollower, @unchecked Sendable {
+  // Unchecked because of the fields under the lock, and because an outcome goes from one thread to another: whoever
+  // made it gives it up.
+
+  private typealias Machine = SuspensionMachine<Waiter<Outcome>, Outcome>
+
+  /// *constant*
+  private let lock = Lock()
+  /// *its own lock, innermost*
+  @safe @exclusivity(unchecked) private var machine = Machine()
+  /// *its own lock* What the loop holds for the task; invalid when the task goes on.
+  @safe @exclusivity(unchecked) private var items: [Loop.Item] = []
+  /// *constant* What it means that the loop drops an item, or a block.
+  private let dropped: (Loop.Item?) -> Outcome
+
+  init(dropped: @escaping (Loop.Item?) -> Outcome) {
+    self.dropped = dropped
+  }
+
+  /// Suspends the task until `end` or `cancel`.
+  ///
+  /// - Parameter items: Invalidated before the task goes on.
+  /// - Returns: False if it need not begin: it is over, and the task has been resumed.
+  func begin(_ waiter: Waiter<Outcome>, holding items: [Loop.Item] = []) -> Bool {
+    let action = lock.withLock { () -> Machine.Action in
+      self.items = items
+      return machine.begin(waiter)
+    }
+    return !finish(action)
+  }
+
+  /// From here on the task waits for `end`, and cannot be cancelled.
+  ///
+  /// - Returns: False if it is over.
+  func claim() -> Bool {
+    lock.withLock { machine.claim() }
+  }
+
+  /// The task goes on with this, if it is the first. Any thread.
+  func end(_ outcome: Outcome) {
+    finish(lock.withLock { machine.end(outcome) })
+  }
+
+  /// The task goes on with this, if it is the first and nothing was claimed. Any thread.
+  func cancel(_ outcome: Outcome) {
+    finish(lock.withLock { machine.cancel(outcome) })
+  }
+
+  /// The loop has dropped what would have resumed the task. Any thread.
+  func drop() {
+    end(dropped(nil))
+  }
+
+  override func itemWasInvalidated(_ item: Loop.Item) {
+    end(dropped(item))
+  }
+
+  /// - Returns: Whether the task was resumed.
+  @discardableResult
+  private func finish(_ action: Machine.Action) -> Bool {
+    guard case .resume(let waiter, let outcome) = action else { return false }
+    // Nothing but the loop and these hold the items now.
+    for item in lock.withLock({ items.take() }) { item.invalidate() }
+    waiter.resume(outcome)
+    return true
+  }
+}
+
+/// A suspended task. Whoever takes it out of its machine resumes it, once: the machine gives it away once.
+@safe struct Waiter<Outcome> {
+  private let continuation: UnsafeContinuation<Outcome, Never>
+
+  /// Suspends the task until it is resumed. The caller's actor is not left.
+  nonisolated(nonsending) static func wait(_ body: (Waiter) -> Void) async -> Outcome {
+    await unsafe withUnsafeContinuation { body(unsafe Waiter(continuation: $0)) }
+  }
+
+  /// The task goes on with an outcome that nobody else has.
+  func resume(_ outcome: Outcome) {
+    nonisolated(unsafe) let outcome = outcome
+    unsafe continuation.resume(returning: unsafe outcome)
+  }
+}
+
+extension Array {
+  /// The elements, which are gone from the array.
+  fileprivate mutating func take() -> Self {
+    defer { self = [] }
+    return self
+  }
+}

@@ -1,0 +1,200 @@
+import CLinux
+import CProbe
+import Glibc
+import Rondo
+import RondoTesting
+
+/// An actor on a loop's thread.
+private actor Place {
+  private let thread: LoopThread
+
+  init(_ thread: LoopThread) {
+    self.thread = thread
+  }
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe thread.loop.asUnownedSerialExecutor() }
+
+  /// A segment of a task: on the right thread or not.
+  func visit(_ right: Tally, _ wrong: Tally) {
+    if thread.isCurrent { right.add() } else { wrong.add() }
+  }
+
+  func touch() {}
+
+  /// Calls another actor `count` times, between marks and counts of this thread.
+  func callOften(_ other: Place, _ count: Int) async -> Int64 {
+    mark("loop begins")
+    let start = allocation_count()
+    for _ in 0..<count { await other.touch() }
+    let end = allocation_count()
+    mark("loop ends")
+    return end - start
+  }
+}
+
+@MainActor private func visitMain(_ right: Tally, _ wrong: Tally) {
+  if rondo_is_main_thread() != 0 { right.add() } else { wrong.add() }
+}
+
+/// 10,000 tasks hop between the actors of two loops and the main actor; every segment looks where it is.
+func probeHops() {
+  let (right, wrong) = (Tally(), Tally())
+  let ended = Loop.runMain {
+    let threads = (0..<2).map { number in try! LoopThread(name: "place \(number)") }
+    let places = threads.map { Place($0) }
+    await withTaskGroup { group in
+      for _ in 0..<10_000 {
+        group.addTask {
+          await places[0].visit(right, wrong)
+          await visitMain(right, wrong)
+          await places[1].visit(right, wrong)
+          await places[0].visit(right, wrong)
+          await visitMain(right, wrong)
+        }
+      }
+    }
+    visitMain(right, wrong)
+    for thread in threads { await thread.end() }
+    visitMain(right, wrong)
+    return threads.count { $0.hasEnded }
+  }
+  report("right", right.value)
+  report("wrong", wrong.value)
+  report("ended", ended)
+}
+
+/// What 200 calls between the actors of two threads cost the caller's thread.
+func probeCalls() {
+  Loop.runMain {
+    let threads = (0..<2).map { number in try! LoopThread(name: "place \(number)") }
+    let places = threads.map { Place($0) }
+    _ = await places[0].callOften(places[1], 50)
+    report("allocations", await places[0].callOften(places[1], 200))
+    for thread in threads { await thread.end() }
+  }
+}
+
+/// Allocations of a task that goes to and fro between two executors of its own loop.
+func probeOwnJobs() {
+  let loop = Loop.current
+  let home = LoopActor(loop)
+  let other = Neighbour(loop.executor(in: .default))
+  Task(executorPreference: loop) {
+    report("allocations", await visit(other, from: home))
+    loop.stop()
+  }
+  loop.run()
+  report("jobs", loop.statistics.jobCallouts)
+}
+
+/// Another executor of the same loop, so that each call is a job.
+private actor Neighbour {
+  private let executor: Loop.Executor
+
+  init(_ executor: Loop.Executor) {
+    self.executor = executor
+  }
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
+
+  func touch() {}
+}
+
+private func visit(_ other: Neighbour, from home: isolated LoopActor) async -> Int64 {
+  for _ in 0..<50 { await other.touch() }
+  let start = allocation_count()
+  for _ in 0..<1_000 { await other.touch() }
+  return allocation_count() - start
+}
+
+/// A million ticks, of which a slow task takes one in a thousand: how much memory is in use on the way.
+func probeTicks() {
+  withVirtualLoop { virtual in
+    let loop = virtual.loop
+    Task(executorPreference: loop) {
+      var (elements, total) = (0, 0)
+      var early: Int64 = 0
+      for await tick in loop.ticks(every: .milliseconds(1)) {
+        elements += 1
+        total += 1 + tick.missed
+        if elements == 10 { early = bytes_in_use() }
+        if total >= 1_000_000 { break }
+        try? await loop.clock.sleep(for: .milliseconds(999))
+      }
+      report("growth", bytes_in_use() - early)
+      report("ticks", total)
+    }
+    loop.run()
+    report("fires", loop.statistics.timerCallouts)
+  }
+}
+
+/// What a body of the main loop's returns, throws and hears.
+func probeRunMain() {
+  struct Failure: Error {}
+  report("value", Loop.runMain { 42 })
+  do throws(Failure) {
+    try Loop.runMain { () throws(Failure) in
+      try? await Task.sleep(for: .milliseconds(1))
+      throw Failure()
+    }
+  } catch {
+    report("error", error)
+  }
+  Loop.runMain {
+    for stop in [{ Loop.main.stop() }, { Loop.main.requestStop() }] {
+      // The task of the body itself is what is cancelled.
+      stop()
+      await Task.yield()
+    }
+    do {
+      try await Loop.main.clock.sleep(for: .seconds(3_600))
+    } catch {
+      report("stopped", error)
+    }
+  }
+  report("nested", Loop.runMain { runNested() })
+  report("idle", Loop.main.run(for: .milliseconds(1)))
+}
+
+/// A run inside the body does not keep the body from being the end.
+@MainActor private func runNested() -> Loop.RunResult {
+  Loop.main.run(for: .milliseconds(1))
+}
+
+/// Exits with what the body returns.
+func probeExitCode() {
+  exit(
+    Loop.runMain {
+      try? await Loop.main.clock.sleep(for: .milliseconds(1))
+      return 7
+    })
+}
+
+/// Ends by an error that nobody catches.
+func probeUncaught() {
+  struct Uncaught: Error {}
+  try! Loop.runMain { throw Uncaught() }
+}
+
+/// A loop of the main thread has actors and tasks as others have.
+func probeMainLoop() {
+  let (right, wrong) = (Tally(), Tally())
+  Loop.runMain {
+    let actor = LoopActor(Loop.main)
+    for _ in 0..<100 {
+      await visit(actor, right, wrong)
+      await withTaskExecutorPreference(Loop.main) { await visitAnywhere(right, wrong) }
+    }
+  }
+  report("right", right.value)
+  report("wrong", wrong.value)
+}
+
+private func visit(_ actor: isolated LoopActor, _ right: Tally, _ wrong: Tally) {
+  MainActor.assumeIsolated { visitMain(right, wrong) }
+}
+
+private nonisolated func visitAnywhere(_ right: Tally, _ wrong: Tally) async {
+  if rondo_is_main_thread() != 0 { right.add() } else { wrong.add() }
+}
