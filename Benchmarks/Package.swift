@@ -12,10 +12,19 @@ let settings: [SwiftSetting] = [
 
 let warnings = CSetting.unsafeFlags(["-Wall", "-Wextra"])
 
-// libev alone has no pkg-config file. SwiftPM remembers what a manifest said: after installing libev, build once with
-// `--manifest-cache none`, as the Makefile always does.
-let hasLibev = FileManager.default.fileExists(atPath: "/usr/include/ev.h")
+// SwiftPM remembers what a manifest said: after installing a peer, build once with `--manifest-cache none`, as the
+// Makefile always does.
+let headers = ["event2/event.h", "uv.h", "ev.h", "glib-2.0/glib.h", "systemd/sd-event.h"]
+let found = headers.map { FileManager.default.fileExists(atPath: "/usr/include/\($0)") }
 
+// A file looks for its library's header by itself, and a header that was not there is no dependency of it: the files
+// are compiled again when this changes.
+let peers: [CSetting] = [
+  .define("RONDO_BENCH_FOUND", to: "0b" + found.map { $0 ? "1" : "0" }.joined())
+]
+
+// libev alone has no pkg-config file.
+let hasLibev = found[2]
 let libevDefine: [CSetting] = hasLibev ? [.define("RONDO_BENCH_LIBEV")] : []
 let libevLink: [LinkerSetting] = hasLibev ? [.linkedLibrary("ev")] : []
 
@@ -23,7 +32,7 @@ let libevLink: [LinkerSetting] = hasLibev ? [.linkedLibrary("ev")] : []
 func start(_ name: String, _ dependencies: [Target.Dependency] = [], libev: Bool = false) -> Target {
   .executableTarget(
     name: "start-\(name)", dependencies: ["CStart"] + dependencies, path: "Sources/Start/\(name)",
-    cSettings: [warnings] + (libev ? libevDefine : []), swiftSettings: settings,
+    cSettings: [warnings] + peers + (libev ? libevDefine : []), swiftSettings: settings,
     linkerSettings: libev ? libevLink : [])
 }
 
@@ -52,7 +61,7 @@ let package = Package(
       dependencies: [
         "CBench", "CLibeventPeer", "CLibeventThreadsPeer", "CLibuvPeer", "CGlibPeer", "CSystemdPeer",
       ],
-      cSettings: [warnings] + libevDefine, linkerSettings: libevLink),
+      cSettings: [warnings] + peers + libevDefine, linkerSettings: libevLink),
     .executableTarget(
       name: "rondo-bench",
       dependencies: [

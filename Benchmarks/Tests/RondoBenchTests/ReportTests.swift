@@ -65,7 +65,8 @@ import Testing
   @Test func `A bar is met at its limit, missed beyond it, and unknown without figures`() throws {
     let bar = Bar.ratio("turn.descriptor", to: "raw", atMost: 1.5, "a turn")
     func verdict(_ value: Double) -> Bar.Verdict {
-      bar.verdict(in: .sample([("turn.descriptor", "raw", "median", 2), ("turn.descriptor", "rondo", "median", value)]))
+      let workload = "turn.descriptor"
+      return bar.verdict(in: .sample([(workload, "raw", "median", 2), (workload, "rondo", "median", value)]))
     }
     #expect(verdict(3) == .met)
     #expect(verdict(3.1) == .missed)

@@ -18,9 +18,10 @@ extension Environment {
     #endif
     self.effort = effort.rawValue
     date = Date.now.formatted(.iso8601)
-    versions = Dictionary(uniqueKeysWithValues: Subjects.all.compactMap { subject in
-      subject.version.map { (subject.name, $0) }
-    })
+    let known = Subjects.all.compactMap { subject in subject.version.map { (subject.name, $0) } }
+    versions = Dictionary(uniqueKeysWithValues: known)
+    // libsystemd does not say which one it is.
+    versions?["sd-event"] = Self.output(of: "pkg-config", "--modversion", "libsystemd")
   }
 
   /// The environment in words, for the head of a table.
@@ -38,17 +39,15 @@ extension Environment {
     return text.trimmingCharacters(in: .whitespacesAndNewlines)
   }
 
-  /// The toolchain on the path, which is the one that built this when run by `swift run`.
+  /// The toolchain on the path, which is the one that built this when run by `make`.
   private static var compilerVersion: String? {
-    let compiler = Process()
-    let output = Pipe()
-    compiler.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    compiler.arguments = ["swift", "--version"]
-    (compiler.standardOutput, compiler.standardError) = (output, FileHandle.nullDevice)
-    guard (try? compiler.run()) != nil else { return nil }
-    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    compiler.waitUntilExit()
-    return text.firstMatch(of: /Swift version (\S+)/).map { String($0.1) }
+    output(of: "swift", "--version")?.firstMatch(of: /Swift version (\S+)/).map { String($0.1) }
+  }
+
+  /// What a command prints; nil if there is none such or it fails.
+  private static func output(of command: String...) -> String? {
+    let result = Child.run("/usr/bin/env", command)
+    return result.status == 0 ? result.output.trimmingCharacters(in: .whitespacesAndNewlines) : nil
   }
 
   private static var processorName: String? {

@@ -37,37 +37,47 @@ struct Plot {
       let y = Axis(points.map(\.y), isLogarithmic: isYLogarithmic)
     else { return "" }
     let (margin, width, height) = (Self.margin, Self.width, Self.height)
-    func across(_ value: Double) -> Double { margin.left + x.share(value) * (width - margin.left - margin.right) }
-    func up(_ value: Double) -> Double { height - margin.bottom - y.share(value) * (height - margin.top - margin.bottom) }
-    func number(_ value: Double) -> String { String(format: "%.1f", value) }
+    let (right, bottom) = (width - margin.right, height - margin.bottom)
+    func across(_ value: Double) -> Double { margin.left + x.share(value) * (right - margin.left) }
+    func up(_ value: Double) -> Double { bottom - y.share(value) * (bottom - margin.top) }
 
     var parts = [
       "<svg viewBox=\"0 0 \(Int(width)) \(Int(height))\" role=\"img\" aria-label=\"\(escaped(title))\">",
-      "<text class=\"title\" x=\"\(margin.left)\" y=\"18\">\(escaped(title))</text>",
+      text(title, at: (margin.left, 18), "class=\"title\""),
+      text(xTitle, at: ((margin.left + right) / 2, height - 10), Self.middle),
+      text(yTitle, at: (0, 0), Self.middle + " transform=\"translate(14 \(number(height / 2))) rotate(-90)\""),
     ]
-    let (left, right) = (number(margin.left), number(width - margin.right))
-    let (top, bottom) = (number(margin.top), number(height - margin.bottom))
     for tick in x.ticks {
-      let at = number(across(tick))
-      parts.append("<line class=\"grid\" x1=\"\(at)\" x2=\"\(at)\" y1=\"\(top)\" y2=\"\(bottom)\"/>")
-      parts.append("<text class=\"tick\" text-anchor=\"middle\" x=\"\(at)\" y=\"\(number(height - margin.bottom + 15))\">\(label(tick))</text>")
+      parts.append(line(from: (across(tick), margin.top), to: (across(tick), bottom)))
+      parts.append(text(label(tick), at: (across(tick), bottom + 15), Self.middle))
     }
     for tick in y.ticks {
-      let at = number(up(tick))
-      parts.append("<line class=\"grid\" x1=\"\(left)\" x2=\"\(right)\" y1=\"\(at)\" y2=\"\(at)\"/>")
-      parts.append("<text class=\"tick\" text-anchor=\"end\" x=\"\(number(margin.left - 6))\" y=\"\(number(up(tick) + 4))\">\(label(tick))</text>")
+      parts.append(line(from: (margin.left, up(tick)), to: (right, up(tick))))
+      parts.append(text(label(tick), at: (margin.left - 6, up(tick) + 4), "class=\"tick\" text-anchor=\"end\""))
     }
-    parts.append("<text class=\"tick\" text-anchor=\"middle\" x=\"\(number((margin.left + width - margin.right) / 2))\" y=\"\(number(height - 10))\">\(escaped(xTitle))</text>")
-    parts.append("<text class=\"tick\" text-anchor=\"middle\" transform=\"translate(14 \(number(height / 2))) rotate(-90)\">\(escaped(yTitle))</text>")
     for (index, series) in drawn.enumerated() {
       let colour = Self.colours[series.name] ?? "#000000"
-      let line = series.points.map { "\(number(across($0.x))),\(number(up($0.y)))" }.joined(separator: " ")
+      let points = series.points.map { "\(number(across($0.x))),\(number(up($0.y)))" }.joined(separator: " ")
       let weight = Subjects.isOurs(series.name) ? 2.6 : 1.4
-      parts.append("<polyline fill=\"none\" stroke=\"\(colour)\" stroke-width=\"\(weight)\" points=\"\(line)\"/>")
-      let row = number(margin.top + 12 + Double(index) * 16)
-      parts.append("<text class=\"legend\" fill=\"\(colour)\" x=\"\(number(width - margin.right + 10))\" y=\"\(row)\">\(escaped(series.name))</text>")
+      let stroke = "fill=\"none\" stroke=\"\(colour)\" stroke-width=\"\(weight)\""
+      parts.append("<polyline \(stroke) points=\"\(points)\"/>")
+      let row = margin.top + 12 + Double(index) * 16
+      parts.append(text(series.name, at: (right + 10, row), "fill=\"\(colour)\""))
     }
     return (parts + ["</svg>"]).joined(separator: "\n")
+  }
+
+  private static let middle = "class=\"tick\" text-anchor=\"middle\""
+
+  private func number(_ value: Double) -> String { String(format: "%.1f", value) }
+
+  private func text(_ text: String, at place: (x: Double, y: Double), _ attributes: String) -> String {
+    "<text \(attributes) x=\"\(number(place.x))\" y=\"\(number(place.y))\">\(escaped(text))</text>"
+  }
+
+  private func line(from: (x: Double, y: Double), to: (x: Double, y: Double)) -> String {
+    let ends = "x1=\"\(number(from.x))\" y1=\"\(number(from.y))\" x2=\"\(number(to.x))\" y2=\"\(number(to.y))\""
+    return "<line class=\"grid\" \(ends)/>"
   }
 
   private func label(_ value: Double) -> String {

@@ -24,6 +24,9 @@ protocol BenchLoop: AnyObject, Sendable {
   /// Why it cannot be asked for a turn that does not sleep; nil when it can.
   var pollRefusal: Refusal? { get }
 
+  /// Whether a wake is an item of the loop that stays, and not a block at a time.
+  var hasSources: Bool { get }
+
   /// The largest number of descriptors it is given: nil for any.
   var watchLimit: Int? { get }
 
@@ -101,6 +104,7 @@ extension BenchLoop {
   var sleepsOnItsThread: Bool { true }
   var pollRefusal: Refusal? { nil }
   var postRefusal: Refusal? { nil }
+  var hasSources: Bool { true }
   var watchLimit: Int? { nil }
   var timerLimit: Int? { nil }
   var fireLimit: Int? { nil }

@@ -77,6 +77,10 @@ private final class CFLoop: BenchLoop, @unchecked Sendable {
     return wake
   }
 
+  func addWatch(_ descriptor: CInt, _ call: Call) throws(Refusal) -> any Member {
+    throw .cannot("has no descriptor source on Linux but CFSocket, which has a thread of its own select")
+  }
+
   func addObserver(_ call: Call) throws(Refusal) -> any Member {
     let observer = CFRunLoopObserverCreateWithHandler(
       kCFAllocatorDefault, beforeWaiting, true, 0

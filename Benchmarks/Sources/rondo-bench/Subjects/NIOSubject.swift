@@ -67,6 +67,7 @@ struct NIOSubject: Subject {
       loop = group.next()
     }
 
+    var hasSources: Bool { false }
     var sleepsOnItsThread: Bool { false }
     var pollRefusal: Refusal? { .cannot("has no turns to ask for") }
 

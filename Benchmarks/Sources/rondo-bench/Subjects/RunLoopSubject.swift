@@ -31,6 +31,8 @@ private final class FoundationLoop: BenchLoop, @unchecked Sendable {
   private let loop = RunLoop.current
   private let core = CFRunLoopGetCurrent()!
 
+  var hasSources: Bool { false }
+
   /// Every insertion moves half of the mode's array of timers.
   var timerLimit: Int? { 10_000 }
 

@@ -67,6 +67,7 @@ struct Memory: Workload {
     let dues = (0..<size).map { due + Int64($0) * 1_000_000 }
     measure("timer") { () throws(Refusal) in banks.append(try loop.addTimers(dues, call)) }
     measure("source") { () throws(Refusal) in
+      guard loop.hasSources else { throw .cannot("has no sources: it is woken by blocks") }
       for _ in 0..<size { members.append(try loop.addWake(call)) }
     }
     measure("observer") { () throws(Refusal) in

@@ -2,6 +2,9 @@ import CBench
 import Foundation
 
 /// A process from its start to its first callout: a program for each subject, that has one timer of no delay.
+///
+/// SwiftPM links libswiftCore and what that needs to programs in C as well, which need it not: what they show is more
+/// than they would take by themselves.
 struct Start: Workload {
   let name = "start"
   let summary = "process start to first callout, linked libraries, size of the program"
