@@ -13,12 +13,14 @@ let package = Package(
   name: "Rondo",
   products: [
     .library(name: "Rondo", targets: ["Rondo"]),
+    .library(name: "RondoFoundation", targets: ["RondoFoundation"]),
     .library(name: "RondoTesting", targets: ["RondoTesting"]),
   ],
   targets: [
     .systemLibrary(name: "CLibevent", pkgConfig: "libevent_core", providers: [.apt(["libevent-dev"])]),
     .systemLibrary(name: "CLinux"),
     .target(name: "Rondo", dependencies: ["CLibevent", "CLinux"], swiftSettings: strict),
+    .target(name: "RondoFoundation", dependencies: ["Rondo", "CLinux"], swiftSettings: strict),
     .target(name: "RondoTesting", dependencies: ["Rondo"], swiftSettings: strict),
     .testTarget(name: "RondoTests", dependencies: ["Rondo", "RondoTesting"], swiftSettings: strict),
     .target(name: "CProbe", path: "Tests/CProbe"),
@@ -35,6 +37,8 @@ let package = Package(
     .testTarget(
       name: "RondoParityTests", dependencies: ["Rondo", "RondoParity", "rondo-parity"], swiftSettings: strict),
     .testTarget(name: "RondoStressTests", dependencies: ["Rondo"], swiftSettings: strict),
+    .testTarget(
+      name: "RondoFoundationTests", dependencies: ["RondoFoundation", "Rondo", "RondoTesting"], swiftSettings: strict),
   ],
   swiftLanguageModes: [.v6]
 )
