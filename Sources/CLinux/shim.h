@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <stdint.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
@@ -54,8 +55,14 @@ static inline void rondo_futex_wait(void *word, uint32_t expected) {
 }
 static inline void rondo_futex_wake(void *word) { syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, 0, 0, 0); }
 
+static inline void rondo_futex_wake_all(void *word) {
+  syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 0x7fffffff, 0, 0, 0);
+}
+
 // True on the process's first thread.
 static inline int rondo_is_main_thread(void) { return syscall(SYS_gettid) == getpid(); }
+// Names the calling thread; the kernel keeps 15 bytes: prctl(2).
+static inline void rondo_name_thread(const char *name) { prctl(PR_SET_NAME, name); }
 static inline int rondo_thread_id(void) { return (int)syscall(SYS_gettid); }
 
 // Which file a descriptor stands for; 0, or errno.

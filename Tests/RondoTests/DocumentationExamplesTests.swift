@@ -183,22 +183,16 @@ private func talkToDaemon() {
 
   // MARK: - Threading
 
-  @Test func `Threading: a worker thread`() {
+  @Test func `Threading: a worker thread`() throws {
     let log = Log()
-    let handover = Handover<Loop>()
 
-    let worker = Thread {
-      let loop = Loop.current
-      loop.add(Loop.Source {})
-      handover.put(loop)
-      loop.run()
-    }
-    worker.start()
-    let loop = handover.take()
-    loop.perform { log.note("on the worker") }
-    loop.perform { loop.requestStop() }
+    let worker = try LoopThread(name: "worker")
+    worker.loop.add(Loop.Timer(every: .seconds(60)) { _ in log.note("a minute") })
+    worker.execute { log.note("on the worker") }
+    let answer = try worker.sync { 6 * 7 }
+    worker.stop()
 
-    while !worker.isFinished { sched_yield() }
+    #expect(answer == 42)
     #expect(log.text == "on the worker")
   }
 

@@ -36,6 +36,7 @@ extension Loop {
   private func postOnOwnThread(_ block: Block, waking: Bool) -> Bool {
     // What others posted before comes first.
     core.applyMail()
+    guard !core.refusesBlocks else { return false }
     core.blocks.append(block)
     if waking { core.wakeFromOwnThread() }
     return true

@@ -1,4 +1,5 @@
 import Glibc
+import Synchronization
 
 /// The end of a loop, with its thread.
 extension Loop {
@@ -7,11 +8,7 @@ extension Loop {
   /// Timers, observers and descriptor sources become invalid; a source only leaves this loop, with its cancel handler
   /// called. Whatever is posted later is refused.
   func tearDown() {
-    let mail = mailbox.withLock { state in
-      state.isDead = true
-      return state.takeMail()
-    }
-    core.apply(mail)
+    refuseMail()
     for item in core.slots.all {
       if item.kind == .attachment {
         let attachment = downcast(item, to: SourceAttachment.self)
@@ -26,6 +23,36 @@ extension Loop {
     wakeup.close()
     core.end()
     if wakeup.descriptor >= 0 { _ = Glibc.close(wakeup.descriptor) }
+  }
+}
+
+/// What becomes of the blocks of a loop that will not run again.
+extension Loop {
+  /// Refuses whatever is posted from now on, and runs the default mode until the blocks accepted before have run.
+  ///
+  /// The loop's thread, after its last ordinary run. Calls out.
+  func serveAcceptedBlocks() {
+    refuseMail()
+    // A stop that comes meanwhile would end the run before its blocks.
+    while core.hasBlocks(in: core.modeState(0)) {
+      _ = wakeup.take([.stop, .stopRequest])
+      run(in: .default, for: .zero)
+    }
+  }
+
+  /// Has every block that has not begun dropped instead of run. Any thread.
+  func discardBlocks() {
+    core.discardsBlocks.store(true, ordering: .relaxed)
+  }
+
+  /// Closes the mailbox, and applies what is in it.
+  private func refuseMail() {
+    let mail = mailbox.withLock { state in
+      state.isDead = true
+      return state.takeMail()
+    }
+    core.apply(mail)
+    core.refusesBlocks = true
   }
 }
 

@@ -46,6 +46,7 @@ extension LoopCore {
         unmatched.append(block)
         continue
       }
+      if discardsBlocks.load(ordering: .relaxed) { continue }
       counters.blockCallouts.count()
       callOutBlock(block.body)
     }

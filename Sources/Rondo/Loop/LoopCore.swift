@@ -26,6 +26,10 @@ final class LoopCore {
   @safe @exclusivity(unchecked) var depth = 0
   /// Blocks in order; what drains have not matched yet.
   @safe @exclusivity(unchecked) var blocks: [Block] = []
+  /// The loop is ending and takes no more blocks.
+  @safe @exclusivity(unchecked) var refusesBlocks = false
+  /// *atomic* Blocks die instead of running.
+  let discardsBlocks = Atomic<Bool>(false)
   /// Emptied mail, to change places with the next.
   @safe @exclusivity(unchecked) var spareMail: Mail?
   /// The clock as read last: once per phase.
@@ -99,7 +103,12 @@ final class LoopCore {
   /// Whether nothing but observers is left in the mode. See `__CFRunLoopModeIsEmpty`.
   func isEmpty(_ mode: ModeState) -> Bool {
     if mode.itemCount > 0 || servesMainQueue(in: mode) { return false }
-    return !blocks.contains { $0.runs(in: mode) }
+    return !hasBlocks(in: mode)
+  }
+
+  /// Whether a block waits for a run of the mode.
+  func hasBlocks(in mode: ModeState) -> Bool {
+    blocks.contains { $0.runs(in: mode) }
   }
 
   /// Whether a run in the mode serves the main dispatch queue.

@@ -21,6 +21,17 @@ final class ThreadRecord: @unchecked Sendable, CustomStringConvertible {
     generation = ProcessGeneration.current
   }
 
+  /// A record for a thread that is yet to start, and that calls `adopt()` first thing.
+  static func forNewThread() -> ThreadRecord {
+    ThreadRecord(isMain: false)
+  }
+
+  /// Makes the record the calling thread's, which has none yet.
+  func adopt() {
+    threadID.store(rondo_thread_id(), ordering: .relaxed)
+    _ = unsafe pthread_setspecific(Self.key, Unmanaged.passRetained(self).toOpaque())
+  }
+
   /// The thread's own loop, made on first use. Any thread, for the main thread's sake.
   var ownLoop: Loop {
     loop.withLock { loop in
@@ -37,7 +48,7 @@ final class ThreadRecord: @unchecked Sendable, CustomStringConvertible {
   }
 
   /// The thread is ending: so does its loop.
-  private func end() {
+  func end() {
     let loop = loop.withLock { $0 }
     loop?.tearDown()
     self.loop.withLock { $0 = nil }
@@ -81,8 +92,7 @@ final class ThreadRecord: @unchecked Sendable, CustomStringConvertible {
   @inline(never)
   private static func makeCurrent() -> ThreadRecord {
     let record = rondo_is_main_thread() != 0 ? main : ThreadRecord(isMain: false)
-    record.threadID.store(rondo_thread_id(), ordering: .relaxed)
-    _ = unsafe pthread_setspecific(key, Unmanaged.passRetained(record).toOpaque())
+    record.adopt()
     return record
   }
 

@@ -1,0 +1,76 @@
+import CLinux
+import Synchronization
+
+/// What became of a call to another thread.
+enum CallOutcome<Value, Failure: Error> {
+  case value(Value)
+  case failure(Failure)
+  /// The block died without having run.
+  case dropped
+
+  func get() throws(LoopThread.CallError<Failure>) -> Value {
+    switch self {
+    case .value(let value): return value
+    case .failure(let failure): throw .body(failure)
+    case .dropped: throw .threadEnded
+    }
+  }
+}
+
+/// A call that is answered exactly once: when its body has run, or when it dies without.
+///
+/// A block may be refused, thrown away or lost with its loop; all of these end here, in `deinit`.
+final class CallTicket<Value, Failure: Error> {
+  private var body: (() throws(Failure) -> Value)?
+  private var answer: ((CallOutcome<Value, Failure>) -> Void)?
+
+  init(_ body: @escaping () throws(Failure) -> Value, _ answer: @escaping (CallOutcome<Value, Failure>) -> Void) {
+    self.body = body
+    self.answer = answer
+  }
+
+  deinit {
+    body = nil
+    answer?(.dropped)
+  }
+
+  /// Runs the body and answers. Calls out.
+  func run() {
+    let outcome = runBody()
+    let answer = self.answer.take()
+    answer?(outcome)
+  }
+
+  /// The body is gone when this returns: whoever lent it may take it back once it has the answer.
+  @inline(never)
+  private func runBody() -> CallOutcome<Value, Failure> {
+    guard let body = body.take() else { return .dropped }
+    do { return .value(try body()) } catch { return .failure(error) }
+  }
+}
+
+/// Where a thread sleeps until its call is answered.
+final class Answer<Value, Failure: Error> {
+  private var outcome: CallOutcome<Value, Failure>?
+  /// *atomic* 1 when the outcome is there.
+  private let isGiven = Atomic<UInt32>(0)
+
+  /// Any thread, once.
+  func give(_ outcome: CallOutcome<Value, Failure>) {
+    self.outcome = outcome
+    isGiven.store(1, ordering: .releasing)
+    unsafe rondo_futex_wake(unsafe isGiven.address())
+  }
+
+  func wait() -> CallOutcome<Value, Failure> {
+    while isGiven.load(ordering: .acquiring) == 0 { unsafe rondo_futex_wait(unsafe isGiven.address(), 0) }
+    return outcome!
+  }
+}
+
+extension Atomic where Value == UInt32 {
+  /// Where the word lives, for futex(2): an `Atomic` has one address for its lifetime.
+  borrowing func address() -> UnsafeMutableRawPointer {
+    unsafe withUnsafePointer(to: self) { unsafe UnsafeMutableRawPointer(mutating: $0) }
+  }
+}

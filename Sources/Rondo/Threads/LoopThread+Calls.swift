@@ -1,0 +1,61 @@
+/// Calls that bring a result back.
+extension LoopThread {
+  /// Why a call brought no result.
+  public enum CallError<Failure: Error>: Error {
+    /// The thread is ending or has ended, and the body did not run.
+    case threadEnded
+    /// The body threw this.
+    case body(Failure)
+  }
+
+  /// Runs `body` on the thread and waits for its result. Any thread.
+  ///
+  /// On the thread itself it runs at once. Elsewhere it waits its turn, and never longer than the thread lives: if the
+  /// thread ends without having run it, the call throws. A body that waits for the caller waits for ever.
+  ///
+  /// - Throws: `.threadEnded` if `body` did not run, `.body` with what it threw.
+  @available(*, noasync, message: "This blocks the thread until another one has answered. Use await thread.async { }.")
+  public func sync<Value, Failure: Error>(
+    in mode: Loop.Mode = .default, _ body: () throws(Failure) -> sending Value
+  ) throws(CallError<Failure>) -> sending Value {
+    if isCurrent {
+      do { return try body() } catch { throw .body(error) }
+    }
+    nonisolated(unsafe) let outcome = withoutActuallyEscaping(body) { body in
+      let answer = Answer<Value, Failure>()
+      post(body, in: mode, answer.give)
+      return answer.wait()
+    }
+    return try unsafe outcome.get()
+  }
+
+  /// Runs `body` on the thread and suspends until it has a result.
+  ///
+  /// It waits its turn, and never longer than the thread lives. Cancelling the task does not take the body back.
+  ///
+  /// - Throws: `.threadEnded` if `body` did not run, `.body` with what it threw.
+  public func async<Value, Failure: Error>(
+    in mode: Loop.Mode = .default, _ body: sending @escaping () throws(Failure) -> sending Value
+  ) async throws(CallError<Failure>) -> sending Value {
+    nonisolated(unsafe) let body = body
+    nonisolated(unsafe) let outcome = await unsafe withUnsafeContinuation {
+      (continuation: UnsafeContinuation<CallOutcome<Value, Failure>, Never>) in
+      post(unsafe body, in: mode) { outcome in
+        nonisolated(unsafe) let outcome = outcome
+        unsafe continuation.resume(returning: unsafe outcome)
+      }
+    }
+    return try unsafe outcome.get()
+  }
+
+  /// Posts `body` so that `answer` is called once, whatever becomes of the block.
+  ///
+  /// Nothing but the block may hold the ticket when this has returned.
+  private func post<Value, Failure: Error>(
+    _ body: @escaping () throws(Failure) -> Value, in mode: Loop.Mode,
+    _ answer: @escaping (CallOutcome<Value, Failure>) -> Void
+  ) {
+    nonisolated(unsafe) let ticket = CallTicket(body, answer)
+    execute(in: mode) { unsafe ticket.run() }
+  }
+}

@@ -1,0 +1,146 @@
+import CLinux
+import Glibc
+import Synchronization
+
+/// A permanent thread's beginning and end, shared by its handle and the thread itself.
+final class ThreadLife: @unchecked Sendable {
+  /// *constant*
+  private let record: ThreadRecord
+  /// *constant*
+  private let loop: Loop
+  /// *constant*
+  private let name: String
+  /// *constant* Keeps the default mode from being empty; in nobody else's hands, so nobody can take it out.
+  private let keepAlive = Loop.Source {}
+  /// *atomic* Set once, before the request that ends the run, so that the thread does not begin another.
+  private let ending = Atomic<Bool>(false)
+  /// *atomic* 1 when the thread is gone; a futex that joiners sleep on.
+  private let joined = Atomic<UInt32>(0)
+  /// *its own lock*
+  private let state = Mutex(State())
+
+  private struct State {
+    /// The thread, until somebody joins or detaches it.
+    var handle: pthread_t?
+    var hasEnded = false
+    /// Tasks that wait for the end.
+    var waiters: [CheckedContinuation<Void, Never>] = []
+  }
+
+  init(record: ThreadRecord, loop: Loop, name: String) {
+    self.record = record
+    self.loop = loop
+    self.name = name
+    loop.add(keepAlive)
+  }
+
+  var isEnding: Bool { ending.load(ordering: .sequentiallyConsistent) }
+
+  var hasEnded: Bool { state.withLock { $0.hasEnded } }
+
+  // MARK: - Beginning
+
+  func start(stackSize: Int?) throws(LoopThread.StartError) {
+    var attributes = pthread_attr_t()
+    unsafe pthread_attr_init(&attributes)
+    defer { unsafe pthread_attr_destroy(&attributes) }
+    if let stackSize {
+      guard stackSize > 0, unsafe pthread_attr_setstacksize(&attributes, stackSize) == 0 else {
+        throw .stackSize(stackSize)
+      }
+    }
+    let life = unsafe Unmanaged.passRetained(self)
+    var handle = pthread_t()
+    let error = unsafe pthread_create(
+      &handle, &attributes,
+      { argument in
+        // The thread's own reference goes before the thread does.
+        unsafe Unmanaged<ThreadLife>.fromOpaque(argument!).takeRetainedValue().main()
+        return nil
+      }, life.toOpaque())
+    guard error == 0 else {
+      unsafe life.release()
+      throw .noThread(errno: error)
+    }
+    state.withLock { $0.handle = handle }
+  }
+
+  /// The thread's life from first to last. Calls out.
+  private func main() {
+    record.adopt()
+    nameThread()
+    while !isEnding { loop.run() }
+    loop.serveAcceptedBlocks()
+    // Before the end is told: what the loop held is gone when a waiter goes on.
+    record.end()
+    let waiters = state.withLock { state in
+      state.hasEnded = true
+      defer { state.waiters = [] }
+      return state.waiters
+    }
+    for waiter in waiters { waiter.resume() }
+  }
+
+  /// The kernel keeps 15 bytes of a name; a character that does not fit in whole is left out.
+  private func nameThread() {
+    var bytes: [CChar] = []
+    for character in name {
+      let more = String(character).utf8.map { CChar(bitPattern: $0) }
+      guard bytes.count + more.count <= 15 else { break }
+      bytes += more
+    }
+    unsafe rondo_name_thread(bytes + [0])
+  }
+
+  // MARK: - End
+
+  /// Has the thread end; a later `.drop` overrules an earlier `.drain`. Any thread.
+  func requestEnd(_ blocks: LoopThread.Stop) {
+    if blocks == .drop { loop.discardBlocks() }
+    let isFirst = !ending.exchange(true, ordering: .sequentiallyConsistent)
+    if blocks == .drop {
+      loop.requestStop()
+    } else if isFirst {
+      // In line, so that what came before runs in an ordinary run; if a run in another mode keeps it waiting, the end
+      // of that run is waited for.
+      loop.perform { [loop] in loop.requestStop() }
+    }
+  }
+
+  /// Waits until the thread is gone. Not on the thread itself.
+  func join() {
+    let handle = state.withLock { state in
+      defer { state.handle = nil }
+      return state.handle
+    }
+    if let handle {
+      pthread_join(handle, nil)
+      joined.store(1, ordering: .sequentiallyConsistent)
+      unsafe rondo_futex_wake_all(unsafe joined.address())
+    } else {
+      while joined.load(ordering: .sequentiallyConsistent) == 0 { unsafe rondo_futex_wait(unsafe joined.address(), 0) }
+    }
+  }
+
+  func waitForEnd() async {
+    await withCheckedContinuation { continuation in
+      let hasEnded = state.withLock { state in
+        if !state.hasEnded { state.waiters.append(continuation) }
+        return state.hasEnded
+      }
+      if hasEnded { continuation.resume() }
+    }
+  }
+
+  /// The handle is gone, on whatever thread.
+  func release() {
+    // A forked child has no such thread, and must leave the parent's loop alone.
+    guard record.generation == ProcessGeneration.current else { return }
+    requestEnd(.drain)
+    let handle = state.withLock { state in
+      defer { state.handle = nil }
+      return state.handle
+    }
+    if let handle { pthread_detach(handle) }
+  }
+}
