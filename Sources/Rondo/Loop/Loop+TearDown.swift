@@ -64,10 +64,15 @@ extension LoopCore {
     retire()
     let blocks = self.blocks
     self.blocks = []
+    let modes = self.modes
     frames = []
-    modes = []
+    self.modes = []
+    let published = mailbox.withLock { state in
+      defer { state.states = [] }
+      return state.states
+    }
     wait.close()
-    // Closures die here, with nothing of the loop left in use.
-    _ = blocks
+    // Closures die here, with nothing of the loop left in use: those of blocks, and of sources that were signalled.
+    _ = (blocks, modes, published)
   }
 }

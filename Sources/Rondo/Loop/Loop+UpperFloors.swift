@@ -28,6 +28,9 @@ extension Loop {
     return core.isEmpty(core.modeState(index))
   }
 
+  /// Whether `mode` is one of the common modes. Any thread.
+  package func isCommon(_ mode: Mode) -> Bool { mailbox.withLock { $0.modes.isCommon(mode) } }
+
   /// The loop's clock, virtual or CLOCK_MONOTONIC. Any thread for a real loop.
   package var clock: SuspendingClock.Instant { now.suspending }
 

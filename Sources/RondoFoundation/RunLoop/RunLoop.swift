@@ -12,6 +12,10 @@ open class RunLoop: NSObject, @unchecked Sendable {
 
   /// *constant*
   private let loop: Loop
+  /// *loop thread* The thread's notification queue, once somebody asked for it.
+  var defaultQueue: NotificationQueue?
+  /// *constant* What can be taken back by its target.
+  let requests = PerformRequests()
   /// *atomic* Whether the thread's directory has it.
   let isEntered = Atomic<Bool>(false)
 
