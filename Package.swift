@@ -37,8 +37,17 @@ let package = Package(
     .testTarget(
       name: "RondoParityTests", dependencies: ["Rondo", "RondoParity", "rondo-parity"], swiftSettings: strict),
     .testTarget(name: "RondoStressTests", dependencies: ["Rondo"], swiftSettings: strict),
+    // One program, written for Foundation, with each of the two imports.
+    .executableTarget(
+      name: "transcript-foundation", path: "Tests/TranscriptFoundation", swiftSettings: [.swiftLanguageMode(.v5)]),
+    .executableTarget(
+      name: "transcript-rondo", dependencies: ["RondoFoundation"], path: "Tests/TranscriptRondo",
+      swiftSettings: [.swiftLanguageMode(.v5), .define("RONDO")]),
     .testTarget(
-      name: "RondoFoundationTests", dependencies: ["RondoFoundation", "Rondo", "RondoTesting"], swiftSettings: strict),
+      name: "RondoFoundationTests",
+      dependencies: [
+        "RondoFoundation", "Rondo", "RondoTesting", "transcript-foundation", "transcript-rondo",
+      ], swiftSettings: strict),
   ],
   swiftLanguageModes: [.v6]
 )
