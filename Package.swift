@@ -22,6 +22,9 @@ let package = Package(
     .target(name: "Rondo", dependencies: ["CLibevent", "CLinux"], swiftSettings: strict),
     .target(name: "RondoFoundation", dependencies: ["Rondo", "CLinux"], swiftSettings: strict),
     .target(name: "RondoTesting", dependencies: ["Rondo"], swiftSettings: strict),
+    // Examples: each prints what it shows, and a test compares.
+    .executableTarget(name: "permanent-thread", dependencies: ["Rondo", "RondoFoundation"], swiftSettings: strict),
+    .executableTarget(name: "mode-switch", dependencies: ["Rondo", "RondoFoundation"], swiftSettings: strict),
     .testTarget(name: "RondoTests", dependencies: ["Rondo", "RondoTesting"], swiftSettings: strict),
     .target(name: "CProbe", path: "Tests/CProbe"),
     .executableTarget(
@@ -37,6 +40,7 @@ let package = Package(
     .testTarget(
       name: "RondoParityTests", dependencies: ["Rondo", "RondoParity", "rondo-parity"], swiftSettings: strict),
     .testTarget(name: "RondoStressTests", dependencies: ["Rondo"], swiftSettings: strict),
+    .target(name: "CHeap", path: "Tests/CHeap"),
     // One program, written for Foundation, with each of the two imports.
     .executableTarget(
       name: "transcript-foundation", path: "Tests/TranscriptFoundation", swiftSettings: [.swiftLanguageMode(.v5)]),
@@ -46,7 +50,8 @@ let package = Package(
     .testTarget(
       name: "RondoFoundationTests",
       dependencies: [
-        "RondoFoundation", "Rondo", "RondoTesting", "transcript-foundation", "transcript-rondo",
+        "RondoFoundation", "Rondo", "RondoTesting", "CHeap", "transcript-foundation", "transcript-rondo",
+        "permanent-thread", "mode-switch",
       ], swiftSettings: strict),
   ],
   swiftLanguageModes: [.v6]

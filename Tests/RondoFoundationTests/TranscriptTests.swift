@@ -4,8 +4,8 @@ import Testing
 /// One program for Foundation's run loop, compiled with each of the two imports.
 @Suite struct TranscriptTests {
   @Test func `a program for Foundation prints the same when only its import changes`() throws {
-    let foundation = try output(of: "transcript-foundation")
-    let rondo = try output(of: "transcript-rondo")
+    let foundation = try lines(of: "transcript-foundation")
+    let rondo = try lines(of: "transcript-rondo")
     #expect(foundation.filter { !$0.isEmpty }.count == 15)
     #expect(foundation == rondo)
   }
@@ -29,25 +29,4 @@ import Testing
     ]
     for member in members { #expect(program.contains(member), "\(member)") }
   }
-
-  /// What a program beside the tests prints, by line.
-  private func output(of name: String) throws -> [String] {
-    let process = Process()
-    process.executableURL = try program(name)
-    let pipe = Pipe()
-    process.standardOutput = pipe
-    try process.run()
-    let data = try pipe.fileHandleForReading.readToEnd() ?? Data()
-    process.waitUntilExit()
-    #expect(process.terminationReason == .exit && process.terminationStatus == 0)
-    return String(decoding: data, as: UTF8.self).components(separatedBy: "\n")
-  }
-}
-
-/// A program of the package, which is built into the directory of the tests.
-func program(_ name: String) throws -> URL {
-  let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-  let program = URL(filePath: tests).deletingLastPathComponent().appending(path: name)
-  return try #require(
-    FileManager.default.isExecutableFile(atPath: program.path) ? program : nil, "\(name) is not built")
 }
