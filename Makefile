@@ -12,7 +12,7 @@ ARGS ?=
 
 FORMATTED := Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources
 # What the sanitizers are worth running over: everything with threads.
-SANITIZED := 'RondoStressTests|RondoTests'
+SANITIZED := 'RondoStressTests|RondoTests|RondoFoundationTests'
 
 .PHONY: help
 help: ## List the targets.

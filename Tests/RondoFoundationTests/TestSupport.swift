@@ -49,6 +49,8 @@ final class Notes: Sendable {
 
   func note(_ text: String) { notes.withLock { $0.append(text) } }
 
+  func clear() { notes.withLock { $0 = [] } }
+
   var text: String { notes.withLock { $0.joined(separator: " ") } }
 }
 

@@ -6,6 +6,13 @@ import Testing
   private static let catalogue = "Sources/Rondo/Rondo.docc/"
   private static let documents =
     ["README.md"] + ["Rondo", "TheTurn", "Threading", "Timers", "ComingFromCFRunLoop"].map { catalogue + $0 + ".md" }
+    + ["Sources/RondoFoundation/RondoFoundation.docc/ComingFromFoundation.md"]
+
+  /// Where a document's examples are compiled.
+  private static func compiled(_ document: String) -> String {
+    let tests = document.contains("RondoFoundation") ? "RondoFoundationTests" : "RondoTests"
+    return "Tests/\(tests)/DocumentationExamplesTests.swift"
+  }
 
   /// A file of the repository.
   private func text(_ path: String) throws -> String {
@@ -20,7 +27,7 @@ import Testing
   // MARK: - Examples
 
   @Test(arguments: documents) func `every example is compiled as it stands`(_ document: String) throws {
-    let tests = try lines("Tests/RondoTests/DocumentationExamplesTests.swift")
+    let tests = try lines(Self.compiled(document))
     let examples = try examples(in: document)
     #expect(!examples.isEmpty)
     for example in examples {

@@ -44,6 +44,17 @@ import Testing
     #expect("\(LoopThread.StartError.stackSize(1))" == "a thread cannot have a stack of 1 bytes")
   }
 
+  @Test func `a thread the system cannot start is an error, and its loop is gone`() {
+    do {
+      _ = try LoopThread(stackSize: 1 << 60)
+      Issue.record("a stack of an exabyte was had")
+    } catch .noThread(let errno) {
+      #expect(errno == EAGAIN || errno == ENOMEM)
+    } catch {
+      Issue.record("\(error)")
+    }
+  }
+
   @Test func `a stack of the size asked for holds that much`() throws {
     let thread = try LoopThread(stackSize: 64 << 20)
     // Forty megabytes: more than the usual eight.
