@@ -19,7 +19,7 @@ BENCH := --package-path Benchmarks --manifest-cache none
 # SwiftNIO takes two minutes to build, so only the full suite has it, in a directory of its own.
 BENCH_FULL := $(BENCH) --traits NIO --scratch-path Benchmarks/.build/full
 # What the sanitizers are worth running over: everything with threads.
-SANITIZED := 'RondoStressTests|RondoTests'
+SANITIZED := 'RondoStressTests|RondoTests|RondoFoundationTests'
 
 .PHONY: help
 help: ## List the targets.

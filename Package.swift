@@ -13,13 +13,18 @@ let package = Package(
   name: "Rondo",
   products: [
     .library(name: "Rondo", targets: ["Rondo"]),
+    .library(name: "RondoFoundation", targets: ["RondoFoundation"]),
     .library(name: "RondoTesting", targets: ["RondoTesting"]),
   ],
   targets: [
     .systemLibrary(name: "CLibevent", pkgConfig: "libevent_core", providers: [.apt(["libevent-dev"])]),
     .systemLibrary(name: "CLinux"),
     .target(name: "Rondo", dependencies: ["CLibevent", "CLinux"], swiftSettings: strict),
+    .target(name: "RondoFoundation", dependencies: ["Rondo", "CLinux"], swiftSettings: strict),
     .target(name: "RondoTesting", dependencies: ["Rondo"], swiftSettings: strict),
+    // Examples: each prints what it shows, and a test compares.
+    .executableTarget(name: "permanent-thread", dependencies: ["Rondo", "RondoFoundation"], swiftSettings: strict),
+    .executableTarget(name: "mode-switch", dependencies: ["Rondo", "RondoFoundation"], swiftSettings: strict),
     .testTarget(name: "RondoTests", dependencies: ["Rondo", "RondoTesting"], swiftSettings: strict),
     .target(name: "CProbe", path: "Tests/CProbe"),
     .executableTarget(
@@ -35,6 +40,19 @@ let package = Package(
     .testTarget(
       name: "RondoParityTests", dependencies: ["Rondo", "RondoParity", "rondo-parity"], swiftSettings: strict),
     .testTarget(name: "RondoStressTests", dependencies: ["Rondo", "rondo-probe"], swiftSettings: strict),
+    .target(name: "CHeap", path: "Tests/CHeap"),
+    // One program, written for Foundation, with each of the two imports.
+    .executableTarget(
+      name: "transcript-foundation", path: "Tests/TranscriptFoundation", swiftSettings: [.swiftLanguageMode(.v5)]),
+    .executableTarget(
+      name: "transcript-rondo", dependencies: ["RondoFoundation"], path: "Tests/TranscriptRondo",
+      swiftSettings: [.swiftLanguageMode(.v5), .define("RONDO")]),
+    .testTarget(
+      name: "RondoFoundationTests",
+      dependencies: [
+        "RondoFoundation", "Rondo", "RondoTesting", "CHeap", "transcript-foundation", "transcript-rondo",
+        "permanent-thread", "mode-switch",
+      ], swiftSettings: strict),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -7,6 +7,13 @@ import Testing
   private static let documents =
     ["README.md"]
     + ["Rondo", "TheTurn", "Threading", "Concurrency", "Timers", "ComingFromCFRunLoop"].map { catalogue + $0 + ".md" }
+    + ["Sources/RondoFoundation/RondoFoundation.docc/ComingFromFoundation.md"]
+
+  /// Where a document's examples are compiled.
+  private static func compiled(_ document: String) -> String {
+    let tests = document.contains("RondoFoundation") ? "RondoFoundationTests" : "RondoTests"
+    return "Tests/\(tests)/DocumentationExamplesTests.swift"
+  }
 
   /// A file of the repository.
   private func text(_ path: String) throws -> String {
@@ -21,7 +28,7 @@ import Testing
   // MARK: - Examples
 
   @Test(arguments: documents) func `every example is compiled as it stands`(_ document: String) throws {
-    let tests = try lines("Tests/RondoTests/DocumentationExamplesTests.swift")
+    let tests = try lines(Self.compiled(document))
     let examples = try examples(in: document)
     #expect(!examples.isEmpty)
     for example in examples {

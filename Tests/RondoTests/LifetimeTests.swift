@@ -161,6 +161,23 @@ import Testing
     #expect(owned == nil)
   }
 
+  @Test func `a source that was signalled and never performed is let go with the loop's thread, not with the loop`() {
+    final class Buried: Sendable {
+      let deaths: Tally
+      init(_ deaths: Tally) { self.deaths = deaths }
+      deinit { deaths.add() }
+    }
+    let deaths = Tally()
+    let loop = onLoopThread { stage in
+      let source = Loop.Source { [buried = Buried(deaths)] in _ = buried }
+      stage.loop.add(source)
+      source.signal()
+      return stage.loop
+    }
+    #expect(deaths.count == 1)
+    #expect(loop.modes == [.default])
+  }
+
   @Test func `a one-shot timer is let go when it has fired`() {
     withStage(isObserved: false) { stage in
       weak var owned: Owned?

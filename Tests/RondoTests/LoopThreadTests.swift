@@ -44,10 +44,22 @@ import Testing
     #expect("\(LoopThread.StartError.stackSize(1))" == "a thread cannot have a stack of 1 bytes")
   }
 
+  @Test func `a thread the system cannot start is an error, and its loop is gone`() {
+    do {
+      _ = try LoopThread(stackSize: 1 << 60)
+      Issue.record("a stack of an exabyte was had")
+    } catch .noThread(let errno) {
+      #expect(errno == EAGAIN || errno == ENOMEM)
+    } catch {
+      Issue.record("\(error)")
+    }
+  }
+
   @Test func `a stack of the size asked for holds that much`() throws {
     let thread = try LoopThread(stackSize: 64 << 20)
-    let depth = try thread.sync { recurse(100_000) }
-    #expect(depth == 100_000)
+    // Forty megabytes: more than the usual eight.
+    let depth = try thread.sync { recurse(10_000) }
+    #expect(depth == 10_000)
     thread.stop()
   }
 
@@ -311,10 +323,13 @@ private func callSync(_ thread: LoopThread) throws {
   _ = try thread.sync { 1 }
 }
 
-/// How deep it went; each level takes at least a word of stack.
+/// How deep it went; each level takes 4 KiB of stack.
 @inline(never)
 private func recurse(_ depth: Int) -> Int {
-  depth == 0 ? 0 : recurse(depth - 1) + 1
+  unsafe withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 16) { bytes in
+    unsafe bytes.storeBytes(of: depth, as: Int.self)
+    return unsafe depth == 0 ? 0 : recurse(depth - 1) + 1 + bytes.load(as: Int.self) - depth
+  }
 }
 
 /// The calling thread's name, as the kernel has it.

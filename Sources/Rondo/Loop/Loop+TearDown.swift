@@ -10,6 +10,8 @@ extension Loop {
   /// called. Whatever is posted later is refused. Calls out.
   func tearDown() {
     refuseMail()
+    let companion = mailbox.withLock { $0.companion.take() }
+    defer { _ = companion }
     for item in core.slots.all {
       if item.kind == .attachment {
         let attachment = downcast(item, to: SourceAttachment.self)

@@ -69,7 +69,7 @@ public final class Loop: @unchecked Sendable {
 
   /// Whether the calling thread is the loop's.
   @inline(__always)
-  var isCurrent: Bool {
+  package var isCurrent: Bool {
     ThreadRecord.isCurrent(thread)
   }
 

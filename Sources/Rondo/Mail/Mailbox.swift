@@ -56,6 +56,8 @@ struct MailboxState {
   var states: [ModeState] = []
   /// How many items stand in the common-mode item set.
   var commonItemCount = 0
+  /// What an upper floor keeps with the loop, as long as it lives.
+  var companion: AnyObject?
 
   /// Takes the mail if there is any, for the loop's thread to apply before a change of its own.
   mutating func takeMail() -> Mail? {

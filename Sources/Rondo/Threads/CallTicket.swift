@@ -2,13 +2,13 @@ import CLinux
 import Synchronization
 
 /// What became of a call to another thread.
-enum CallOutcome<Value, Failure: Error> {
+package enum CallOutcome<Value, Failure: Error> {
   case value(Value)
   case failure(Failure)
   /// The block died without having run.
   case dropped
 
-  func get() throws(LoopThread.CallError<Failure>) -> Value {
+  package func get() throws(LoopThread.CallError<Failure>) -> Value {
     switch self {
     case .value(let value): return value
     case .failure(let failure): throw .body(failure)
@@ -20,11 +20,12 @@ enum CallOutcome<Value, Failure: Error> {
 /// A call that is answered exactly once: when its body has run, or when it dies without.
 ///
 /// A block may be refused, thrown away or lost with its loop; all of these end here, in `deinit`.
-final class CallTicket<Value, Failure: Error> {
+package final class CallTicket<Value, Failure: Error> {
   private var body: (() throws(Failure) -> Value)?
   private var answer: ((CallOutcome<Value, Failure>) -> Void)?
 
-  init(_ body: @escaping () throws(Failure) -> Value, _ answer: @escaping (CallOutcome<Value, Failure>) -> Void) {
+  package init(_ body: @escaping () throws(Failure) -> Value, _ answer: @escaping (CallOutcome<Value, Failure>) -> Void)
+  {
     self.body = body
     self.answer = answer
   }
@@ -35,7 +36,7 @@ final class CallTicket<Value, Failure: Error> {
   }
 
   /// Runs the body and answers. Calls out.
-  func run() {
+  package func run() {
     let outcome = runBody()
     let answer = self.answer.take()
     answer?(outcome)
@@ -50,19 +51,21 @@ final class CallTicket<Value, Failure: Error> {
 }
 
 /// Where a thread sleeps until its call is answered.
-final class Answer<Value, Failure: Error> {
+package final class Answer<Value, Failure: Error> {
   private var outcome: CallOutcome<Value, Failure>?
   /// *atomic* 1 when the outcome is there.
   private let isGiven = Atomic<UInt32>(0)
 
+  package init() {}
+
   /// Any thread, once.
-  func give(_ outcome: CallOutcome<Value, Failure>) {
+  package func give(_ outcome: CallOutcome<Value, Failure>) {
     self.outcome = outcome
     isGiven.store(1, ordering: .releasing)
     unsafe rondo_futex_wake(unsafe isGiven.address())
   }
 
-  func wait() -> CallOutcome<Value, Failure> {
+  package func wait() -> CallOutcome<Value, Failure> {
     while isGiven.load(ordering: .acquiring) == 0 { unsafe rondo_futex_wait(unsafe isGiven.address(), 0) }
     return outcome!
   }

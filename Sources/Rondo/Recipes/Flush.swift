@@ -1,0 +1,68 @@
+import Synchronization
+
+extension Loop {
+  /// Calls its handler once for any number of marks: before the loop sleeps, or at the end of a run.
+  ///
+  /// For what is changed bit by bit and committed as a whole: a transaction, a redraw, a write-back. Whoever makes it
+  /// keeps it. An observer before waiting and at exit, ordered late.
+  public final class Flush: Sendable {
+    /// *constant*
+    private let loop: Loop
+    /// *constant*
+    private let mark = Mark()
+    /// *constant*
+    private let observer: Observer
+
+    /// A flush of what `loop` does in `mode`.
+    ///
+    /// - Parameters:
+    ///   - order: Its place among the observers. The default is that of Core Animation's commit: after the others, which
+    ///     may still mark.
+    ///   - handler: Called on the loop's thread. What it marks is flushed in the next turn.
+    public init(
+      on loop: Loop, in mode: Mode = .default, order: Int = 2_000_000, handler: sending @escaping () -> Void
+    ) {
+      self.loop = loop
+      let mark = mark
+      observer = Observer([.beforeWaiting, .afterWaiting, .exit], order: order) { [unowned loop] activity in
+        let depth = loop.core.depth
+        if activity == .afterWaiting { return mark.passed.remove(depth) }
+        if activity == .beforeWaiting { mark.passed.insert(depth) } else { mark.passed.remove(depth) }
+        if mark.isDirty.exchange(false, ordering: .acquiringAndReleasing) { handler() }
+      }
+      loop.add(observer, to: mode)
+    }
+
+    deinit {
+      observer.invalidate()
+    }
+
+    /// Has the handler called before the loop sleeps next. Any thread. O(1), one exchange if it is marked already.
+    public func setNeedsFlush() {
+      guard !mark.isDirty.exchange(true, ordering: .acquiringAndReleasing) else { return }
+      // On the loop's thread the observer is yet to come, unless it has been told in this turn.
+      if !loop.isCurrent || mark.passed.contains(loop.core.depth) { loop.wakeUp() }
+    }
+
+    /// Whether it is marked. Any thread.
+    public var needsFlush: Bool { mark.isDirty.load(ordering: .acquiring) }
+  }
+
+  private final class Mark: @unchecked Sendable {
+    /// *atomic*
+    let isDirty = Atomic<Bool>(false)
+    /// *loop thread* The runs, by depth, that are past the observer and have not slept yet.
+    @safe @exclusivity(unchecked) var passed = DepthSet()
+  }
+}
+
+/// Depths of nested runs; those deeper than 63 count as one.
+struct DepthSet {
+  private var bits: UInt64 = 0
+
+  private func bit(_ depth: Int) -> UInt64 { 1 << UInt64(min(depth, 63)) }
+
+  func contains(_ depth: Int) -> Bool { bits & bit(depth) != 0 }
+  mutating func insert(_ depth: Int) { bits |= bit(depth) }
+  mutating func remove(_ depth: Int) { bits &= ~bit(depth) }
+}

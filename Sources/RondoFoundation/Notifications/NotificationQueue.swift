@@ -1,0 +1,170 @@
+public import Foundation
+import Rondo
+
+/// Foundation's NotificationQueue, on Rondo: posts notifications from the run loop, with Apple's documented behaviour.
+///
+/// What was enqueued first is posted first, `.asap` before `.whenIdle`, each only while the loop runs in one of its
+/// modes. A queue belongs to the thread that made it. See NSNotificationQueue.
+open class NotificationQueue: NSObject {
+  /// Foundation's own type.
+  public typealias PostingStyle = Foundation.NotificationQueue.PostingStyle
+  /// Foundation's own type.
+  public typealias NotificationCoalescing = Foundation.NotificationQueue.NotificationCoalescing
+
+  /// *constant*
+  private let center: NotificationCenter
+  /// *constant* Weak: the run loop keeps the thread's default queue.
+  private weak let runLoop: RunLoop?
+  private var asap: [Entry] = []
+  private var idle: [Entry] = []
+  /// Chosen to be posted; several rounds of them if an observer of the notification center runs the loop.
+  private var chosen: [Entry] = []
+  /// Told at the moments of a turn at which something may be posted, while there is something.
+  private var observer: Loop.Observer?
+  /// The modes the observer is in.
+  private var observed: Set<RunLoop.Mode> = []
+
+  private final class Entry {
+    let notification: Notification
+    let modes: [RunLoop.Mode]
+    /// Taken out, after it was chosen to be posted and before it was.
+    var isDequeued = false
+
+    init(_ notification: Notification, _ modes: [RunLoop.Mode]) {
+      self.notification = notification
+      self.modes = modes
+    }
+  }
+
+  /// The calling thread's queue for the default notification center.
+  @available(*, noasync, message: "An async function has no run loop. Post to the notification center.")
+  open class var `default`: NotificationQueue {
+    let runLoop = RunLoop.current
+    if let queue = runLoop.defaultQueue { return queue }
+    let queue = NotificationQueue(notificationCenter: .default)
+    runLoop.defaultQueue = queue
+    return queue
+  }
+
+  /// A queue of the calling thread that posts to `notificationCenter`. Whoever makes it keeps it.
+  public init(notificationCenter: NotificationCenter) {
+    center = notificationCenter
+    runLoop = RunLoop.of(Loop.current)
+    super.init()
+  }
+
+  deinit {
+    observer?.invalidate()
+  }
+
+  // MARK: - Queueing
+
+  /// Enqueues a notification for the default mode, coalesced with those of the same name and sender.
+  open func enqueue(_ notification: Notification, postingStyle: PostingStyle) {
+    enqueue(notification, postingStyle: postingStyle, coalesceMask: [.onName, .onSender], forModes: nil)
+  }
+
+  /// Enqueues a notification.
+  ///
+  /// `.now` posts it before returning, `.asap` at the end of the turn, `.whenIdle` before the loop sleeps. Coalescing
+  /// takes those that are like it out of the queue first.
+  ///
+  /// - Parameter modes: Where it may be posted; nil for the default mode. The common modes count one by one.
+  open func enqueue(
+    _ notification: Notification, postingStyle: PostingStyle, coalesceMask: NotificationCoalescing,
+    forModes modes: [RunLoop.Mode]?
+  ) {
+    dequeueNotifications(matching: notification, coalesceMask: coalesceMask)
+    let entry = Entry(notification, modes ?? [.default])
+    switch postingStyle {
+    case .now:
+      if runLoop?.currentMode.map({ matches(entry, $0) }) ?? true { center.post(notification) }
+    case .asap:
+      asap.append(entry)
+      observe(entry.modes)
+    case .whenIdle:
+      idle.append(entry)
+      observe(entry.modes)
+    }
+  }
+
+  /// Takes out every notification that is like `notification` in the ways that `coalesceMask` says; of none, nothing.
+  open func dequeueNotifications(matching notification: Notification, coalesceMask: NotificationCoalescing) {
+    guard !coalesceMask.isDisjoint(with: [.onName, .onSender]) else { return }
+    let isAlike = { (entry: Entry) in
+      (!coalesceMask.contains(.onName) || entry.notification.name == notification.name)
+        && (!coalesceMask.contains(.onSender) || Self.isSame(entry.notification.object, notification.object))
+    }
+    asap.removeAll(where: isAlike)
+    idle.removeAll(where: isAlike)
+    for entry in chosen where isAlike(entry) { entry.isDequeued = true }
+  }
+
+  /// Whether two senders are one: the same object, or equal values.
+  private static func isSame(_ left: Any?, _ right: Any?) -> Bool {
+    guard let left, let right else { return left == nil && right == nil }
+    if type(of: left) is AnyClass, type(of: right) is AnyClass { return (left as AnyObject) === (right as AnyObject) }
+    guard let left = left as? AnyHashable, let right = right as? AnyHashable else { return false }
+    return left == right
+  }
+
+  // MARK: - Posting
+
+  /// The end of a turn is the beginning of the next one, the moment before sleeping, or the end of the run.
+  private static let moments: Loop.Activity = [.beforeTimers, .beforeWaiting, .exit]
+
+  private func observe(_ modes: [RunLoop.Mode]) {
+    guard let loop = runLoop?.getLoop() else { return }
+    let observer = observer ?? makeObserver()
+    for mode in modes where observed.insert(mode).inserted {
+      loop.add(observer, to: Loop.Mode(mode))
+      // If it is too late to be told in this turn, the loop shall not sleep on it.
+      loop.wakeUp()
+    }
+  }
+
+  private func makeObserver() -> Loop.Observer {
+    nonisolated(unsafe) weak let queue = self
+    let made = Loop.Observer(Self.moments, order: .max) { activity in unsafe queue?.post(at: activity) }
+    observer = made
+    return made
+  }
+
+  /// Posts what may be posted now. Calls out.
+  private func post(at activity: Loop.Activity) {
+    guard let runLoop, let mode = runLoop.currentMode else { return }
+    post(\.asap, mode)
+    // Idle is a loop about to sleep that no timer keeps awake, and that has nothing better to post.
+    if activity == .beforeWaiting, !asap.contains(where: { matches($0, mode) }), isIdle(runLoop.getLoop(), mode) {
+      post(\.idle, mode)
+    }
+    if asap.isEmpty, idle.isEmpty {
+      observer?.invalidate()
+      observer = nil
+      observed = []
+    } else if activity == .beforeWaiting, (asap + idle).contains(where: { matches($0, mode) }) {
+      // What was enqueued meanwhile, or waits for the loop to be idle, has the next turn.
+      runLoop.wakeUp()
+    }
+  }
+
+  /// Posts those entries that are there when it begins and match the mode, first in, first out. Calls out.
+  private func post(_ list: ReferenceWritableKeyPath<NotificationQueue, [Entry]>, _ mode: RunLoop.Mode) {
+    let due = self[keyPath: list].filter { matches($0, mode) }
+    guard !due.isEmpty else { return }
+    self[keyPath: list].removeAll { matches($0, mode) }
+    chosen += due
+    for entry in due where !entry.isDequeued { center.post(entry.notification) }
+    chosen.removeLast(due.count)
+  }
+
+  private func matches(_ entry: Entry, _ mode: RunLoop.Mode) -> Bool {
+    entry.modes.contains(mode)
+      || (entry.modes.contains(.common) && runLoop?.getLoop().isCommon(Loop.Mode(mode)) == true)
+  }
+
+  private func isIdle(_ loop: Loop, _ mode: RunLoop.Mode) -> Bool {
+    guard let next = loop.nextFireDate(in: Loop.Mode(mode)) else { return true }
+    return next > loop.clock
+  }
+}

@@ -1,0 +1,223 @@
+public import Foundation
+import Rondo
+import Synchronization
+
+/// Foundation's Timer, on Rondo: never early, with a tolerance that works, and gone when it has fired for the last time.
+///
+/// The loop keeps a scheduled timer, so nobody else has to; an invalid one lets go of its block. Every member may be
+/// used from any thread. See NSTimer.
+open class Timer: NSObject, @unchecked Sendable {
+  /// What the block of a timer looks like.
+  public typealias Block = @Sendable (Timer) -> Void
+
+  /// *its own lock* Nothing is called, added or released inside.
+  private let state: Mutex<State>
+  /// Seconds between fires; 0 for a timer that fires once.
+  private let interval: TimeInterval
+
+  private struct State {
+    /// The item until it is in a loop; from then on the loop keeps it, and with it the timer.
+    var unscheduled: Loop.Timer?
+    weak var item: Loop.Timer?
+    /// What the item's callout goes through; the item keeps it, or scheduling would make a cycle.
+    weak var link: Link?
+    var block: Block?
+    var userInfo: Carried?
+    var plan: Plan
+    /// Seconds, as asked for.
+    var tolerance: TimeInterval = 0
+  }
+
+  /// A fire date as it was set, and where it lies on the clock the loop waits with.
+  private struct Plan {
+    /// What was set, which may be past or far away.
+    var date: Date
+    /// The same moment as the loop understands it.
+    var instant: SuspendingClock.Instant
+    /// The date of `instant`.
+    var base: Date
+  }
+
+  /// What the user gave, for the user's own thread to look at.
+  private struct Carried: @unchecked Sendable {
+    let value: Any?
+  }
+
+  /// Keeps a scheduled timer alive for as long as the loop keeps the item.
+  private final class Link: @unchecked Sendable {
+    /// *constant* once set, before the item is in a loop.
+    weak var timer: Timer?
+    /// *its own lock*
+    let keeper = Mutex<Timer?>(nil)
+
+    func letGo() {
+      let timer = keeper.withLock { $0.take() }
+      _ = timer
+    }
+  }
+
+  /// A timer that fires at `date`, and every `interval` seconds from there if it repeats. It is in no loop yet.
+  ///
+  /// A date in the past counts as now. A repeating timer's interval is at least 0.1 ms. See NSTimer.
+  public init(fire date: Date, interval: TimeInterval, repeats: Bool, block: @escaping Block) {
+    precondition(!interval.isNaN, "A timer's interval is a number of seconds, not NaN.")
+    self.interval = repeats ? (interval > 0 ? max(interval, 1e-9) : 0.0001) : 0
+    let link = Link()
+    let delay = date.durationFromNow
+    let handler: @Sendable (Loop.Timer.Tick) -> Void = { _ in link.timer?.callOut() }
+    let item: Loop.Timer
+    if self.interval > 0 {
+      item = Loop.Timer(every: Duration(rounding: self.interval), handler: handler)
+      item.setFireDate(after: delay)
+    } else {
+      item = Loop.Timer(after: delay, handler: handler)
+    }
+    let plan = Plan(date: date.limited, instant: item.fireDate, base: max(date, Date()))
+    state = Mutex(State(unscheduled: item, item: item, link: link, block: block, plan: plan))
+    super.init()
+    link.timer = self
+  }
+
+  /// A timer that fires after `interval` seconds, and every so often if it repeats. It is in no loop yet.
+  ///
+  /// Its first fire is an interval away; Foundation on Linux fires it at once.
+  public convenience init(timeInterval interval: TimeInterval, repeats: Bool, block: @escaping Block) {
+    self.init(fire: Date(timeIntervalSinceNow: interval), interval: interval, repeats: repeats, block: block)
+    postpone(by: repeats ? timeInterval : interval)
+  }
+
+  /// A timer in the calling thread's run loop, in the default mode.
+  @available(*, noasync, message: "An async function has no run loop. Make the timer and add it to the one you mean.")
+  @discardableResult
+  open class func scheduledTimer(
+    withTimeInterval interval: TimeInterval, repeats: Bool, block: @escaping Block
+  ) -> Timer {
+    let timer = Timer(timeInterval: interval, repeats: repeats, block: block)
+    RunLoop.current.add(timer, forMode: .default)
+    return timer
+  }
+
+  // MARK: - Firing
+
+  /// Calls the block now; a timer that does not repeat is then invalid. Calls out, on the calling thread.
+  open func fire() {
+    guard isValid else { return }
+    callOut()
+    if interval == 0 { invalidate() }
+  }
+
+  /// Calls the block, and lets go of it if that was the last time. Calls out.
+  private func callOut() {
+    guard let block = state.withLock({ $0.block }) else { return }
+    block(self)
+    if interval == 0 { drop() }
+  }
+
+  // MARK: - Dates
+
+  /// When it fires next. Later or earlier, it is the origin of a new grid. 1 January 2001 for an invalid timer.
+  ///
+  /// A date set in the past counts as now, one more than 16 years ahead as that. Putting it off costs one store.
+  open var fireDate: Date {
+    get {
+      guard let item = validItem else { return Date(timeIntervalSinceReferenceDate: 0) }
+      let instant = item.fireDate
+      let plan = state.withLock { $0.plan }
+      if instant == plan.instant { return plan.date }
+      return plan.base + plan.instant.duration(to: instant).timeInterval
+    }
+    set {
+      setFireDate(newValue, after: newValue.durationFromNow)
+    }
+  }
+
+  /// Puts the first fire exactly `seconds` from now, which a date could not say to the nanosecond.
+  fileprivate func postpone(by seconds: TimeInterval) {
+    setFireDate(Date(timeIntervalSinceNow: seconds), after: Duration(rounding: seconds))
+  }
+
+  private func setFireDate(_ date: Date, after delay: Duration) {
+    guard let item = validItem else { return }
+    item.setFireDate(after: delay)
+    let plan = Plan(date: date.limited, instant: item.fireDate, base: max(date, Date()))
+    state.withLock { $0.plan = plan }
+  }
+
+  /// Seconds between fires; 0 for a timer that does not repeat.
+  open var timeInterval: TimeInterval {
+    interval
+  }
+
+  /// How many seconds later than its date it may fire, so that wakeups are shared.
+  ///
+  /// Up to half the interval of a repeating timer; a negative one counts as zero. Foundation on Linux ignores it.
+  open var tolerance: TimeInterval {
+    get { state.withLock { $0.tolerance } }
+    set {
+      precondition(!newValue.isNaN, "A timer's tolerance is a number of seconds, not NaN.")
+      let tolerance = interval > 0 ? min(max(newValue, 0), interval / 2) : max(newValue, 0)
+      validItem?.tolerance = Duration(rounding: tolerance)
+      state.withLock { $0.tolerance = tolerance }
+    }
+  }
+
+  // MARK: - The end
+
+  /// Takes it out of its loop for good, and lets go of its block. From any thread.
+  open func invalidate() {
+    let item = state.withLock { $0.item }
+    item?.invalidate()
+    drop()
+  }
+
+  /// Whether it can still fire: not after its last fire, nor when its loop has ended.
+  open var isValid: Bool {
+    validItem != nil
+  }
+
+  /// What the maker gave it, until it is invalid.
+  open var userInfo: Any? {
+    state.withLock { $0.userInfo }?.value
+  }
+
+  func setUserInfo(_ userInfo: Any?) {
+    let carried = Carried(value: userInfo)
+    state.withLock { $0.userInfo = carried }
+  }
+
+  private var validItem: Loop.Timer? {
+    guard let item = state.withLock({ $0.item }), item.isValid else { return nil }
+    return item
+  }
+
+  /// Releases what the user gave, outside the lock.
+  private func drop() {
+    let (item, block, userInfo) = state.withLock { state in
+      (state.unscheduled.take(), state.block.take(), state.userInfo.take())
+    }
+    _ = (item, block, userInfo)
+  }
+
+  // MARK: - In a loop
+
+  func schedule(in loop: Loop, forMode mode: Loop.Mode) {
+    guard let item = validItem, let link = state.withLock({ $0.link }) else { return }
+    link.keeper.withLock { $0 = self }
+    let isMember = loop.add(item, to: mode)
+    let unscheduled = state.withLock { state in isMember ? state.unscheduled.take() : state.unscheduled }
+    // Refused, and still in no loop: nobody but its owner keeps it.
+    if !isMember, unscheduled != nil { link.letGo() }
+  }
+
+  func isScheduled(in loop: Loop, forMode mode: Loop.Mode) -> Bool {
+    validItem.map { loop.contains($0, in: mode) } ?? false
+  }
+
+  func unschedule(from loop: Loop, forMode mode: Loop.Mode) {
+    guard let item = validItem, let link = state.withLock({ $0.link }) else { return }
+    loop.remove(item, from: mode)
+    guard !item.isInLoop else { return }
+    state.withLock { $0.unscheduled = item }
+    link.letGo()
+  }
+}

@@ -1,0 +1,26 @@
+import Testing
+
+/// The examples print what they are there to show.
+@Suite struct ExampleTests {
+  @Test func `permanent-thread loses nothing, and refuses what comes too late`() throws {
+    #expect(
+      try lines(of: "permanent-thread") == [
+        "lines so far: 300", "lines at the end: 301", "each writer's lines in order: true",
+        "a call afterwards: threadEnded", "",
+      ])
+  }
+
+  @Test func `mode-switch lets default timers rest while common ones go on`() throws {
+    let ordinary = [
+      "  refresh, in the default mode: ticked", "  playback, in the common modes: ticked",
+      "  gesture, in the tracking mode: rested",
+    ]
+    let tracking = [
+      "  refresh, in the default mode: rested", "  playback, in the common modes: ticked",
+      "  gesture, in the tracking mode: ticked",
+    ]
+    #expect(
+      try lines(of: "mode-switch")
+        == ["ordinary work"] + ordinary + ["tracking"] + tracking + ["ordinary work again"] + ordinary + [""])
+  }
+}

@@ -1,0 +1,1 @@
+../TranscriptFoundation/main.swift
