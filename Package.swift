@@ -14,13 +14,17 @@ let package = Package(
   products: [
     .library(name: "Rondo", targets: ["Rondo"]),
     .library(name: "RondoFoundation", targets: ["RondoFoundation"]),
+    .library(name: "RondoSockets", targets: ["RondoSockets"]),
     .library(name: "RondoTesting", targets: ["RondoTesting"]),
   ],
   targets: [
     .systemLibrary(name: "CLibevent", pkgConfig: "libevent_core", providers: [.apt(["libevent-dev"])]),
     .systemLibrary(name: "CLinux"),
     .target(name: "Rondo", dependencies: ["CLibevent", "CLinux"], swiftSettings: strict),
-    .target(name: "RondoFoundation", dependencies: ["Rondo", "CLinux"], swiftSettings: strict),
+    .target(
+      name: "RondoFoundation", dependencies: ["Rondo", "RondoSockets", "CLinux"], swiftSettings: strict),
+    .target(name: "RondoSockets", dependencies: ["Rondo", "CLinux"], swiftSettings: strict),
+
     .target(name: "RondoTesting", dependencies: ["Rondo"], swiftSettings: strict),
     .testTarget(name: "RondoTests", dependencies: ["Rondo", "RondoTesting"], swiftSettings: strict),
     .target(name: "CProbe", path: "Tests/CProbe"),
@@ -39,6 +43,8 @@ let package = Package(
     .testTarget(name: "RondoStressTests", dependencies: ["Rondo"], swiftSettings: strict),
     .testTarget(
       name: "RondoFoundationTests", dependencies: ["RondoFoundation", "Rondo", "RondoTesting"], swiftSettings: strict),
+    .testTarget(
+      name: "RondoSocketsTests", dependencies: ["RondoSockets", "Rondo", "RondoTesting"], swiftSettings: strict),
   ],
   swiftLanguageModes: [.v6]
 )
