@@ -14,6 +14,7 @@ let package = Package(
   products: [
     .library(name: "Rondo", targets: ["Rondo"]),
     .library(name: "RondoFoundation", targets: ["RondoFoundation"]),
+    .library(name: "RondoPorts", targets: ["RondoPorts"]),
     .library(name: "RondoSockets", targets: ["RondoSockets"]),
     .library(name: "RondoTesting", targets: ["RondoTesting"]),
   ],
@@ -22,7 +23,8 @@ let package = Package(
     .systemLibrary(name: "CLinux"),
     .target(name: "Rondo", dependencies: ["CLibevent", "CLinux"], swiftSettings: strict),
     .target(
-      name: "RondoFoundation", dependencies: ["Rondo", "RondoSockets", "CLinux"], swiftSettings: strict),
+      name: "RondoFoundation", dependencies: ["Rondo", "RondoPorts", "RondoSockets", "CLinux"], swiftSettings: strict),
+    .target(name: "RondoPorts", dependencies: ["Rondo", "RondoSockets", "CLinux"], swiftSettings: strict),
     .target(name: "RondoSockets", dependencies: ["Rondo", "CLinux"], swiftSettings: strict),
 
     .target(name: "RondoTesting", dependencies: ["Rondo"], swiftSettings: strict),
@@ -43,6 +45,15 @@ let package = Package(
     .testTarget(name: "RondoStressTests", dependencies: ["Rondo"], swiftSettings: strict),
     .testTarget(
       name: "RondoFoundationTests", dependencies: ["RondoFoundation", "Rondo", "RondoTesting"], swiftSettings: strict),
+    .target(
+      name: "RondoFuzz", dependencies: ["RondoPorts"], path: "Tests/Fuzz/Properties", swiftSettings: strict),
+    .executableTarget(
+      name: "rondo-port-probe", dependencies: ["CLinux", "Rondo", "RondoPorts", "RondoSockets"],
+      path: "Tests/RondoPortProbe", swiftSettings: strict),
+    .testTarget(
+      name: "RondoPortsTests",
+      dependencies: ["RondoPorts", "RondoSockets", "Rondo", "RondoTesting", "RondoFuzz", "rondo-port-probe"],
+      swiftSettings: strict),
     .testTarget(
       name: "RondoSocketsTests", dependencies: ["RondoSockets", "Rondo", "RondoTesting"], swiftSettings: strict),
   ],

@@ -124,3 +124,6 @@ static inline int rondo_is_private_directory(const char *path) {
   if (!S_ISDIR(status.st_mode)) return -ENOTDIR;
   return (status.st_uid == geteuid() || status.st_uid == 0) && (status.st_mode & 022) == 0;
 }
+
+// pipe2(2), which <unistd.h> shows only to _GNU_SOURCE; closed on exec.
+static inline int rondo_pipe(int *ends) { return (int)rondo_or_errno(syscall(SYS_pipe2, ends, O_CLOEXEC)); }
