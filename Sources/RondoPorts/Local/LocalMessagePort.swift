@@ -82,7 +82,7 @@ public final class LocalMessagePort: @unchecked Sendable {
     }
     old.listener?.invalidate()
     turn?.invalidate()
-    for connection in old.connections.values { connection.end(.closing) }
+    for connection in old.connections.values { connection.end(.closing, in: old.loop) }
   }
 
   // MARK: - Membership
@@ -149,15 +149,15 @@ public final class LocalMessagePort: @unchecked Sendable {
   private func welcome(_ socket: Socket) {
     guard let peer = socket.peerCredentials else { return }
     let connection = ServedConnection(socket, peer, options)
-    guard options.lets(peer, in: user) else { return connection.end(.notPermitted) }
+    guard options.lets(peer, in: user) else { return connection.end(.notPermitted, in: nil) }
     let (loop, modes, isCrowded) = state.withLock { state -> (Loop?, [Loop.Mode], Bool) in
       guard state.claim != nil else { return (nil, [], false) }
       if state.connections.count >= options.maximumConnections { return (nil, [], true) }
       state.connections[ObjectIdentifier(connection)] = connection
       return (state.loop, state.modes, false)
     }
-    if isCrowded { return connection.end(.crowded) }
-    guard let loop, let item = item(of: connection) else { return connection.end(.closing) }
+    if isCrowded { return connection.end(.crowded, in: nil) }
+    guard let loop, let item = item(of: connection) else { return connection.end(.closing, in: nil) }
     for mode in modes { loop.add(item, to: mode) }
   }
 
@@ -205,15 +205,15 @@ public final class LocalMessagePort: @unchecked Sendable {
 
   /// Calls out.
   private func end(_ connection: ServedConnection, _ error: MessagePortError) {
-    let ended = state.withLock { state in
+    let (ended, loop) = state.withLock { state in
       state.connections[ObjectIdentifier(connection)] = nil
       state.backlog.removeAll { $0 === connection }
-      return state.ended
+      return (state.ended, state.loop)
     }
     switch error {
-    case .malformed(.tooLong): connection.end(.tooLong)
-    case .malformed: connection.end(.malformed)
-    default: connection.end()
+    case .malformed(.tooLong): connection.end(.tooLong, in: loop)
+    case .malformed: connection.end(.malformed, in: loop)
+    default: connection.end(in: loop)
     }
     ended?(connection.peer, error)
   }

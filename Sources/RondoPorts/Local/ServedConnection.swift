@@ -11,6 +11,8 @@ final class ServedConnection: Sendable {
     /// Nil once the connection has ended.
     var wire: Wire?
     weak var item: Loop.DescriptorSource?
+    /// What `item` holds the socket by.
+    weak var keeper: SocketKeeper?
     /// Whether messages that were read wait for their turn: no more are read meanwhile.
     var hasBacklog = false
     let maximumQueued: Int
@@ -45,11 +47,11 @@ final class ServedConnection: Sendable {
     state.withLock { state in
       if let item = state.item { return item }
       guard let socket = state.wire?.socket else { return nil }
-      // It holds the socket, which therefore stays open until the loop has let go of it.
+      let keeper = SocketKeeper(socket)
       let item = try? Loop.DescriptorSource(socket.descriptor, for: .read) { _, readiness in
-        withExtendedLifetime(socket) { ready(readiness) }
+        withExtendedLifetime(keeper) { ready(readiness) }
       }
-      state.item = item
+      (state.item, state.keeper) = (item, keeper)
       return item
     }
   }
@@ -97,16 +99,19 @@ final class ServedConnection: Sendable {
   }
 
   /// Ends the connection, after one last word if there is room for it.
-  func end(_ lastWord: Frame.FailureCode? = nil) {
-    let item = state.withLock { state -> Loop.DescriptorSource? in
+  ///
+  /// - Parameter loop: Where it is watched.
+  func end(_ lastWord: Frame.FailureCode? = nil, in loop: Loop?) {
+    let (item, keeper) = state.withLock { state -> (Loop.DescriptorSource?, SocketKeeper?) in
       if let lastWord, state.wire != nil {
         _ = state.wire!.queue.append(.failure(lastWord))
         try? state.wire!.flush()
       }
       state.wire = nil
       defer { state.item = nil }
-      return state.item
+      return (state.item, state.keeper)
     }
     item?.invalidate()
+    keeper?.release(by: loop)
   }
 }

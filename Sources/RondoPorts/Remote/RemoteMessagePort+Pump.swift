@@ -37,8 +37,9 @@ extension RemoteMessagePort {
   /// The port is invalid from now on: everybody who waits is told. Calls out only without a loop.
   func end(_ error: MessagePortError) {
     var tellings: [() -> Void] = []
-    let (item, wire) = state.withLock { state -> (Loop.DescriptorSource?, Wire?) in
-      guard let wire = state.wire else { return (nil, nil) }
+    let old = state.withLock { state -> State? in
+      guard state.wire != nil else { return nil }
+      let old = state
       state.wire = nil
       state.end = error
       for pending in state.pending.values {
@@ -47,11 +48,13 @@ extension RemoteMessagePort {
       state.pending = [:]
       if let invalidation = state.invalidation { tellings.append { invalidation(error) } }
       state.invalidation = nil
-      return (state.item, wire)
+      return old
     }
     for telling in tellings { post(telling) }
-    item?.invalidate()
-    _ = wire
+    guard let old else { return }
+    let keeper = old.keeper
+    old.item?.invalidate()
+    keeper?.release(by: old.loop)
   }
 
   /// Has the loop call it, in the modes of the port; without a loop, calls it.
@@ -97,12 +100,12 @@ extension RemoteMessagePort {
         state.item = nil
         state.modes = []
       }
-      // It holds the socket, which therefore stays open until the loop has let go of it.
+      let keeper = state.keeper ?? SocketKeeper(socket)
       let made = try? Loop.DescriptorSource(socket.descriptor, for: .read) { _, _ in
-        withExtendedLifetime(socket) { self.pump() }
+        withExtendedLifetime(keeper) { self.pump() }
       }
       guard let item = state.item ?? made, loop.add(item, to: mode) else { return false }
-      state.item = item
+      (state.item, state.keeper) = (item, keeper)
       state.loop = loop
       if !state.modes.contains(mode) { state.modes.append(mode) }
       state.updateInterest()

@@ -25,6 +25,8 @@ public final class RemoteMessagePort: @unchecked Sendable {
     var modes: [Loop.Mode] = []
     /// The loop owns it and it owns the port: weak, so that the loop's end is the end of the circle.
     weak var item: Loop.DescriptorSource?
+    /// What `item` holds the socket by.
+    weak var keeper: SocketKeeper?
   }
 
   /// Connects to the port of that name.

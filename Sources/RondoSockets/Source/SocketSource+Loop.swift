@@ -32,7 +32,7 @@ extension SocketSource {
       guard let socket = state.socket else { return false }
       if state.item?.isValid != true { state.forgetLoop() }
       if state.item != nil, state.loop !== loop { return false }
-      guard let item = state.item ?? makeItem(for: socket, state), loop.add(item, to: mode) else { return false }
+      guard let item = state.item ?? makeItem(for: socket, &state), loop.add(item, to: mode) else { return false }
       state.item = item
       state.loop = loop
       if !state.modes.contains(mode) { state.modes.append(mode) }
@@ -60,9 +60,11 @@ extension SocketSource {
   }
 
   /// The item holds the socket as well, so that it is closed when the loop has let go of it and not before.
-  private func makeItem(for socket: Socket, _ state: borrowing SocketState) -> Loop.DescriptorSource? {
-    try? Loop.DescriptorSource(socket.descriptor, for: state.interest, order: state.order) { _, readiness in
-      withExtendedLifetime(socket) { self.ready(readiness) }
+  private func makeItem(for socket: Socket, _ state: inout SocketState) -> Loop.DescriptorSource? {
+    let keeper = SocketKeeper(socket)
+    state.keeper = keeper
+    return try? Loop.DescriptorSource(socket.descriptor, for: state.interest, order: state.order) { _, readiness in
+      withExtendedLifetime(keeper) { self.ready(readiness) }
     }
   }
 

@@ -111,9 +111,9 @@ public final class SocketSource: @unchecked Sendable {
   /// Ends the source and, unless somebody else holds the socket, closes it. See CFSocketInvalidate.
   ///
   /// Nothing is called afterwards, except that a callout running at this moment is not waited for. The descriptor is
-  /// closed on the loop's thread, once the loop has let go of it.
+  /// closed at once on the loop's thread; asked for elsewhere, when the loop has let go of it.
   public func invalidate() {
-    let (item, timer, handler, socket) = state.withLock { state in
+    let old = state.withLock { state in
       defer {
         state.socket = nil
         state.handler = nil
@@ -121,12 +121,13 @@ public final class SocketSource: @unchecked Sendable {
         state.timer = nil
         state.outbox = Outbox()
       }
-      return (state.item, state.timer, state.handler, state.socket)
+      return state
     }
-    timer?.invalidate()
+    // A closure may own anything: it dies with the old state, outside the lock.
+    let (item, keeper) = (old.item, old.keeper)
+    old.timer?.invalidate()
     item?.invalidate()
-    // A closure may own anything: it dies here, outside the lock.
-    _ = (handler, socket)
+    keeper?.release(by: old.loop)
   }
 
   // MARK: - Callbacks

@@ -30,6 +30,8 @@ struct SocketState {
   var modes: [Loop.Mode] = []
   /// The loop owns it and it owns the source: weak, so that the loop's end is the end of the circle.
   weak var item: Loop.DescriptorSource?
+  /// What `item` holds the socket by.
+  weak var keeper: SocketKeeper?
   /// In the modes of `item`: the end of a pause or of the time to connect.
   weak var timer: Loop.Timer?
 
