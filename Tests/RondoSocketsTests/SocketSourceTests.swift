@@ -355,7 +355,9 @@ private enum Exhaustion {
   private static func useUpDescriptors(_ spare: inout [CInt]) {
     var limit = rlimit()
     _ = unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-    limit.rlim_cur = 64
+    // Some may be inherited, with any numbers.
+    let highest = (0..<CInt(clamping: min(limit.rlim_cur, 65_536))).last(where: isOpen) ?? 0
+    limit.rlim_cur = rlim_t(highest) + 9
     _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
     while true {
       let descriptor = unsafe open("/dev/null", O_RDONLY | O_CLOEXEC)
