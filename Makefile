@@ -13,7 +13,7 @@ RUNS ?= 200000
 ARGS ?=
 
 # What `make fuzz` fuzzes: each has a harness and a corpus of its name under Tests/Fuzz.
-DECODERS := message-port
+DECODERS := message-port socket-port
 FORMATTED := Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources
 # What the sanitizers are worth running over: everything with threads.
 SANITIZED := 'RondoStressTests|RondoTests'

@@ -261,6 +261,43 @@ import Testing
     #expect(alive == [true, true, false, false])
   }
 
+  @Test(arguments: [false, true])
+  func `a name is free at once when its port is invalidated, in a callout too`(_ hasConnection: Bool) throws {
+    let isFree = try onThread { () -> Bool in
+      let loop = Loop.current
+      let name = try uniqueName()
+      let client = Box<RawClient?>(nil)
+      let isFree = Box(false)
+      let port = try LocalMessagePort(name) { _ in }
+      loop.add(port)
+      if hasConnection { client.value = try RawClient(name) }
+      loop.add(Loop.Source {})
+      loop.run(for: .zero)
+      loop.perform {
+        port.invalidate()
+        isFree.value = (try? LocalMessagePort(name) { _ in }) != nil
+      }
+      loop.run(for: .zero)
+      return isFree.value
+    }
+    #expect(isFree)
+  }
+
+  @Test func `a port invalidated on another thread gives its name back when its loop has let go`() throws {
+    let name = try uniqueName()
+    let running = RunningLoop()
+    let port = try LocalMessagePort(name) { try? $0.reply() }
+    running.loop.add(port)
+    #expect(try RemoteMessagePort(name).ask("a") == nil)
+    port.invalidate()
+    var next: LocalMessagePort?
+    waitUntil {
+      next = try? LocalMessagePort(name) { _ in }
+      return next != nil
+    }
+    #expect(next != nil)
+  }
+
   // MARK: - Support
 
   /// A port on a loop of its own that keeps what it is asked.
