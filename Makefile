@@ -7,19 +7,23 @@ SHELL := /bin/bash
 # The seed and the number of random scenarios that `make parity` puts to both loops.
 SEED ?= 1
 COUNT ?= 2000
+# How many inputs `make fuzz` gives each decoder, beside the corpus.
+RUNS ?= 200000
 # More arguments for the benchmarks: make bench ARGS='--workload wake.parked --json figures.json'.
 ARGS ?=
 # How long the report measures (quick or full), and where it goes: FILE.html and FILE.json.
 EFFORT ?= full
 FILE ?= .build/bench/report
 
+# What `make fuzz` fuzzes: each has a harness and a corpus of its name under Tests/Fuzz.
+DECODERS := message-port socket-port
 FORMATTED := Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources Benchmarks/Tests
 # SwiftPM would remember for which libraries the manifest looked last time.
 BENCH := --package-path Benchmarks --manifest-cache none
 # SwiftNIO takes two minutes to build, so only the full suite has it, in a directory of its own.
 BENCH_FULL := $(BENCH) --traits NIO --scratch-path Benchmarks/.build/full
 # What the sanitizers are worth running over: everything with threads.
-SANITIZED := 'RondoStressTests|RondoTests|RondoFoundationTests'
+SANITIZED := 'RondoStressTests|RondoTests|RondoFoundationTests|RondoPortsTests|RondoSocketsTests'
 
 .PHONY: help
 help: ## List the targets.
@@ -112,6 +116,22 @@ asan: setup ## Run the threaded tests under the address sanitizer, leaks include
 .PHONY: mutants
 mutants: setup ## Prove that the tests can see: each small mutation of the turn must be caught.
 	Tests/mutants/run.sh
+
+.PHONY: fuzz
+fuzz: setup ## Fuzz the decoders of frames with RUNS inputs each; what breaks one is left in .build/fuzz/found.
+	@build=.build/fuzz
+	mkdir -p $$build/found
+	options=(-O -wmo -parse-as-library -swift-version 6 -package-name rondo -sanitize=fuzzer,address -I $$build)
+	swiftc "$${options[@]}" -module-name RondoPorts -emit-module -emit-module-path $$build/RondoPorts.swiftmodule -c -o $$build/frames.o \
+	  Sources/RondoPorts/Frames/*.swift
+	swiftc "$${options[@]}" -module-name RondoFuzz -emit-module -emit-module-path $$build/RondoFuzz.swiftmodule -c -o $$build/properties.o \
+	  Tests/Fuzz/Properties/*.swift
+	for decoder in $(DECODERS); do
+	  swiftc "$${options[@]}" -module-name Harness -o $$build/$$decoder Tests/Fuzz/Harness/$$decoder.swift $$build/*.o
+	  mkdir -p $$build/corpus/$$decoder
+	  $$build/$$decoder -runs=$(RUNS) -max_total_time=120 -max_len=8192 -timeout=10 -print_final_stats=1 \
+	    -artifact_prefix=$$build/found/$$decoder- $$build/corpus/$$decoder Tests/Fuzz/corpus/$$decoder
+	done
 
 .PHONY: lint
 lint: setup ## Check the format, the length of files and left-over markers.

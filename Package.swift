@@ -14,13 +14,19 @@ let package = Package(
   products: [
     .library(name: "Rondo", targets: ["Rondo"]),
     .library(name: "RondoFoundation", targets: ["RondoFoundation"]),
+    .library(name: "RondoPorts", targets: ["RondoPorts"]),
+    .library(name: "RondoSockets", targets: ["RondoSockets"]),
     .library(name: "RondoTesting", targets: ["RondoTesting"]),
   ],
   targets: [
     .systemLibrary(name: "CLibevent", pkgConfig: "libevent_core", providers: [.apt(["libevent-dev"])]),
     .systemLibrary(name: "CLinux"),
     .target(name: "Rondo", dependencies: ["CLibevent", "CLinux"], swiftSettings: strict),
-    .target(name: "RondoFoundation", dependencies: ["Rondo", "CLinux"], swiftSettings: strict),
+    .target(
+      name: "RondoFoundation", dependencies: ["Rondo", "RondoPorts", "RondoSockets", "CLinux"], swiftSettings: strict),
+    .target(name: "RondoPorts", dependencies: ["Rondo", "RondoSockets", "CLinux"], swiftSettings: strict),
+    .target(name: "RondoSockets", dependencies: ["Rondo", "CLinux"], swiftSettings: strict),
+
     .target(name: "RondoTesting", dependencies: ["Rondo"], swiftSettings: strict),
     // Examples: each prints what it shows, and a test compares.
     .executableTarget(name: "permanent-thread", dependencies: ["Rondo", "RondoFoundation"], swiftSettings: strict),
@@ -53,6 +59,17 @@ let package = Package(
         "RondoFoundation", "Rondo", "RondoTesting", "CHeap", "transcript-foundation", "transcript-rondo",
         "permanent-thread", "mode-switch",
       ], swiftSettings: strict),
+    .target(
+      name: "RondoFuzz", dependencies: ["RondoPorts"], path: "Tests/Fuzz/Properties", swiftSettings: strict),
+    .executableTarget(
+      name: "rondo-port-probe", dependencies: ["CLinux", "Rondo", "RondoPorts", "RondoSockets"],
+      path: "Tests/RondoPortProbe", swiftSettings: strict),
+    .testTarget(
+      name: "RondoPortsTests",
+      dependencies: ["RondoPorts", "RondoSockets", "Rondo", "RondoTesting", "RondoFuzz", "rondo-port-probe"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "RondoSocketsTests", dependencies: ["RondoSockets", "Rondo", "RondoTesting"], swiftSettings: strict),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -31,9 +31,6 @@ extension Loop {
   /// Whether `mode` is one of the common modes. Any thread.
   package func isCommon(_ mode: Mode) -> Bool { mailbox.withLock { $0.modes.isCommon(mode) } }
 
-  /// The loop's clock, virtual or CLOCK_MONOTONIC. Any thread for a real loop.
-  package var clock: SuspendingClock.Instant { now.suspending }
-
   /// Whether the loop waits by script.
   package var isVirtual: Bool { script != nil }
 }

@@ -165,6 +165,6 @@ open class NotificationQueue: NSObject {
 
   private func isIdle(_ loop: Loop, _ mode: RunLoop.Mode) -> Bool {
     guard let next = loop.nextFireDate(in: Loop.Mode(mode)) else { return true }
-    return next > loop.clock
+    return next > loop.clock.now
   }
 }

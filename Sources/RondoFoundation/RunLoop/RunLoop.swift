@@ -69,7 +69,7 @@ open class RunLoop: NSObject, @unchecked Sendable {
     loop.run(in: mode, for: .zero, returnAfterSourceHandled: true)
     guard !loop.isFinished(mode) else { return nil }
     guard let next = loop.nextFireDate(in: mode) else { return .distantFuture }
-    return Date(timeIntervalSinceNow: loop.clock.duration(to: next).timeInterval)
+    return Date(timeIntervalSinceNow: loop.clock.now.duration(to: next).timeInterval)
   }
 
   /// Runs `mode` until a source was handled or `limitDate` has passed. Elsewhere than on its own thread, does nothing.

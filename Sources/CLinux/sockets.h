@@ -1,0 +1,129 @@
+// What the socket layer asks of the kernel. Each call answers with a result of zero or more, or with minus errno.
+#pragma once
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static inline long rondo_or_errno(long result) { return result < 0 ? -errno : result; }
+
+static inline int rondo_socket(int family, int type, int protocol) {
+  return (int)rondo_or_errno(socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, protocol));
+}
+static inline int rondo_socket_pair(int type, int *ends) {
+  return (int)rondo_or_errno(socketpair(AF_UNIX, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends));
+}
+static inline int rondo_bind(int descriptor, const void *address, uint32_t length) {
+  return (int)rondo_or_errno(bind(descriptor, (const struct sockaddr *)address, length));
+}
+static inline int rondo_listen(int descriptor, int backlog) {
+  return (int)rondo_or_errno(listen(descriptor, backlog));
+}
+
+// A connect(2) that a signal interrupts goes on by itself.
+static inline int rondo_connect(int descriptor, const void *address, uint32_t length) {
+  if (connect(descriptor, (const struct sockaddr *)address, length) == 0) return 0;
+  return errno == EINTR ? -EINPROGRESS : -errno;
+}
+
+// accept4(2), which <sys/socket.h> shows only to _GNU_SOURCE.
+static inline int rondo_accept(int descriptor, void *address, uint32_t *length) {
+  long result;
+  do {
+    result = syscall(SYS_accept4, descriptor, address, length, SOCK_NONBLOCK | SOCK_CLOEXEC);
+  } while (result < 0 && errno == EINTR);
+  return (int)rondo_or_errno(result);
+}
+
+// Never raises SIGPIPE.
+static inline long rondo_send(
+    int descriptor, const void *bytes, size_t count, const void *address, uint32_t length) {
+  long result;
+  do {
+    result = sendto(
+        descriptor, bytes, count, MSG_NOSIGNAL | MSG_DONTWAIT, (const struct sockaddr *)address, length);
+  } while (result < 0 && errno == EINTR);
+  return rondo_or_errno(result);
+}
+
+// At most `count` bytes of a stream, or the beginning of one datagram.
+static inline long rondo_receive(int descriptor, void *bytes, size_t count, void *address, uint32_t *length) {
+  long result;
+  do {
+    result = recvfrom(descriptor, bytes, count, MSG_DONTWAIT, (struct sockaddr *)address, length);
+  } while (result < 0 && errno == EINTR);
+  return rondo_or_errno(result);
+}
+
+static inline int rondo_shutdown(int descriptor, int how) { return (int)rondo_or_errno(shutdown(descriptor, how)); }
+
+static inline int rondo_socket_name(int descriptor, void *address, uint32_t *length) {
+  return (int)rondo_or_errno(getsockname(descriptor, (struct sockaddr *)address, length));
+}
+static inline int rondo_socket_peer_name(int descriptor, void *address, uint32_t *length) {
+  return (int)rondo_or_errno(getpeername(descriptor, (struct sockaddr *)address, length));
+}
+
+static inline int rondo_socket_option(int descriptor, int level, int option) {
+  int value = 0;
+  socklen_t length = sizeof value;
+  if (getsockopt(descriptor, level, option, &value, &length) != 0) return -errno;
+  return value;
+}
+static inline int rondo_set_socket_option(int descriptor, int level, int option, int value) {
+  return (int)rondo_or_errno(setsockopt(descriptor, level, option, &value, sizeof value));
+}
+
+static inline int rondo_set_nonblocking(int descriptor) {
+  int flags = fcntl(descriptor, F_GETFL);
+  if (flags < 0) return -errno;
+  return (int)rondo_or_errno(fcntl(descriptor, F_SETFL, flags | O_NONBLOCK));
+}
+
+// SO_PEERCRED, unix(7): who made the other end. Laid out as struct ucred, which needs _GNU_SOURCE.
+struct rondo_credentials {
+  int32_t process;
+  uint32_t user;
+  uint32_t group;
+};
+static inline int rondo_peer_credentials(int descriptor, struct rondo_credentials *credentials) {
+  socklen_t length = sizeof *credentials;
+  return (int)rondo_or_errno(getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, credentials, &length));
+}
+
+// Waits for a descriptor, or for another one to be readable (-1 for none); a signal ends the wait early.
+// -1 milliseconds waits for ever.
+static inline int rondo_poll_two(int descriptor, int events, int other, int milliseconds) {
+  struct pollfd queries[2] = {{descriptor, (short)events, 0}, {other, POLLIN, 0}};
+  int result = poll(queries, 2, milliseconds);
+  if (result < 0) return errno == EINTR ? 0 : -errno;
+  return result;
+}
+
+// A file nobody else holds locked: its descriptor, or -EWOULDBLOCK. The kernel unlocks it when the holder dies.
+static inline int rondo_open_locked(const char *path) {
+  int descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (descriptor < 0) return -errno;
+  if (flock(descriptor, LOCK_EX | LOCK_NB) == 0) return descriptor;
+  int error = errno;
+  close(descriptor);
+  return -error;
+}
+
+// Whether a directory belongs to this user (or root) and nobody else may put files there: 1, 0 or minus errno.
+static inline int rondo_is_private_directory(const char *path) {
+  struct stat status;
+  if (stat(path, &status) != 0) return -errno;
+  if (!S_ISDIR(status.st_mode)) return -ENOTDIR;
+  return (status.st_uid == geteuid() || status.st_uid == 0) && (status.st_mode & 022) == 0;
+}
+
+// pipe2(2), which <unistd.h> shows only to _GNU_SOURCE; closed on exec.
+static inline int rondo_pipe(int *ends) { return (int)rondo_or_errno(syscall(SYS_pipe2, ends, O_CLOEXEC)); }

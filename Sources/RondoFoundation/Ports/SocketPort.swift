@@ -1,0 +1,177 @@
+public import Foundation
+import Glibc
+import Rondo
+import RondoPorts
+import RondoSockets
+
+/// A port that is reached by a socket, from this machine or another. See NSSocketPort.
+///
+/// A local one listens; a remote one stands for it elsewhere. Its messages have Foundation's form, so a process that
+/// uses Foundation's own SocketPort can be at the other end. One run loop at a time, several modes, `.common` included.
+/// Anybody who can reach the address can send: on a network, it needs a firewall or a loopback address.
+open class SocketPort: Port, @unchecked Sendable {
+  /// *constant*
+  let signature: SocketPortSignature
+  /// *constant* Nil for a remote port.
+  private let receiver: SocketPortReceiver?
+  /// *constant* Shared by all ports with the signature.
+  private let sender: SocketPortSender
+
+  /// The longest message sent and accepted, header and all; a connection that states a longer one is closed.
+  public static let maximumMessageLength = 16 << 20
+
+  /// A TCP port that the kernel chooses, on every interface.
+  public convenience override init() {
+    self.init(tcpPort: 0)!
+  }
+
+  /// A TCP port on every interface; 0 lets the kernel choose. Nil if it is taken.
+  public convenience init?(tcpPort port: UInt16) {
+    let address = SocketAddress.ipv4(.any, port: port)
+    self.init(
+      protocolFamily: AF_INET, socketType: CInt(SOCK_STREAM.rawValue), protocol: CInt(IPPROTO_TCP),
+      address: Data(address.socketBytes))
+  }
+
+  /// A local port at `address`, a sockaddr's bytes. Nil if there can be none.
+  public init?(protocolFamily family: Int32, socketType type: Int32, protocol: Int32, address: Data) {
+    guard let address = try? SocketAddress(socketBytes: Array(address)), address.family == family,
+      let socket = try? Self.makeSocket(type, address)
+    else { return nil }
+    receiver = SocketPortReceiver(socket)
+    signature = SocketPortSignature(family, type, `protocol`, socket.localAddress ?? address)
+    sender = .shared(for: signature)
+    super.init()
+  }
+
+  /// A local port on an open socket, which listens or takes datagrams; the port closes it. Nil if it is no socket.
+  public init?(protocolFamily family: Int32, socketType type: Int32, protocol: Int32, socket sock: SocketNativeHandle) {
+    guard let socket = try? Socket(owning: sock), let address = socket.localAddress else { return nil }
+    receiver = SocketPortReceiver(socket)
+    signature = SocketPortSignature(family, type, `protocol`, address)
+    sender = .shared(for: signature)
+    super.init()
+  }
+
+  /// What stands for the TCP port of a host: an address, or a name that is looked up now; nil is this machine.
+  ///
+  /// IPv4 comes first. Nil if there is no such host. It may block the thread.
+  public convenience init?(remoteWithTCPPort port: UInt16, host hostName: String?) {
+    guard let address = Self.address(of: hostName, port) else { return nil }
+    self.init(
+      remoteWithProtocolFamily: address.family, socketType: CInt(SOCK_STREAM.rawValue), protocol: CInt(IPPROTO_TCP),
+      address: Data(address.socketBytes))
+  }
+
+  /// What stands for the port at `address`, a sockaddr's bytes.
+  public init(remoteWithProtocolFamily family: Int32, socketType type: Int32, protocol: Int32, address: Data) {
+    receiver = nil
+    signature = SocketPortSignature(family, type, `protocol`, raw: Array(address))
+    sender = .shared(for: signature)
+    super.init()
+  }
+
+  init(remote signature: SocketPortSignature) {
+    receiver = nil
+    self.signature = signature
+    sender = .shared(for: signature)
+    super.init()
+  }
+
+  private static func makeSocket(_ type: Int32, _ address: SocketAddress) throws(SocketError) -> Socket {
+    switch type {
+    case CInt(SOCK_STREAM.rawValue): try .listening(at: address)
+    case CInt(SOCK_DGRAM.rawValue): try .datagram(at: address)
+    default: throw .system(.socket, errno: ESOCKTNOSUPPORT)
+    }
+  }
+
+  private static func address(of host: String?, _ port: UInt16) -> SocketAddress? {
+    guard let host, !host.isEmpty else { return .loopback(port: port) }
+    let names = [host] + Host(name: host).addresses
+    if let address = names.lazy.compactMap({ IPv4Address($0) }).first { return .ipv4(address, port: port) }
+    return names.lazy.compactMap { IPv6Address($0) }.first.map { .ipv6($0, port: port) }
+  }
+
+  deinit {
+    receiver?.invalidate()
+  }
+
+  /// Closes a local port and its connections. `didBecomeInvalidNotification` is told of local ports alone.
+  open override func invalidate() {
+    guard let receiver else {
+      _ = inbox.invalidate()
+      return
+    }
+    receiver.invalidate()
+    super.invalidate()
+  }
+
+  // MARK: - What it is
+
+  open var protocolFamily: Int32 { signature.family }
+
+  open var socketType: Int32 { signature.type }
+
+  open var `protocol`: Int32 { signature.transport }
+
+  /// The bytes of the port's sockaddr.
+  open var address: Data { Data(signature.address) }
+
+  /// The socket of a local port; -1 of a remote one, which has none of its own.
+  open var socket: SocketNativeHandle { receiver?.socket?.descriptor ?? -1 }
+
+  /// Remote ports of the same signature are equal, as they are the same on Apple's systems.
+  open override var hash: Int {
+    receiver == nil ? signature.hashValue : ObjectIdentifier(self).hashValue
+  }
+
+  open override func isEqual(_ object: Any?) -> Bool {
+    guard let other = object as? SocketPort else { return false }
+    if receiver == nil && other.receiver == nil { return signature == other.signature }
+    return self === other
+  }
+
+  // MARK: - Receiving
+
+  open override func schedule(in runLoop: RunLoop, forMode mode: RunLoop.Mode) {
+    super.schedule(in: runLoop, forMode: mode)
+    receiver?.schedule(self, in: runLoop.getLoop(), Loop.Mode(mode))
+  }
+
+  open override func remove(from runLoop: RunLoop, forMode mode: RunLoop.Mode) {
+    super.remove(from: runLoop, forMode: mode)
+    receiver?.remove(from: runLoop.getLoop(), Loop.Mode(mode))
+  }
+
+  // MARK: - Sending
+
+  /// Sends a message to where the port is, over a connection that is kept for later ones. Any thread; may block it.
+  ///
+  /// - Parameters:
+  ///   - components: Data and socket ports.
+  ///   - receivePort: Where answers go, if it is a local socket port.
+  /// - Returns: Whether the kernel has all of it: false for components of other kinds, if nobody listens, or if there
+  ///   was no room until `limitDate`.
+  @discardableResult
+  open override func send(
+    before limitDate: Date, msgid msgID: Int, components: NSMutableArray?, from receivePort: Port?,
+    reserved headerSpaceReserved: Int
+  ) -> Bool {
+    guard isValid, let target = signature.wire else { return false }
+    var frame = SocketPortFrame(identifier: UInt32(truncatingIfNeeded: msgID), sender: target, components: [])
+    if let answers = (receivePort as? SocketPort)?.signature.wire { frame.sender = answers }
+    for component in components ?? [] {
+      switch component {
+      case let data as Data: frame.components.append(.data(Array(data)))
+      case let data as NSData: frame.components.append(.data(Array(Data(referencing: data))))
+      case let port as SocketPort:
+        guard let wire = port.signature.wire else { return false }
+        frame.components.append(.port(wire))
+      default: return false
+      }
+    }
+    guard let bytes = frame.encoded, bytes.count <= Self.maximumMessageLength else { return false }
+    return sender.send(bytes, before: limitDate)
+  }
+}

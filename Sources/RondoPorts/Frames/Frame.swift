@@ -1,0 +1,104 @@
+/// One message as it crosses between two message ports.
+///
+/// A header of 20 bytes, numbers little-endian, and the payload:
+///
+/// | bytes | what |
+/// |---|---|
+/// | 0-3 | `RndP` |
+/// | 4 | version, 1 |
+/// | 5 | kind |
+/// | 6-7 | zero |
+/// | 8-11 | serial: the same in a request and its answer |
+/// | 12-15 | the sender's message identifier; of a failure, its code |
+/// | 16-19 | length of the payload |
+package struct Frame: Hashable, Sendable {
+  package var kind: Kind
+  package var serial: UInt32
+  package var identifier: Int32
+  package var payload: [UInt8]
+
+  package enum Kind: UInt8, Sendable, CaseIterable {
+    /// Wants an answer.
+    case request = 1
+    /// Wants none; serial 0.
+    case notice = 2
+    /// An answer with a payload, which may be empty.
+    case reply = 3
+    /// An answer without one.
+    case emptyReply = 4
+    /// There will be no answer; with serial 0, to nothing any more: the connection ends.
+    case failure = 5
+  }
+
+  /// Why there is no answer.
+  package enum FailureCode: Int32, Sendable, CaseIterable {
+    case malformed = 1
+    case tooLong = 2
+    case notPermitted = 3
+    case crowded = 4
+    case unanswered = 5
+    case closing = 6
+  }
+
+  package init(_ kind: Kind, serial: UInt32 = 0, identifier: Int32 = 0, _ payload: [UInt8] = []) {
+    self.kind = kind
+    self.serial = serial
+    self.identifier = identifier
+    self.payload = payload
+  }
+
+  package static func failure(_ code: FailureCode, serial: UInt32 = 0) -> Frame {
+    Frame(.failure, serial: serial, identifier: code.rawValue)
+  }
+
+  /// The frame's bytes. There is one spelling for each frame.
+  package var encoded: [UInt8] {
+    var bytes = Self.magic
+    bytes.reserveCapacity(Self.headerLength + payload.count)
+    bytes += [Self.version, kind.rawValue, 0, 0]
+    bytes.append(little: serial)
+    bytes.append(little: UInt32(bitPattern: identifier))
+    bytes.append(little: UInt32(payload.count))
+    bytes += payload
+    return bytes
+  }
+
+  static let magic: [UInt8] = Array("RndP".utf8)
+  static let version: UInt8 = 1
+  package static let headerLength = 20
+  /// The longest payload a header can state.
+  package static let longestPayload = Int(UInt32.max)
+}
+
+/// What is wrong with a row of bytes that should have been frames.
+public enum FrameError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// It does not begin as a frame does.
+  case noFrame
+  /// Another version of the protocol.
+  case unknownVersion(UInt8)
+  case unknownKind(UInt8)
+  /// Bytes that have to be zero are not; a serial is missing or superfluous; a payload where there is none; a failure
+  /// of an unknown code.
+  case inconsistent
+  /// The header states a longer payload than is accepted.
+  case tooLong(stated: Int, limit: Int)
+  /// The bytes end inside a frame.
+  case truncated
+
+  public var description: String {
+    switch self {
+    case .noFrame: "the bytes are no frame"
+    case .unknownVersion(let version): "version \(version) of the protocol is not known"
+    case .unknownKind(let kind): "kind \(kind) is not known"
+    case .inconsistent: "the header contradicts itself"
+    case .tooLong(let stated, let limit): "a payload of \(stated) bytes is longer than the limit of \(limit)"
+    case .truncated: "the bytes end inside a frame"
+    }
+  }
+}
+
+extension Array where Element == UInt8 {
+  fileprivate mutating func append(little number: UInt32) {
+    for shift in stride(from: 0, to: 32, by: 8) { append(UInt8(truncatingIfNeeded: number >> UInt32(shift))) }
+  }
+}

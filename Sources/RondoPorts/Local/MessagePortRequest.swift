@@ -1,0 +1,53 @@
+public import RondoSockets
+
+/// A message that came in at a local port, and the duty to answer it.
+///
+/// Whoever lets go of it unanswered has its sender told `.unanswered`, so no sender waits in vain. Any thread.
+public final class MessagePortRequest: Sendable {
+  /// What the sender chose to say what the message is.
+  public let identifier: Int32
+  public let bytes: [UInt8]
+  /// Who sent it, by the kernel's word.
+  public let sender: PeerCredentials
+  /// Whether the sender wants an answer.
+  public let wantsReply: Bool
+  private let serial: UInt32
+  private let connection: ServedConnection
+  /// Whether an answer is still awaited.
+  private let isAwaited: Guarded<Bool>
+
+  init(_ frame: Frame, from connection: ServedConnection) {
+    identifier = frame.identifier
+    bytes = frame.payload
+    sender = connection.peer
+    wantsReply = frame.kind == .request
+    serial = frame.serial
+    self.connection = connection
+    isAwaited = Guarded(frame.kind == .request)
+  }
+
+  deinit {
+    if takeDuty() { connection.send(.failure(.unanswered, serial: serial)) }
+  }
+
+  /// Answers, now or later, from any thread: with bytes, or with nil for an answer without any.
+  ///
+  /// It returns at once; a sender that does not read is waited for by the loop.
+  ///
+  /// - Throws: `.notAwaited` the second time or for a message that wants none; `.messageTooLong`, and it can still be
+  ///   answered otherwise; `.peerGone`.
+  public func reply(_ bytes: [UInt8]? = nil) throws(MessagePortError) {
+    let limit = connection.options.maximumMessageLength
+    if let bytes, bytes.count > limit { throw .messageTooLong(count: bytes.count, limit: limit) }
+    guard takeDuty() else { throw .notAwaited }
+    let frame = bytes.map { Frame(.reply, serial: serial, identifier: identifier, $0) }
+    guard connection.send(frame ?? Frame(.emptyReply, serial: serial, identifier: identifier)) else { throw .peerGone }
+  }
+
+  private func takeDuty() -> Bool {
+    isAwaited.withLock { isAwaited in
+      defer { isAwaited = false }
+      return isAwaited
+    }
+  }
+}

@@ -1,0 +1,74 @@
+import CLinux
+import Glibc
+package import RondoSockets
+
+/// What a message port is found by.
+public struct MessagePortName: Hashable, Sendable, CustomStringConvertible {
+  public let text: String
+  public let place: Place
+
+  /// Where names live.
+  public enum Place: Hashable, Sendable {
+    /// The abstract namespace of Unix-domain sockets, one set of names for each user: nothing is left behind, and no
+    /// file system is needed. Anybody on the machine, in the same network namespace, can take such a name; each end
+    /// therefore asks the kernel who the other is. Nil is the user this process acts as.
+    case abstract(user: UInt32? = nil)
+    /// The user's runtime directory: $XDG_RUNTIME_DIR, /run/user/UID, or for root /run.
+    case runtimeDirectory
+    /// A directory that its owner alone may write to.
+    case directory(String)
+  }
+
+  /// A name, which is compared byte by byte.
+  ///
+  /// - Throws: `.badName` if it is empty or too long, or contains a slash or a zero byte; `.noRuntimeDirectory`.
+  public init(_ text: String, in place: Place = .abstract()) throws(MessagePortError) {
+    self.text = text
+    self.place = place
+    let hasBadByte = text.utf8.contains { $0 == 0 || $0 == UInt8(ascii: "/") }
+    guard !text.isEmpty, text != ".", text != "..", !hasBadByte else { throw .badName(text) }
+    _ = try address
+  }
+
+  public var description: String {
+    switch place {
+    case .abstract(nil): "'\(text)'"
+    case .abstract(let user?): "'\(text)' of user \(user)"
+    case .runtimeDirectory: "'\(text)' in the runtime directory"
+    case .directory(let path): "'\(text)' in \(path)"
+    }
+  }
+
+  /// Where the port's socket is.
+  package var address: SocketAddress {
+    get throws(MessagePortError) {
+      let directory = try directory
+      do throws(AddressError) {
+        if let directory { return try .file("\(directory)/\(text).port") }
+        var owner = geteuid()
+        if case .abstract(let user?) = place { owner = user }
+        return try .abstract("rondo/\(owner)/\(text)")
+      } catch {
+        throw .badName(text)
+      }
+    }
+  }
+
+  /// The directory of the port's files; nil if it has none.
+  var directory: String? {
+    get throws(MessagePortError) {
+      switch place {
+      case .abstract: return nil
+      case .directory(let path): return path
+      case .runtimeDirectory:
+        if let path = unsafe getenv("XDG_RUNTIME_DIR"), unsafe path.pointee == CChar(bitPattern: UInt8(ascii: "/")) {
+          return unsafe String(cString: path)
+        }
+        let user = geteuid()
+        let path = user == 0 ? "/run" : "/run/user/\(user)"
+        guard unsafe rondo_is_private_directory(path) >= 0 else { throw .noRuntimeDirectory }
+        return path
+      }
+    }
+  }
+}

@@ -1,0 +1,151 @@
+public import Rondo
+import RondoSockets
+
+/// Moving bytes. Whoever has reason to, on any thread, moves everybody's.
+extension RemoteMessagePort {
+  /// Sends what waits, reads what is there, and settles requests. Calls out only without a loop, at the port's end.
+  func pump(reading: Bool = true) {
+    var tellings: [() -> Void] = []
+    let error: MessagePortError? = state.withLock { state in
+      guard state.wire != nil else { return nil }
+      var canSend = true
+      do {
+        try state.wire!.flush()
+      } catch {
+        // What the peer said before it went is still to be read.
+        canSend = false
+      }
+      do throws(MessagePortError) {
+        if reading || !canSend {
+          repeat {
+            let hasRead = state.wire!.read()
+            while let frame = try state.wire!.next() { try state.take(frame, &tellings) }
+            if !hasRead { break }
+          } while !canSend
+          if !canSend { throw .peerGone }
+        }
+        state.updateInterest()
+        return nil
+      } catch {
+        return error
+      }
+    }
+    if let error { end(error) }
+    for telling in tellings { post(telling) }
+  }
+
+  /// The port is invalid from now on: everybody who waits is told. Calls out only without a loop.
+  func end(_ error: MessagePortError) {
+    var tellings: [() -> Void] = []
+    let old = state.withLock { state -> State? in
+      guard state.wire != nil else { return nil }
+      let old = state
+      state.wire = nil
+      state.end = error
+      for pending in state.pending.values {
+        if let telling = pending.settle(.failure(error)) { tellings.append(telling) }
+      }
+      state.pending = [:]
+      if let invalidation = state.invalidation { tellings.append { invalidation(error) } }
+      state.invalidation = nil
+      return old
+    }
+    for telling in tellings { post(telling) }
+    guard let old else { return }
+    let keeper = old.keeper
+    old.item?.invalidate()
+    keeper?.release(by: old.loop)
+  }
+
+  /// Has the loop call it, in the modes of the port; without a loop, calls it.
+  private func post(_ telling: @escaping () -> Void) {
+    let (loop, modes) = state.withLock { ($0.loop, $0.modes) }
+    guard let loop, !modes.isEmpty else { return telling() }
+    nonisolated(unsafe) let telling = telling
+    loop.perform(in: modes) { unsafe telling() }
+  }
+}
+
+extension RemoteMessagePort.State {
+  /// What a frame from the peer means.
+  mutating func take(_ frame: Frame, _ tellings: inout [() -> Void]) throws(MessagePortError) {
+    let outcome: Result<[UInt8]?, MessagePortError>
+    switch frame.kind {
+    case .reply: outcome = .success(frame.payload)
+    case .emptyReply: outcome = .success(nil)
+    case .failure:
+      let error = Frame.FailureCode(rawValue: frame.identifier).map(MessagePortError.init) ?? .peerGone
+      if frame.serial == 0 { throw error }
+      outcome = .failure(error)
+    case .request, .notice: throw .malformed(.inconsistent)
+    }
+    // Nobody waits for a reply that comes too late.
+    if let telling = pending.removeValue(forKey: frame.serial)?.settle(outcome) { tellings.append(telling) }
+  }
+
+  /// Brings the loop's item in line.
+  func updateInterest() {
+    guard let item, let wire else { return }
+    if wire.queue.isEmpty { item.disable(.write) } else { item.enable(.write) }
+  }
+}
+
+// MARK: - Membership
+
+extension RemoteMessagePort {
+  fileprivate func join(_ loop: Loop, _ mode: Loop.Mode) -> Bool {
+    state.withLock { state in
+      guard let socket = state.wire?.socket else { return false }
+      if state.item?.isValid != true {
+        state.item = nil
+        state.modes = []
+      }
+      let keeper = state.keeper ?? SocketKeeper(socket)
+      let made = try? Loop.DescriptorSource(socket.descriptor, for: .read) { _, _ in
+        withExtendedLifetime(keeper) { self.pump() }
+      }
+      guard let item = state.item ?? made, loop.add(item, to: mode) else { return false }
+      (state.item, state.keeper) = (item, keeper)
+      state.loop = loop
+      if !state.modes.contains(mode) { state.modes.append(mode) }
+      state.updateInterest()
+      return true
+    }
+  }
+
+  fileprivate func leave(_ loop: Loop, _ mode: Loop.Mode) {
+    let owned = state.withLock { state -> Loop.DescriptorSource? in
+      guard let item = state.item, state.loop === loop else { return nil }
+      loop.remove(item, from: mode)
+      state.modes.removeAll { $0 == mode }
+      if state.modes.isEmpty { (state.item, state.loop) = (nil, nil) }
+      return item
+    }
+    _ = owned
+  }
+
+  /// What stands in the loop for the port, for tests in virtual time.
+  package var loopItem: Loop.DescriptorSource? {
+    state.withLock { $0.item }
+  }
+}
+
+extension Loop {
+  /// Notices in a mode when a port's peer goes, and tells there what the port has to tell. Any thread.
+  ///
+  /// - Returns: False if the port is invalid or in another loop, or the loop is gone.
+  @discardableResult
+  public func add(_ port: RemoteMessagePort, to mode: Mode = .default) -> Bool {
+    port.join(self, mode)
+  }
+
+  /// Undoes `add`. Any thread.
+  public func remove(_ port: RemoteMessagePort, from mode: Mode = .default) {
+    port.leave(self, mode)
+  }
+
+  /// Whether a port is in a mode. Any thread.
+  public func contains(_ port: RemoteMessagePort, in mode: Mode = .default) -> Bool {
+    port.loopItem.map { contains($0, in: mode) } ?? false
+  }
+}

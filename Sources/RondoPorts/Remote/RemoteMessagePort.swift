@@ -1,0 +1,191 @@
+import Glibc
+public import Rondo
+public import RondoSockets
+
+/// The end of a named message port that sends. See CFMessagePortCreateRemote.
+///
+/// Every member may be used from any thread, and several threads may wait for replies at once. Added to a loop, it
+/// notices there when the peer goes, even while nothing is being sent; the loop keeps it alive.
+public final class RemoteMessagePort: @unchecked Sendable {
+  public let name: MessagePortName
+  public let options: MessagePortOptions
+  /// Who made the port, by the kernel's word.
+  public let peer: PeerCredentials
+  let state: Guarded<State>
+
+  struct State {
+    /// Nil once the port is invalid.
+    var wire: Wire?
+    /// Why it is invalid.
+    var end: MessagePortError?
+    var pending: [UInt32: PendingReply] = [:]
+    var lastSerial: UInt32 = 0
+    var invalidation: ((MessagePortError) -> Void)?
+    weak var loop: Loop?
+    var modes: [Loop.Mode] = []
+    /// The loop owns it and it owns the port: weak, so that the loop's end is the end of the circle.
+    weak var item: Loop.DescriptorSource?
+    /// What `item` holds the socket by.
+    weak var keeper: SocketKeeper?
+  }
+
+  /// Connects to the port of that name.
+  ///
+  /// - Parameters:
+  ///   - timeout: How long to wait, on this thread, while more senders connect than the port has room for.
+  ///   - invalidated: Told once why the port became invalid, unless by `invalidate()`: on the thread of its loop, in
+  ///     its modes; without one on the thread that noticed.
+  /// - Throws: `.notFound` if no live port has the name, `.peerNotPermitted` if one of another user has it.
+  @available(*, noasync, message: "It may block the thread. Call it from a synchronous function.")
+  public init(
+    _ name: MessagePortName, options: MessagePortOptions = MessagePortOptions(), timeout: Duration = .seconds(5),
+    invalidated: ((MessagePortError) -> Void)? = nil
+  ) throws(MessagePortError) {
+    let address = try name.address
+    let socket: Socket
+    do {
+      socket = try Socket(family: address.family, .stream)
+      try socket.connect(to: address, timeout: timeout)
+    } catch .refused, .notFound {
+      throw .notFound(name)
+    } catch .timedOut {
+      throw .sendTimedOut
+    } catch {
+      throw .socket(error)
+    }
+    guard let peer = socket.peerCredentials else { throw .peerGone }
+    guard options.lets(peer, in: geteuid()) else { throw .peerNotPermitted(peer) }
+    self.name = name
+    self.options = options
+    self.peer = peer
+    state = Guarded(State(wire: Wire(socket, options), invalidation: invalidated))
+  }
+
+  /// Whether the port can still send, as far as it has noticed.
+  public var isValid: Bool {
+    state.withLock { $0.wire != nil }
+  }
+
+  /// Why the port is invalid; nil while it is valid.
+  public var invalidationReason: MessagePortError? {
+    state.withLock { $0.end }
+  }
+
+  /// Ends the connection: whoever waits gets `.invalid`. See CFMessagePortInvalidate.
+  public func invalidate() {
+    state.withLock { $0.invalidation = nil }
+    end(.invalid)
+  }
+
+  // MARK: - Sending
+
+  /// Sends a message that wants no reply, and waits until it is handed over, up to `timeout`. Blocks the thread.
+  ///
+  /// Handed over means to the kernel: the receiver may not have read it yet, and may die before.
+  ///
+  /// - Throws: `.sendTimedOut`, never before its time; `.messageTooLong`; why the port is invalid.
+  @available(*, noasync, message: "It blocks the thread. Call it from a synchronous function.")
+  public func send(_ bytes: [UInt8], identifier: Int32 = 0, timeout: Duration) throws(MessagePortError) {
+    let waiting = ThreadWaiting()
+    let ticket = try begin(Frame(.notice, identifier: identifier, bytes), nil)
+    try waitUntilSent(ticket, nil, timeout, waiting)
+  }
+
+  /// Sends a message and waits for its reply. Blocks the thread, or runs its loop. See CFMessagePortSendRequest.
+  ///
+  /// Without a mode nothing else happens on the thread meanwhile. With one, the thread's loop runs in it, and whatever
+  /// else is in the mode is served too: name the mode of a local port so that two processes can ask each other at the
+  /// same time, or one with nothing else in it. A `stop()` of the loop meanwhile ends the run around this call, when
+  /// the reply is there.
+  ///
+  /// - Parameters:
+  ///   - sendTimeout: How long the receiver may take to make room for the message.
+  ///   - replyTimeout: How long the reply may take from then on.
+  /// - Returns: The reply, or nil for one without bytes.
+  /// - Throws: `.sendTimedOut` and `.replyTimedOut`, never before their time; `.unanswered`; `.messageTooLong`; why the
+  ///   port is invalid, `.peerGone` for instance.
+  @available(*, noasync, message: "It blocks the thread. Call it from a synchronous function.")
+  public func request(
+    _ bytes: [UInt8], identifier: Int32 = 0, sendTimeout: Duration, replyTimeout: Duration,
+    running mode: Loop.Mode? = nil
+  ) throws(MessagePortError) -> [UInt8]? {
+    let waiting: any Waiting = mode.map { RunWaiting($0) } ?? ThreadWaiting()
+    let serial = nextSerial()
+    let pending = PendingReply(waiting.waiter)
+    let ticket = try begin(Frame(.request, serial: serial, identifier: identifier, bytes), pending)
+    defer { state.withLock { $0.pending[serial] = nil } }
+    try waitUntilSent(ticket, pending, sendTimeout, waiting)
+    let isSettled = waiting.wait(on: self, for: replyTimeout) { _ in pending.outcome != nil }
+    guard isSettled, let outcome = state.withLock({ _ in pending.outcome }) else { throw .replyTimedOut }
+    return try outcome.get()
+  }
+
+  /// Sends a message without waiting for room, and has the reply told in the port's loop and modes.
+  ///
+  /// - Parameters:
+  ///   - replyTimeout: How long the reply may take from now on.
+  ///   - completion: Told once, on the loop's thread, with what `request` would have returned or thrown; not at all if
+  ///     the loop ends before.
+  /// - Throws: `.sendTimedOut` if more than `maximumQueuedReplies` bytes already wait for room; `.invalid` if the port
+  ///   is in no loop; `.messageTooLong`; why the port is invalid.
+  public func request(
+    _ bytes: [UInt8], identifier: Int32 = 0, replyTimeout: Duration,
+    completion: @escaping (Result<[UInt8]?, MessagePortError>) -> Void
+  ) throws(MessagePortError) {
+    let (loop, modes, queued) = state.withLock { ($0.loop, $0.modes, $0.wire?.queue.count ?? 0) }
+    guard let loop, !modes.isEmpty else { throw .invalid }
+    if queued > options.maximumQueuedReplies { throw .sendTimedOut }
+    let serial = nextSerial()
+    let timer = Loop.Timer(after: replyTimeout) { _ in self.giveUp(serial) }
+    let pending = PendingReply(
+      .handler { outcome in
+        timer.invalidate()
+        completion(outcome)
+      })
+    _ = try begin(Frame(.request, serial: serial, identifier: identifier, bytes), pending)
+    for mode in modes { loop.add(timer, to: mode) }
+  }
+
+  /// The reply of a request has not come in time. Calls out.
+  private func giveUp(_ serial: UInt32) {
+    let tell = state.withLock { $0.pending.removeValue(forKey: serial)?.settle(.failure(.replyTimedOut)) }
+    tell?()
+  }
+
+  private func nextSerial() -> UInt32 {
+    state.withLock { state in
+      // 0 stands for none; a number still in use belongs to a request of long ago.
+      repeat { state.lastSerial &+= 1 } while state.lastSerial == 0 || state.pending[state.lastSerial] != nil
+      return state.lastSerial
+    }
+  }
+
+  /// Queues a frame and sends what there is room for.
+  private func begin(_ frame: Frame, _ pending: PendingReply?) throws(MessagePortError) -> SendQueue.Ticket {
+    let limit = options.maximumMessageLength
+    if frame.payload.count > limit { throw .messageTooLong(count: frame.payload.count, limit: limit) }
+    let ticket = try state.withLock { state throws(MessagePortError) in
+      guard state.wire != nil else { throw state.end ?? .invalid }
+      if let pending { state.pending[frame.serial] = pending }
+      return state.wire!.queue.append(frame)
+    }
+    pump(reading: false)
+    return ticket
+  }
+
+  /// Waits for room; a receiver that answers before it has read it all will do.
+  private func waitUntilSent(
+    _ ticket: SendQueue.Ticket, _ pending: PendingReply?, _ timeout: Duration, _ waiting: any Waiting
+  ) throws(MessagePortError) {
+    let isSent = waiting.wait(on: self, for: timeout) { state in
+      state.wire?.queue.hasSent(ticket) != false || pending?.outcome != nil
+    }
+    try state.withLock { state throws(MessagePortError) in
+      if state.wire == nil { throw state.end ?? .invalid }
+      if isSent { return }
+      state.wire!.queue.revoke(ticket)
+      state.updateInterest()
+      throw .sendTimedOut
+    }
+  }
+}

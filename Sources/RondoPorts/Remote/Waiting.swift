@@ -1,0 +1,102 @@
+import CLinux
+import Glibc
+import Rondo
+import RondoSockets
+
+/// How a thread waits for a port. On that thread.
+protocol Waiting {
+  /// How the wait is ended by whoever moves the bytes.
+  var waiter: PendingReply.Waiter { get }
+
+  /// Waits until `isDone` holds of the port, or for `timeout`; an invalid port is waited for no longer.
+  ///
+  /// - Returns: Whether it holds.
+  func wait(
+    on port: RemoteMessagePort, for timeout: Duration, _ isDone: (borrowing RemoteMessagePort.State) -> Bool
+  ) -> Bool
+}
+
+/// Sleeping in poll(2).
+final class ThreadWaiting: Waiting {
+  /// Readable once the request is settled.
+  let event: CInt
+
+  init() {
+    event = rondo_eventfd()
+    precondition(event >= 0, "Waiting for a message port needs an eventfd, and none could be made: errno \(errno).")
+  }
+
+  deinit {
+    _ = Glibc.close(event)
+  }
+
+  var waiter: PendingReply.Waiter { .thread(event) }
+
+  func wait(
+    on port: RemoteMessagePort, for timeout: Duration, _ isDone: (borrowing RemoteMessagePort.State) -> Bool
+  ) -> Bool {
+    let deadline = SuspendingClock.now.advanced(by: max(.zero, timeout))
+    while true {
+      port.pump()
+      let (isOver, socket, isSending) = port.state.withLock { state in
+        (isDone(state), state.wire?.socket, state.wire?.queue.isEmpty == false)
+      }
+      if isOver { return true }
+      guard let socket else { return false }
+      let left = SuspendingClock.now.duration(to: deadline)
+      if left <= .zero { return false }
+      let events = isSending ? CInt(POLLIN | POLLOUT) : CInt(POLLIN)
+      _ = withExtendedLifetime(socket) {
+        rondo_poll_two(socket.descriptor, events, event, left.pollMilliseconds)
+      }
+    }
+  }
+}
+
+/// Running the thread's loop in a mode.
+final class RunWaiting: Waiting {
+  private let loop: Loop
+  private let mode: Loop.Mode
+  private let sleeper = ThreadWaiting()
+
+  init(_ mode: Loop.Mode) {
+    precondition(mode != .common, "'.common' stands for the common modes and cannot be run. Name one of them.")
+    loop = .current
+    self.mode = mode
+  }
+
+  var waiter: PendingReply.Waiter { sleeper.waiter }
+
+  func wait(
+    on port: RemoteMessagePort, for timeout: Duration, _ isDone: (borrowing RemoteMessagePort.State) -> Bool
+  ) -> Bool {
+    let end = Loop.Timer(after: timeout) { _ in }
+    let deadline = end.fireDate
+    guard let socket = port.state.withLock({ $0.wire?.socket }),
+      let ready = try? Loop.DescriptorSource(socket.descriptor, for: .read, handler: { _, _ in port.pump() }),
+      let settled = try? Loop.DescriptorSource(sleeper.event, for: .read, handler: { _, _ in })
+    else { return port.state.withLock { isDone($0) } }
+    let items: [Loop.Item] = [end, ready, settled]
+    for item in items { loop.add(item, to: mode) }
+    // The sources go before their descriptors do.
+    defer { for item in items { item.invalidate() } }
+    port.pump()
+    while true {
+      let (isOver, isSending) = port.state.withLock { state in
+        (isDone(state) ? true : state.wire == nil ? false : nil, state.wire?.queue.isEmpty == false)
+      }
+      if let isOver { return isOver }
+      if !end.isValid { return false }
+      if isSending { ready.enable(.write) } else { ready.disable(.write) }
+      let result = loop.run(in: mode, until: deadline, returnAfterSourceHandled: true)
+      if result == .stopped {
+        // A request to stop every run lasts until they have ended: running again would return at once.
+        let left = SuspendingClock.now.duration(to: deadline)
+        let isSettled = sleeper.wait(on: port, for: left, isDone)
+        loop.stop()
+        return isSettled
+      }
+      port.pump()
+    }
+  }
+}

@@ -1,0 +1,63 @@
+extension SocketAddress: CustomStringConvertible, LosslessStringConvertible {
+  /// `127.0.0.1:80`, `[::1]:80`, `[fe80::1%2]:80`, `/path`, `unix:path`, `@abstract`, `unix:`.
+  public var description: String {
+    switch self {
+    case .ipv4(let address, let port): "\(address):\(port)"
+    case .ipv6(let address, let port, 0): "[\(address)]:\(port)"
+    case .ipv6(let address, let port, let scope): "[\(address)%\(scope)]:\(port)"
+    case .unix(let address): "\(address)"
+    }
+  }
+
+  /// Reads what `description` prints; nil for anything else.
+  public init?(_ description: String) {
+    guard let address = try? SocketAddress(parsing: description) else { return nil }
+    self = address
+  }
+
+  /// Reads what `description` prints. Nothing is looked up: neither host names nor interfaces.
+  ///
+  /// - Throws: What is wrong with the text.
+  public init(parsing text: String) throws(AddressError) {
+    if text.isEmpty { throw .empty }
+    if text == "unix:" {
+      self = .unix(.unnamed)
+    } else if text.hasPrefix("unix:") {
+      self = .unix(try Self.unixAddress(.file, text.dropFirst(5), text))
+    } else if text.hasPrefix("/") {
+      self = .unix(try Self.unixAddress(.file, text[...], text))
+    } else if text.hasPrefix("@") {
+      self = .unix(try Self.unixAddress(.abstract, text.dropFirst(), text))
+    } else {
+      self = try Self.internetAddress(text)
+    }
+  }
+
+  private static func unixAddress(
+    _ place: UnixAddress.Place, _ name: Substring, _ text: String
+  ) throws(AddressError) -> UnixAddress {
+    guard let bytes = UnixAddress.unescape(name) else { throw .badEscape(text) }
+    if place == .file, bytes.contains(0) { throw .containsZero(text) }
+    return try UnixAddress(place, bytes, text: text)
+  }
+
+  private static func internetAddress(_ text: String) throws(AddressError) -> SocketAddress {
+    guard let colon = text.lastIndex(of: ":"), !text.hasSuffix("]") else { throw .noPort(text) }
+    let host = text[..<colon]
+    let digits = text[text.index(after: colon)...]
+    guard !digits.isEmpty, digits.utf8.allSatisfy({ $0 >= 48 && $0 <= 57 }), let port = UInt16(digits) else {
+      throw .badPort(text)
+    }
+    if host.hasPrefix("[") && host.hasSuffix("]") {
+      let parts = host.dropFirst().dropLast().split(separator: "%", maxSplits: 1, omittingEmptySubsequences: false)
+      guard let first = parts.first, let address = IPv6Address(String(first)) else { throw .badHost(text) }
+      guard parts.count == 2 else { return .ipv6(address, port: port) }
+      guard parts[1].utf8.allSatisfy({ $0 >= 48 && $0 <= 57 }), let scope = UInt32(parts[1]) else {
+        throw .badHost(text)
+      }
+      return .ipv6(address, port: port, scope: scope)
+    }
+    guard let address = IPv4Address(String(host)) else { throw .badHost(text) }
+    return .ipv4(address, port: port)
+  }
+}

@@ -1,0 +1,92 @@
+/// The name of a Unix-domain socket: a file, an abstract name, or none. See unix(7).
+public struct UnixAddress: Hashable, Sendable {
+  /// Where the name lives.
+  public enum Place: Hashable, Sendable {
+    /// Nowhere: a socket that was never bound.
+    case unnamed
+    /// In the file system.
+    case file
+    /// In the abstract namespace of the network namespace, which forgets a name with its socket.
+    case abstract
+  }
+
+  public let place: Place
+  /// The name as the kernel has it, without the zero bytes around it.
+  public let bytes: [UInt8]
+
+  /// The longest name: sun_path is 108 bytes, one of them zero.
+  public static let longestName = 107
+
+  /// The name of a file.
+  ///
+  /// - Throws: `.empty`, `.tooLong`, or `.containsZero`.
+  public init(path: String) throws(AddressError) {
+    try self.init(.file, Array(path.utf8), text: path)
+    if bytes.contains(0) { throw .containsZero(path) }
+  }
+
+  /// A name in the abstract namespace.
+  ///
+  /// - Throws: `.empty` or `.tooLong`.
+  public init(abstract name: String) throws(AddressError) {
+    try self.init(.abstract, Array(name.utf8), text: name)
+  }
+
+  /// The name of a socket that was never bound.
+  public static let unnamed = UnixAddress(unchecked: .unnamed, [])
+
+  init(_ place: Place, _ bytes: [UInt8], text: String) throws(AddressError) {
+    if bytes.isEmpty { throw .empty }
+    if bytes.count > Self.longestName { throw .tooLong(text, limit: Self.longestName) }
+    self.init(unchecked: place, bytes)
+  }
+
+  init(unchecked place: Place, _ bytes: [UInt8]) {
+    self.place = place
+    self.bytes = bytes
+  }
+}
+
+extension UnixAddress: CustomStringConvertible {
+  /// `/path`, `unix:path` for a relative one, `@name` for an abstract one, `unix:` for none.
+  public var description: String {
+    switch place {
+    case .unnamed: "unix:"
+    case .file: bytes.first == UInt8(ascii: "/") ? escaped : "unix:" + escaped
+    case .abstract: "@" + escaped
+    }
+  }
+
+  /// The name, with `\x` and two digits for what does not print, and for a backslash.
+  private var escaped: String {
+    let isPlain = { (byte: UInt8) in byte >= 0x20 && byte < 0x7f && byte != UInt8(ascii: "\\") }
+    let digits = Array("0123456789abcdef")
+    return bytes.reduce(into: "") { text, byte in
+      if isPlain(byte) {
+        text.unicodeScalars.append(Unicode.Scalar(byte))
+      } else {
+        text += "\\x\(digits[Int(byte >> 4)])\(digits[Int(byte & 15)])"
+      }
+    }
+  }
+
+  /// Undoes the escapes; nil if one of them is broken.
+  static func unescape(_ text: Substring) -> [UInt8]? {
+    var bytes: [UInt8] = []
+    var rest = text.utf8[...]
+    while let byte = rest.popFirst() {
+      guard byte == UInt8(ascii: "\\"), rest.first == UInt8(ascii: "x") else {
+        bytes.append(byte)
+        continue
+      }
+      rest.removeFirst()
+      let digits = String(Substring(rest.prefix(2)))
+      guard digits.utf8.count == 2, digits.allSatisfy(\.isHexDigit), let value = UInt8(digits, radix: 16) else {
+        return nil
+      }
+      bytes.append(value)
+      rest = rest.dropFirst(2)
+    }
+    return bytes
+  }
+}

@@ -1,0 +1,122 @@
+import CLinux
+import Glibc
+
+extension Socket {
+  /// What a receive found.
+  public enum Received: Sendable, Hashable {
+    /// Bytes of a stream, or one datagram; `sender` is known of a datagram whose sender has a name.
+    case bytes([UInt8], sender: SocketAddress? = nil)
+    /// The peer sends no more.
+    case end
+    /// Nothing at the moment.
+    case nothing
+  }
+
+  /// Sends as much as the socket takes at once, and never raises SIGPIPE. See send(2).
+  ///
+  /// - Returns: How many bytes it took: 0 if it would block. A datagram is sent whole or not at all.
+  /// - Throws: `.reset` if the peer has gone, `.tooLong` for a datagram that does not fit.
+  public func send(_ bytes: ArraySlice<UInt8>, to address: SocketAddress? = nil) throws(SocketError) -> Int {
+    let destination = address?.socketBytes ?? []
+    let result = unsafe bytes.withUnsafeBytes { buffer in
+      unsafe destination.withUnsafeBytes { name in
+        unsafe rondo_send(
+          descriptor, buffer.baseAddress, buffer.count, name.isEmpty ? nil : name.baseAddress, UInt32(name.count))
+      }
+    }
+    if result == -Int(EAGAIN) { return 0 }
+    if result < 0 { throw SocketError(.send, CInt(result)) }
+    return result
+  }
+
+  /// Receives at most `limit` bytes at once; of a longer datagram the rest is lost. See recv(2).
+  ///
+  /// - Throws: `.reset` if the peer has gone without notice.
+  public func receive(atMost limit: Int = 65_536) throws(SocketError) -> Received {
+    var room = AddressRoom()
+    var count = 0
+    let bytes = unsafe [UInt8](unsafeUninitializedCapacity: limit) { buffer, initialized in
+      count = unsafe room.fill { unsafe rondo_receive(descriptor, buffer.baseAddress, limit, $0, $1) }
+      initialized = max(0, count)
+    }
+    if count == -Int(EAGAIN) { return .nothing }
+    if count < 0 { throw SocketError(.receive, CInt(count)) }
+    if count == 0 && kind == .stream { return .end }
+    return .bytes(bytes, sender: kind == .datagram ? room.sender : nil)
+  }
+
+  /// Sends no more; the peer reads to an end, and can still send. See shutdown(2).
+  public func finishSending() throws(SocketError) {
+    try check(.shutdown, rondo_shutdown(descriptor, CInt(SHUT_WR)))
+  }
+
+  // MARK: - Waiting
+
+  /// Sends everything, and waits for room up to `timeout`. Blocks the thread. See CFSocketSendData.
+  ///
+  /// - Throws: `.timedOut`; some of the bytes may have been sent. Never before its time.
+  @available(*, noasync, message: "It blocks the thread. Use a SocketSource.")
+  public func send(_ bytes: [UInt8], timeout: Duration) throws(SocketError) {
+    let deadline = SuspendingClock.now.advanced(by: max(.zero, timeout))
+    var rest = bytes[...]
+    while true {
+      rest = rest.dropFirst(try send(rest))
+      if rest.isEmpty { return }
+      try waitUntilWritable(deadline)
+    }
+  }
+
+  /// Connects, and waits for it up to `timeout`. Blocks the thread. See CFSocketConnectToAddress.
+  ///
+  /// While a Unix-domain listener's queue is full, it is tried again every few milliseconds.
+  @available(*, noasync, message: "It blocks the thread. Use SocketSource(connectingTo:).")
+  public func connect(to address: SocketAddress, timeout: Duration) throws(SocketError) {
+    let deadline = SuspendingClock.now.advanced(by: max(.zero, timeout))
+    var pause = Backoff(first: .milliseconds(1), last: .milliseconds(50))
+    while true {
+      do {
+        if try connect(to: address) { return }
+        break
+      } catch SocketError.busy {
+        let left = SuspendingClock.now.duration(to: deadline)
+        if left <= .zero { throw .timedOut }
+        _ = rondo_poll_two(-1, 0, -1, min(pause.next(), left).pollMilliseconds)
+      } catch {
+        throw error
+      }
+    }
+    try waitUntilWritable(deadline)
+    if let error = takeError() { throw error }
+  }
+
+  private func waitUntilWritable(_ deadline: SuspendingClock.Instant) throws(SocketError) {
+    try wait(for: CInt(POLLOUT), until: deadline)
+  }
+
+  /// Waits for poll(2)'s `events`, or an error.
+  private func wait(for events: CInt, until deadline: SuspendingClock.Instant) throws(SocketError) {
+    while true {
+      let left = SuspendingClock.now.duration(to: deadline)
+      let result = try check(.poll, rondo_poll_two(descriptor, events, -1, max(.zero, left).pollMilliseconds))
+      if result > 0 { return }
+      if left <= .zero { throw .timedOut }
+    }
+  }
+}
+
+extension AddressRoom {
+  /// The sender of a datagram, if it has a name.
+  fileprivate var sender: SocketAddress? {
+    address == .unix(.unnamed) ? nil : address
+  }
+}
+
+extension Duration {
+  /// Whole milliseconds for poll(2), rounded up so that nothing is early.
+  package var pollMilliseconds: CInt {
+    let (seconds, attoseconds) = components
+    if seconds >= Int64(CInt.max / 1000) - 1 { return CInt.max }
+    let unit: Int64 = 1_000_000_000_000_000
+    return CInt(seconds * 1000 + attoseconds / unit + (attoseconds % unit > 0 ? 1 : 0))
+  }
+}

@@ -1,0 +1,148 @@
+import CLinux
+import Glibc
+
+/// An open socket, closed with the last reference to it; never blocks, and closed on exec.
+///
+/// Whoever uses it holds it, so no call can meet a number that stands for another file by now. Any thread.
+public final class Socket: Sendable {
+  /// The kernel's number for it. Valid as long as the socket is held.
+  public let descriptor: CInt
+  /// What it carries.
+  public let kind: Kind
+
+  /// What a socket carries.
+  public enum Kind: Sendable, Hashable {
+    /// Bytes, in order: SOCK_STREAM.
+    case stream
+    /// Messages, each whole or not at all: SOCK_DGRAM.
+    case datagram
+
+    var number: CInt {
+      switch self {
+      case .stream: CInt(SOCK_STREAM.rawValue)
+      case .datagram: CInt(SOCK_DGRAM.rawValue)
+      }
+    }
+  }
+
+  /// Takes over an open descriptor.
+  ///
+  /// - Throws: `.system` if it is no stream or datagram socket; it is then still the caller's.
+  public init(owning descriptor: CInt) throws(SocketError) {
+    let number = try check(.option, rondo_socket_option(descriptor, SOL_SOCKET, SO_TYPE))
+    switch number {
+    case Kind.stream.number: kind = .stream
+    case Kind.datagram.number: kind = .datagram
+    default: throw .system(.option, errno: ESOCKTNOSUPPORT)
+    }
+    try check(.option, rondo_set_nonblocking(descriptor))
+    self.descriptor = descriptor
+  }
+
+  init(accepted descriptor: CInt, _ kind: Kind) {
+    self.descriptor = descriptor
+    self.kind = kind
+  }
+
+  deinit {
+    _ = Glibc.close(descriptor)
+  }
+}
+
+/// The result of a call, or the error that minus errno means.
+@discardableResult
+func check(_ call: SocketError.Call, _ result: CInt) throws(SocketError) -> CInt {
+  if result < 0 { throw SocketError(call, result) }
+  return result
+}
+
+// MARK: - Making
+
+extension Socket {
+  /// A socket of a family (AF_INET and so on) that is neither bound nor connected. See socket(2).
+  public convenience init(family: CInt, _ kind: Kind) throws(SocketError) {
+    self.init(accepted: try check(.socket, rondo_socket(family, kind.number, 0)), kind)
+  }
+
+  /// A stream socket that listens at `address`.
+  ///
+  /// An internet address can be taken again at once after its last owner's end (SO_REUSEADDR). A file stays behind
+  /// and has to be removed by its owner.
+  ///
+  /// - Parameter backlog: How many connections may wait to be accepted; the kernel caps it (somaxconn).
+  public static func listening(at address: SocketAddress, backlog: Int = 256) throws(SocketError) -> Socket {
+    let socket = try Socket(family: address.family, .stream)
+    if address.port != nil { try socket.setOption(SOL_SOCKET, SO_REUSEADDR, 1) }
+    try socket.bind(to: address)
+    try socket.listen(backlog: backlog)
+    return socket
+  }
+
+  /// A datagram socket bound to `address`.
+  public static func datagram(at address: SocketAddress) throws(SocketError) -> Socket {
+    let socket = try Socket(family: address.family, .datagram)
+    try socket.bind(to: address)
+    return socket
+  }
+
+  /// Two Unix-domain sockets connected to each other. See socketpair(2).
+  public static func pair(_ kind: Kind = .stream) throws(SocketError) -> (Socket, Socket) {
+    var ends: [CInt] = [0, 0]
+    try check(.socket, unsafe rondo_socket_pair(kind.number, &ends))
+    return (Socket(accepted: ends[0], kind), Socket(accepted: ends[1], kind))
+  }
+
+  /// Gives the socket its name. See bind(2).
+  public func bind(to address: SocketAddress) throws(SocketError) {
+    let bytes = address.socketBytes
+    try check(.bind, unsafe rondo_bind(descriptor, bytes, UInt32(bytes.count)))
+  }
+
+  /// Lets others connect. See listen(2).
+  public func listen(backlog: Int = 256) throws(SocketError) {
+    try check(.listen, rondo_listen(descriptor, CInt(clamping: backlog)))
+  }
+
+  /// Begins to connect. See connect(2).
+  ///
+  /// - Returns: True if that is done already; false if the socket becomes writable when it is, or has failed.
+  /// - Throws: What failed at once; `.busy` when a Unix-domain listener's queue is full and it may be tried again.
+  public func connect(to address: SocketAddress) throws(SocketError) -> Bool {
+    let bytes = address.socketBytes
+    let result = unsafe rondo_connect(descriptor, bytes, UInt32(bytes.count))
+    if result == -EINPROGRESS { return false }
+    try check(.connect, result)
+    return true
+  }
+
+  /// The next waiting connection; nil if there is none.
+  ///
+  /// - Throws: `.exhausted` if no descriptor is left; the connection goes on waiting.
+  public func accept() throws(SocketError) -> (socket: Socket, peer: SocketAddress)? {
+    var room = AddressRoom()
+    let result = unsafe room.fill { unsafe rondo_accept(descriptor, $0, $1) }
+    switch -result {
+    case EAGAIN, ECONNABORTED, EPROTO: return nil
+    default: break
+    }
+    let accepted = Socket(accepted: try check(.accept, result), kind)
+    return (accepted, room.address ?? .unix(.unnamed))
+  }
+}
+
+/// Room for an address that the kernel tells.
+struct AddressRoom {
+  private var bytes = [UInt8](repeating: 0, count: 128)
+  private var length: UInt32 = 128
+
+  /// Has `body` fill the room.
+  mutating func fill<Result>(_ body: (UnsafeMutableRawPointer, UnsafeMutablePointer<UInt32>) -> Result) -> Result {
+    length = 128
+    return unsafe bytes.withUnsafeMutableBytes { unsafe body($0.baseAddress!, &length) }
+  }
+
+  /// The address told; nil if it is of no known family.
+  var address: SocketAddress? {
+    try? SocketAddress(socketBytes: Array(bytes.prefix(Int(length))))
+  }
+}

@@ -1,0 +1,72 @@
+import Glibc
+
+/// Why something with a socket failed.
+public enum SocketError: Error, Hashable, Sendable {
+  /// Somebody listens at the address already, or a file of that name exists.
+  case addressInUse
+  /// Nobody listens at the address.
+  case refused
+  /// There is no such file, or no abstract socket of that name.
+  case notFound
+  /// The network or the host cannot be reached.
+  case unreachable
+  /// The time given is over.
+  case timedOut
+  /// The peer has gone: ECONNRESET, or EPIPE for what was sent to it.
+  case reset
+  /// The process, or the system, has no descriptor left: EMFILE, ENFILE; or no memory for one.
+  case exhausted
+  /// The listener's queue of connections is full: EAGAIN of a Unix-domain connect(2).
+  case busy
+  /// The caller may not do that: EACCES or EPERM.
+  case notPermitted
+  /// A datagram is longer than the socket takes.
+  case tooLong
+  /// The socket source was invalidated.
+  case invalid
+  /// Anything else: the system call that failed, and its errno.
+  case system(Call, errno: CInt)
+
+  /// A system call.
+  public enum Call: String, Sendable {
+    case socket, bind, listen, accept, connect, send, receive, shutdown, name, option, poll
+  }
+}
+
+extension SocketError {
+  /// What minus errno means when `call` answered with it.
+  package init(_ call: Call, _ result: CInt) {
+    switch -result {
+    case EADDRINUSE: self = .addressInUse
+    case ECONNREFUSED: self = .refused
+    case ENOENT: self = .notFound
+    case ENETUNREACH, EHOSTUNREACH, ENETDOWN, EHOSTDOWN: self = .unreachable
+    case ETIMEDOUT: self = .timedOut
+    case ECONNRESET, EPIPE, ECONNABORTED: self = .reset
+    case EMFILE, ENFILE, ENOBUFS, ENOMEM: self = .exhausted
+    case EACCES, EPERM: self = .notPermitted
+    case EMSGSIZE: self = .tooLong
+    case EAGAIN where call == .connect: self = .busy
+    default: self = .system(call, errno: -result)
+    }
+  }
+}
+
+extension SocketError: CustomStringConvertible {
+  public var description: String {
+    switch self {
+    case .addressInUse: "the address is in use"
+    case .refused: "nobody listens there"
+    case .notFound: "there is no socket of that name"
+    case .unreachable: "the host cannot be reached"
+    case .timedOut: "the time given is over"
+    case .reset: "the peer has gone"
+    case .exhausted: "no descriptor is left"
+    case .busy: "the listener's queue is full"
+    case .notPermitted: "not permitted"
+    case .tooLong: "the datagram is too long"
+    case .invalid: "the socket source is invalid"
+    case .system(let call, let errno): "\(call.rawValue) failed with errno \(errno)"
+    }
+  }
+}

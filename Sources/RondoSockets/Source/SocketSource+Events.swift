@@ -1,0 +1,216 @@
+import Rondo
+
+/// What happens on the loop's thread.
+extension SocketSource {
+  /// The descriptor is ready. Calls out.
+  func ready(_ readiness: Loop.DescriptorSource.Readiness) {
+    if isConnecting { return finishConnecting() }
+    if readiness.contains(.read) {
+      takeInput()
+      // The handler may have ended it all, or taken the source out of the mode that runs; what it left is told again.
+      guard readiness.contains(.write), isStillServed else { return }
+    }
+    if readiness.contains(.write) { useRoom() }
+  }
+
+  /// A pause or the time to connect is over. Calls out.
+  func timeIsUp() {
+    if isConnecting { return connectAgain() }
+    state.withLock { state in
+      state.timer = nil
+      state.isPaused = false
+      state.updateInterest()
+    }
+  }
+
+  private var isStillServed: Bool {
+    let (loop, item) = state.withLock { ($0.loop, $0.item) }
+    guard let loop, let item, let mode = loop.currentMode else { return false }
+    return loop.contains(item, in: mode)
+  }
+
+  /// Calls out.
+  private func tell(_ event: Event) {
+    let handler = state.withLock { $0.handler }
+    handler?(self, event)
+  }
+
+  /// The connection is over. Calls out.
+  private func fail(_ error: SocketError) {
+    tell(.failed(error))
+    invalidate()
+  }
+
+  // MARK: - Input
+
+  private enum Input {
+    case accept, read, data
+  }
+
+  /// One connection, one piece of data. Calls out.
+  private func takeInput() {
+    let taken = state.withLock { state -> (input: Input, socket: Socket)? in
+      guard let socket = state.socket, !state.isPaused, !state.hasEnded else { return nil }
+      let input = state.enabled.intersection(.input)
+      guard !input.isEmpty else { return nil }
+      // Before the callout, which may enable it again.
+      if !state.reenables.contains(input) {
+        state.enabled.subtract(input)
+        state.updateInterest()
+      }
+      return (input == .accept ? .accept : input == .read ? .read : .data, socket)
+    }
+    switch taken?.input {
+    case .accept: accept(taken!.socket)
+    case .read: tell(.readable)
+    case .data: receive(taken!.socket)
+    case nil: break
+    }
+  }
+
+  /// Nothing came of an event after all: a callback that is told once was not.
+  private func takeBack(_ callback: Callbacks) {
+    state.withLock { state in
+      guard !state.reenables.contains(callback) else { return }
+      state.enabled.formUnion(callback)
+      state.updateInterest()
+    }
+  }
+
+  private func accept(_ socket: Socket) {
+    do {
+      guard let (connection, peer) = try socket.accept() else { return takeBack(.accept) }
+      state.withLock { $0.acceptPause.reset() }
+      tell(.accepted(connection, from: peer))
+    } catch .exhausted {
+      pauseAccepting()
+    } catch {
+      fail(error)
+    }
+  }
+
+  /// The listener stays readable while no descriptor is left: asking on would spin. Calls out.
+  private func pauseAccepting() {
+    let pause = state.withLock { state in
+      let pause = state.acceptPause.next()
+      state.enabled.insert(.accept)
+      state.isPaused = true
+      state.updateInterest()
+      startTimer(&state, after: pause)
+      return pause
+    }
+    tell(.acceptPaused(.exhausted, for: pause))
+  }
+
+  private func receive(_ socket: Socket) {
+    do {
+      switch try socket.receive() {
+      case .bytes(let bytes, let sender):
+        tell(.received(bytes, from: sender))
+      case .end:
+        state.withLock { state in
+          state.hasEnded = true
+          state.updateInterest()
+        }
+        tell(.end)
+      case .nothing:
+        takeBack(.data)
+      }
+    } catch {
+      if socket.kind == .datagram { tell(.failed(error)) } else { fail(error) }
+    }
+  }
+
+  // MARK: - Output
+
+  /// There is room. Calls out.
+  private func useRoom() {
+    do {
+      if try state.withLock({ state throws(SocketError) in try state.flush() }) {
+        tell(.sent)
+        guard isStillServed else { return }
+      }
+    } catch {
+      return fail(error)
+    }
+    let isTold = state.withLock { state in
+      guard state.outbox.isEmpty, state.enabled.contains(.write) else { return false }
+      if !state.reenables.contains(.write) {
+        state.enabled.remove(.write)
+        state.updateInterest()
+      }
+      return true
+    }
+    if isTold { tell(.writable) }
+  }
+
+  // MARK: - Connecting
+
+  private var isConnecting: Bool {
+    state.withLock { if case .connecting = $0.phase { true } else { false } }
+  }
+
+  /// The socket is writable: it is connected, or has failed. Calls out.
+  private func finishConnecting() {
+    guard let socket else { return }
+    if let error = socket.takeError() { return failToConnect(error) }
+    becomeConnected()
+  }
+
+  private func becomeConnected() {
+    do {
+      try state.withLock { state throws(SocketError) in
+        state.phase = .ready
+        state.timer?.invalidate()
+        state.timer = nil
+        state.updateInterest()
+        try state.finishIfSent()
+      }
+    } catch {
+      return failToConnect(error)
+    }
+    tell(.connected)
+  }
+
+  private func failToConnect(_ error: SocketError) {
+    tell(.connectFailed(error))
+    invalidate()
+  }
+
+  /// The time to connect is over, or the listener may have room now. Calls out.
+  private func connectAgain() {
+    let attempt = state.withLock { state -> (ConnectAttempt, Socket)? in
+      state.timer = nil
+      guard case .connecting(let attempt) = state.phase, let socket = state.socket else { return nil }
+      return (attempt, socket)
+    }
+    guard let (attempt, socket) = attempt else { return }
+    let isLate = attempt.deadline.map { Loop.Timer(after: .zero) { _ in }.fireDate >= $0 } ?? false
+    if !attempt.isBusy || isLate { return failToConnect(.timedOut) }
+    do {
+      _ = try socket.connect(to: attempt.address)
+    } catch SocketError.busy {
+      return state.withLock { startConnectTimer(&$0) }
+    } catch {
+      return failToConnect(error)
+    }
+    // A Unix-domain socket connects at once or not at all; it is told by the loop, as a connection always is.
+    state.withLock { state in
+      guard case .connecting(var attempt) = state.phase else { return }
+      attempt.isBusy = false
+      state.phase = .connecting(attempt)
+      startConnectTimer(&state)
+      state.updateInterest()
+    }
+  }
+
+  /// Starts the timer for what comes first: the next try or the end of the time.
+  func startConnectTimer(_ state: inout SocketState) {
+    guard case .connecting(var attempt) = state.phase else { return }
+    let left = attempt.deadline.map { Loop.Timer(after: .zero) { _ in }.fireDate.duration(to: $0) }
+    let pause = attempt.isBusy ? attempt.pause.next() : nil
+    state.phase = .connecting(attempt)
+    guard let delay = [left, pause].compactMap({ $0 }).min() else { return }
+    startTimer(&state, after: max(.zero, delay))
+  }
+}

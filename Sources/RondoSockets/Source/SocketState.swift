@@ -1,0 +1,139 @@
+import Rondo
+
+/// What a socket source knows. *its lock*
+struct SocketState {
+  /// Nil once the source is invalid.
+  var socket: Socket?
+  /// *constant* What the source was made for.
+  let callbacks: SocketSource.Callbacks
+  /// *constant* Among the loop's descriptor sources.
+  let order: Int
+  var phase: Phase
+  /// Nil once the source is invalid.
+  var handler: ((SocketSource, SocketSource.Event) -> Void)?
+
+  var enabled: SocketSource.Callbacks
+  var reenables: SocketSource.Callbacks = .input
+  /// What waits for room.
+  var outbox = Outbox()
+  /// Whether the peer has ended its side.
+  var hasEnded = false
+  /// Whether our side ends once everything is sent.
+  var finishesSending = false
+  /// Whether accepting waits for descriptors to become free.
+  var isPaused = false
+  var acceptPause = Backoff(first: .milliseconds(10), last: .seconds(1))
+
+  /// The loop the source is in, while it is in a mode.
+  weak var loop: Loop?
+  /// The modes it was put into, `.common` by that name.
+  var modes: [Loop.Mode] = []
+  /// The loop owns it and it owns the source: weak, so that the loop's end is the end of the circle.
+  weak var item: Loop.DescriptorSource?
+  /// What `item` holds the socket by.
+  weak var keeper: SocketKeeper?
+  /// In the modes of `item`: the end of a pause or of the time to connect.
+  weak var timer: Loop.Timer?
+
+  /// How far a connection is.
+  enum Phase {
+    case connecting(ConnectAttempt)
+    case ready
+  }
+
+  init(
+    socket: Socket, callbacks: SocketSource.Callbacks, order: Int, phase: Phase,
+    handler: @escaping (SocketSource, SocketSource.Event) -> Void
+  ) {
+    self.socket = socket
+    self.callbacks = callbacks
+    self.order = order
+    self.phase = phase
+    self.handler = handler
+    enabled = callbacks
+  }
+
+  /// What the loop has to ask the kernel for.
+  var interest: Loop.DescriptorSource.Readiness {
+    switch phase {
+    case .connecting(let attempt):
+      return attempt.isBusy ? [] : .write
+    case .ready:
+      var interest: Loop.DescriptorSource.Readiness = []
+      if !enabled.isDisjoint(with: .input), !hasEnded, !isPaused { interest.insert(.read) }
+      if enabled.contains(.write) || !outbox.isEmpty { interest.insert(.write) }
+      return interest
+    }
+  }
+
+  /// Brings the loop's item in line.
+  func updateInterest() {
+    guard let item else { return }
+    let wanted = interest
+    let present = item.enabled
+    let added = wanted.subtracting(present)
+    let dropped = present.subtracting(wanted)
+    if !added.isEmpty { item.enable(added) }
+    if !dropped.isEmpty { item.disable(dropped) }
+  }
+
+  /// Ends a pause of accepting.
+  mutating func resume() {
+    isPaused = false
+    timer?.invalidate()
+    timer = nil
+  }
+
+  // MARK: - Sending
+
+  mutating func send(_ bytes: [UInt8]) throws(SocketError) {
+    guard let socket else { throw .invalid }
+    guard socket.kind == .stream else {
+      if try socket.send(bytes[...]) == 0, !bytes.isEmpty { throw .busy }
+      return
+    }
+    if case .ready = phase, outbox.isEmpty {
+      let sent = try socket.send(bytes[...])
+      outbox.append(bytes[sent...])
+    } else {
+      outbox.append(bytes[...])
+    }
+    if !outbox.isEmpty { updateInterest() }
+  }
+
+  /// Sends what waits.
+  ///
+  /// - Returns: Whether that was the rest of it.
+  mutating func flush() throws(SocketError) -> Bool {
+    guard let socket, !outbox.isEmpty else { return false }
+    try outbox.send { rest throws(SocketError) in try socket.send(rest) }
+    guard outbox.isEmpty else { return false }
+    try finishIfSent()
+    updateInterest()
+    return true
+  }
+
+  func finishIfSent() throws(SocketError) {
+    guard let socket else { throw .invalid }
+    guard case .ready = phase, finishesSending, outbox.isEmpty else { return }
+    try socket.finishSending()
+  }
+}
+
+/// A connection that is being made.
+struct ConnectAttempt {
+  let address: SocketAddress
+  /// Counted from when the source is put into a loop.
+  let timeout: Duration?
+  /// Whether a Unix-domain listener had no room, and it has to be tried again.
+  var isBusy: Bool
+  /// When it has taken too long.
+  var deadline: SuspendingClock.Instant?
+  var pause = Backoff(first: .milliseconds(1), last: .milliseconds(100))
+
+  init(address: SocketAddress, timeout: Duration?, isBusy: Bool) {
+    self.address = address
+    self.timeout = timeout
+    self.isBusy = isBusy
+  }
+}

@@ -1,0 +1,15 @@
+// Message ports between processes that die, for the tests: `rondo-port-probe kill COUNT DIRECTORY`.
+// It starts itself as `rondo-port-probe serve WAY NAME [DIRECTORY]`.
+
+import Glibc
+
+// A probe that waits for ever has failed; no probe takes a hundredth of this.
+alarm(600)
+let arguments = CommandLine.arguments.dropFirst()
+switch (arguments.first, arguments.count) {
+case ("kill", 3): probeKills(count: Int(arguments[2])!, directory: arguments[3])
+case ("serve", 3...4): serve(Way(rawValue: arguments[2])!, name: arguments[3], directory: arguments.dropFirst(3).first)
+default:
+  print("usage: rondo-port-probe kill COUNT DIRECTORY | serve WAY NAME [DIRECTORY]")
+  exit(2)
+}

@@ -1,0 +1,74 @@
+import Glibc
+import RondoPorts
+import RondoSockets
+import Testing
+
+/// Names of message ports: what can be one, who has it, and what is left of it.
+@Suite struct NameTests {
+  @Test(arguments: ["", ".", "..", "a/b", "a\0b", String(repeating: "a", count: 108)])
+  func `what cannot be a name is refused`(_ text: String) {
+    #expect(throws: MessagePortError.badName(text)) { try MessagePortName(text) }
+    #expect(throws: MessagePortError.badName(text)) { try MessagePortName(text, in: .directory("/tmp")) }
+  }
+
+  @Test func `each user has abstract names of their own`() throws {
+    #expect(try MessagePortName("a").address.description == "@rondo/\(geteuid())/a")
+    #expect(try MessagePortName("a", in: .abstract(user: 7)).address.description == "@rondo/7/a")
+  }
+
+  @Test func `a name that is taken is refused, and free once its port is invalid`() throws {
+    let name = try uniqueName()
+    let port = try LocalMessagePort(name) { _ in }
+    #expect(throws: MessagePortError.nameTaken(name)) { try LocalMessagePort(name) { _ in } }
+    port.invalidate()
+    #expect(try LocalMessagePort(name) { _ in }.isValid)
+  }
+
+  @Test func `a name in a directory is refused while it is taken, and leaves no socket behind`() throws {
+    let directory = TestDirectory()
+    let name = try MessagePortName("a", in: .directory(directory.path))
+    let port = try LocalMessagePort(name) { _ in }
+    #expect(throws: MessagePortError.nameTaken(name)) { try LocalMessagePort(name) { _ in } }
+    #expect(directory.files == ["a.lock", "a.port"])
+    port.invalidate()
+    #expect(directory.files == ["a.lock"])
+  }
+
+  @Test func `a port that is dropped gives its name back`() throws {
+    let name = try uniqueName()
+    do { _ = try LocalMessagePort(name) { _ in } }
+    #expect(try LocalMessagePort(name) { _ in }.isValid)
+  }
+
+  @Test func `a socket file without an owner is in nobody's way`() throws {
+    let directory = TestDirectory()
+    let name = try MessagePortName("a", in: .directory(directory.path))
+    // What a killed process leaves: the file, and no lock.
+    _ = try Socket.listening(at: name.address)
+    #expect(directory.files == ["a.port"])
+    #expect(throws: MessagePortError.notFound(name)) { try connect(name) }
+    #expect(try LocalMessagePort(name) { _ in }.isValid)
+  }
+
+  @Test func `a directory others may write to is refused`() throws {
+    let name = try MessagePortName("a-\(getpid())", in: .directory("/tmp"))
+    #expect(throws: MessagePortError.unsafeDirectory("/tmp")) { try LocalMessagePort(name) { _ in } }
+  }
+
+  @Test func `a directory that is not there is an error`() throws {
+    let name = try MessagePortName("a", in: .directory("/tmp/there-is-none"))
+    #expect(throws: MessagePortError.socket(.notFound)) { try LocalMessagePort(name) { _ in } }
+  }
+
+  @Test func `a name nobody has is not found`() throws {
+    let name = try uniqueName()
+    #expect(throws: MessagePortError.notFound(name)) { try connect(name) }
+    let directory = TestDirectory()
+    let file = try MessagePortName("a", in: .directory(directory.path))
+    #expect(throws: MessagePortError.notFound(file)) { try connect(file) }
+  }
+
+  private func connect(_ name: MessagePortName) throws {
+    _ = try RemoteMessagePort(name)
+  }
+}
