@@ -23,7 +23,7 @@ final class Feed<Element, Failure: Error>: ItemFollower, @unchecked Sendable {
   }
 
   /// Follows `item`, and puts it into a mode of the loop. Once, before anything else.
-  func follow(_ item: Loop.Item, in mode: Loop.Mode, of loop: Loop) {
+  func follow(_ item: some FollowedItem, in mode: Loop.Mode, of loop: Loop) {
     self.item = item
     item.follower = self
     // A loop that is gone takes nothing, and would leave the item valid for ever.

@@ -93,15 +93,15 @@ extension Loop {
       let reason = (item as? DescriptorSource)?.invalidationReason
       return .failure(reason.map(WaitError.invalidated) ?? .loopEnded)
     }
-    let source: DescriptorSource
+    let source: FollowedDescriptorSource
     do {
-      source = try DescriptorSource(descriptor, for: interest) { _, _ in suspension.end(.success(())) }
+      source = try FollowedDescriptorSource(descriptor, for: interest) { _, _ in suspension.end(.success(())) }
     } catch {
       throw .descriptor(error)
     }
     source.follower = suspension
     let timer = timeout.map { timeout in
-      Timer(oneShotAt: now.advanced(by: timeout.saturatingNanoseconds), tolerance: .zero) { [script] _ in
+      FollowedTimer(oneShotAt: now.advanced(by: timeout.saturatingNanoseconds), tolerance: .zero) { [script] _ in
         // A loop that is late, or was given no time, has timers first: the descriptor may be ready all the same.
         let isReady = script == nil && rondo_is_ready(descriptor, interest == .write ? 1 : 0) != 0
         suspension.end(isReady ? .success(()) : .failure(.timedOut))

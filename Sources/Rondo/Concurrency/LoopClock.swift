@@ -43,7 +43,7 @@ extension Loop {
       try Task.checkCancellation()
       if deadline <= loop.now { return }
       let sleep = Suspension<Outcome> { _ in .loopEnded }
-      let timer = Timer(oneShotAt: deadline, tolerance: tolerance ?? .zero) { _ in sleep.end(.slept) }
+      let timer = FollowedTimer(oneShotAt: deadline, tolerance: tolerance ?? .zero) { _ in sleep.end(.slept) }
       timer.follower = sleep
       let outcome = await withTaskCancellationHandler {
         await Waiter.wait { waiter in

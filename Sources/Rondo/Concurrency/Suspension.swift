@@ -1,9 +1,3 @@
-/// Told when an item becomes invalid, by whoever made it so. Kept by the item.
-class ItemFollower {
-  /// Once for each item, on any thread, with no lock held.
-  func itemWasInvalidated(_ item: Loop.Item) {}
-}
-
 /// A task that waits for a loop, resumed exactly once by whatever comes first.
 ///
 /// That may be the loop, the end of the loop, or cancellation, each on its own thread, and before the task has even

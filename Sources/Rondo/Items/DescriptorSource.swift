@@ -6,7 +6,7 @@ extension Loop {
   /// Tells when a file descriptor is ready. The loop never reads from it. One loop, several modes.
   ///
   /// Level-triggered by default: the handler is called in every turn in which the descriptor is ready. See epoll(7).
-  public final class DescriptorSource: Item, @unchecked Sendable {
+  public class DescriptorSource: Item, @unchecked Sendable {
     /// *constant*
     public let descriptor: CInt
     /// *constant*

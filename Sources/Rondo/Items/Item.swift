@@ -13,8 +13,6 @@ extension Loop {
     let modes = Atomic<UInt64>(0)
     /// *its own lock, inside the mailbox lock* The one loop the item belongs to. An attachment's never changes.
     @safe @exclusivity(unchecked) private var owner: Loop?
-    /// *constant* from before the item joins a loop. Who is told when it becomes invalid.
-    @safe @exclusivity(unchecked) final var follower: ItemFollower?
     /// *loop thread* The modes whose structures hold the item: `modes` as far as mail has been applied.
     @safe @exclusivity(unchecked) var installed: UInt64 = 0
     /// *constant* Taken inside the mailbox lock, never around it.
@@ -35,14 +33,12 @@ extension Loop {
     }
 
     init(kind: Kind, order: Int) {
-      guard let place = Int32(exactly: order) else {
-        preconditionFailure("An item's order is a number of 32 bits, not \(order).")
-      }
       self.kind = kind
-      self.place = place
+      place = Int32(clamping: order)
     }
 
-    /// Lower runs first among items of its kind; equal orders run in order of insertion. A number of 32 bits.
+    /// Lower runs first among items of its kind; equal orders run in order of insertion. What goes beyond 32 bits counts
+    /// as the nearest number that does not.
     public final var order: Int { Int(place) }
 
     /// Whether the item can still be called.
@@ -67,8 +63,11 @@ extension Loop {
       } else if kind == .descriptor {
         downcast(self, to: DescriptorSource.self).closeIfAsked()
       }
-      follower?.itemWasInvalidated(self)
+      wasInvalidated()
     }
+
+    /// Called once, by whoever made the item invalid, with no lock held.
+    func wasInvalidated() {}
 
     /// Runs `body` on the item's owner, under its lock.
     @inline(__always)

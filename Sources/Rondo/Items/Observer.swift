@@ -1,6 +1,6 @@
 extension Loop {
   /// Is called at the moments of a turn it asks for. One loop at a time, several modes. See CFRunLoopObserver.
-  public final class Observer: Item, @unchecked Sendable {
+  public class Observer: Item, @unchecked Sendable {
     /// *constant*
     public let activities: Activity
     /// *constant* A one-shot observer is invalidated after its first call.

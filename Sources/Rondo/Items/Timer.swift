@@ -7,7 +7,7 @@ extension Loop {
   /// One loop at a time, several modes. A timer is never early and fires at the latest when its tolerance is over,
   /// provided that its loop is then running one of its modes. Grid points that pass while the loop is busy are merged
   /// into one fire and counted. Every member may be used from any thread except `fire()`.
-  public final class Timer: Item, @unchecked Sendable {
+  public class Timer: Item, @unchecked Sendable {
     /// *until released* Called on the loop's thread.
     @safe @exclusivity(unchecked) private(set) var handler: ((Tick) -> Void)?
     /// *atomic* The next fire date, nanoseconds. The heaps hold lower bounds of it.
