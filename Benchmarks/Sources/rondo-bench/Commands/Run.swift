@@ -41,7 +41,8 @@ extension RondoBench {
       }
       progress.clear()
       print(report.environment.text)
-      print("median over rounds, p90 and p99 over all; less is better; ! and BEHIND: a peer's median is below Rondo's.\n")
+      print(
+        "median over rounds, p90 and p99 over all; less is better; ! and BEHIND: a peer's median is below Rondo's.\n")
       print(Table(scoreboards: Scoreboard.all(of: report)).text)
       if let json { try report.write(to: json) }
       if let html { try Page(report).write(to: html) }

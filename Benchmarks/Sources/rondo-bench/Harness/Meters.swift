@@ -13,7 +13,9 @@ final class WakeMeter: @unchecked Sendable {
     let latencies = UnsafeMutablePointer<Int64>.allocate(capacity: count)
     latencies.initialize(repeating: 0, count: count)
     pointer = .allocate(capacity: 1)
-    pointer.initialize(to: bench_meter(stamp: 0, received: 0, surplus: 0, expected: count, latencies: latencies, stopper: bench_stopper()))
+    pointer.initialize(
+      to: bench_meter(
+        stamp: 0, received: 0, surplus: 0, expected: count, latencies: latencies, stopper: bench_stopper()))
   }
 
   deinit {

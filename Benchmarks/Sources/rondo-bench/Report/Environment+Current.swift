@@ -18,9 +18,10 @@ extension Environment {
     #endif
     self.effort = effort.rawValue
     date = Date.now.formatted(.iso8601)
-    versions = Dictionary(uniqueKeysWithValues: Subjects.all.compactMap { subject in
-      subject.version.map { (subject.name, $0) }
-    })
+    versions = Dictionary(
+      uniqueKeysWithValues: Subjects.all.compactMap { subject in
+        subject.version.map { (subject.name, $0) }
+      })
   }
 
   /// The environment in words, for the head of a table.

@@ -38,7 +38,9 @@ struct Plot {
     else { return "" }
     let (margin, width, height) = (Self.margin, Self.width, Self.height)
     func across(_ value: Double) -> Double { margin.left + x.share(value) * (width - margin.left - margin.right) }
-    func up(_ value: Double) -> Double { height - margin.bottom - y.share(value) * (height - margin.top - margin.bottom) }
+    func up(_ value: Double) -> Double {
+      height - margin.bottom - y.share(value) * (height - margin.top - margin.bottom)
+    }
     func number(_ value: Double) -> String { String(format: "%.1f", value) }
 
     var parts = [
@@ -50,22 +52,32 @@ struct Plot {
     for tick in x.ticks {
       let at = number(across(tick))
       parts.append("<line class=\"grid\" x1=\"\(at)\" x2=\"\(at)\" y1=\"\(top)\" y2=\"\(bottom)\"/>")
-      parts.append("<text class=\"tick\" text-anchor=\"middle\" x=\"\(at)\" y=\"\(number(height - margin.bottom + 15))\">\(label(tick))</text>")
+      parts.append(
+        "<text class=\"tick\" text-anchor=\"middle\" x=\"\(at)\" y=\"\(number(height - margin.bottom + 15))\">\(label(tick))</text>"
+      )
     }
     for tick in y.ticks {
       let at = number(up(tick))
       parts.append("<line class=\"grid\" x1=\"\(left)\" x2=\"\(right)\" y1=\"\(at)\" y2=\"\(at)\"/>")
-      parts.append("<text class=\"tick\" text-anchor=\"end\" x=\"\(number(margin.left - 6))\" y=\"\(number(up(tick) + 4))\">\(label(tick))</text>")
+      parts.append(
+        "<text class=\"tick\" text-anchor=\"end\" x=\"\(number(margin.left - 6))\" y=\"\(number(up(tick) + 4))\">\(label(tick))</text>"
+      )
     }
-    parts.append("<text class=\"tick\" text-anchor=\"middle\" x=\"\(number((margin.left + width - margin.right) / 2))\" y=\"\(number(height - 10))\">\(escaped(xTitle))</text>")
-    parts.append("<text class=\"tick\" text-anchor=\"middle\" transform=\"translate(14 \(number(height / 2))) rotate(-90)\">\(escaped(yTitle))</text>")
+    parts.append(
+      "<text class=\"tick\" text-anchor=\"middle\" x=\"\(number((margin.left + width - margin.right) / 2))\" y=\"\(number(height - 10))\">\(escaped(xTitle))</text>"
+    )
+    parts.append(
+      "<text class=\"tick\" text-anchor=\"middle\" transform=\"translate(14 \(number(height / 2))) rotate(-90)\">\(escaped(yTitle))</text>"
+    )
     for (index, series) in drawn.enumerated() {
       let colour = Self.colours[series.name] ?? "#000000"
       let line = series.points.map { "\(number(across($0.x))),\(number(up($0.y)))" }.joined(separator: " ")
       let weight = Subjects.isOurs(series.name) ? 2.6 : 1.4
       parts.append("<polyline fill=\"none\" stroke=\"\(colour)\" stroke-width=\"\(weight)\" points=\"\(line)\"/>")
       let row = number(margin.top + 12 + Double(index) * 16)
-      parts.append("<text class=\"legend\" fill=\"\(colour)\" x=\"\(number(width - margin.right + 10))\" y=\"\(row)\">\(escaped(series.name))</text>")
+      parts.append(
+        "<text class=\"legend\" fill=\"\(colour)\" x=\"\(number(width - margin.right + 10))\" y=\"\(row)\">\(escaped(series.name))</text>"
+      )
     }
     return (parts + ["</svg>"]).joined(separator: "\n")
   }

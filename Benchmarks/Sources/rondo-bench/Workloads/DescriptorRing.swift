@@ -45,7 +45,8 @@ struct DescriptorRing: Workload {
       }
       let opening = bench_now()
       for index in 0..<pairs {
-        watches.append(try loop.addWatch(sockets.watched(index), Call(callout: bench_ring_called, context: ends + index)))
+        watches.append(
+          try loop.addWatch(sockets.watched(index), Call(callout: bench_ring_called, context: ends + index)))
       }
       // Some loops tell the kernel only now.
       loop.poll()

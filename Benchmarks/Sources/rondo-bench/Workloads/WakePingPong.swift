@@ -64,7 +64,8 @@ struct WakePingPong: Workload {
     let pongThread = play(
       pong, on: processors.loop, publishing: pongWake, pingWake, gate: pongGate, serves: false)
     let pingThread = play(
-      ping, on: isOnOneCore ? processors.loop : processors.all[0], publishing: pingWake, pongWake, gate: pingGate, serves: true)
+      ping, on: isOnOneCore ? processors.loop : processors.all[0], publishing: pingWake, pongWake, gate: pingGate,
+      serves: true)
     for _ in 0..<3 {
       for gate in [pongGate, pingGate] {
         guard gate.awaitArrival() else { throw .failed("a round trip was lost") }
