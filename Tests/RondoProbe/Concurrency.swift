@@ -19,13 +19,22 @@ private actor Place {
     if thread.isCurrent { right.add() } else { wrong.add() }
   }
 
-  func touch() {}
+  /// Isolated, so that a call has to go there, and the caller has to come back.
+  private var visits = 0
 
-  /// Calls another actor `count` times, between marks and counts of this thread.
-  func callOften(_ other: Place, _ count: Int) async -> Int64 {
-    mark("loop begins")
-    let start = allocation_count()
-    for _ in 0..<count { await other.touch() }
+  func touch() { visits += 1 }
+
+  /// Calls another actor 250 times, the last 200 between marks and counts of this thread.
+  func callOften(_ other: Place) async -> Int64 {
+    var start: Int64 = 0
+    for number in 0..<250 {
+      if number == 50 {
+        mark("loop begins")
+        start = allocation_count()
+      }
+      await other.touch()
+      visits += 1
+    }
     let end = allocation_count()
     mark("loop ends")
     return end - start
@@ -68,19 +77,18 @@ func probeCalls() {
   Loop.runMain {
     let threads = (0..<2).map { number in try! LoopThread(name: "place \(number)") }
     let places = threads.map { Place($0) }
-    _ = await places[0].callOften(places[1], 50)
-    report("allocations", await places[0].callOften(places[1], 200))
+    report("allocations", await places[0].callOften(places[1]))
+    report("jobs", threads[0].loop.statistics.jobCallouts)
     for thread in threads { await thread.end() }
   }
 }
 
-/// Allocations of a task that goes to and fro between two executors of its own loop.
+/// Allocations of a task that goes to and fro between actors on two executors of its own loop.
 func probeOwnJobs() {
   let loop = Loop.current
-  let home = LoopActor(loop)
-  let other = Neighbour(loop.executor(in: .default))
+  let (home, other) = (Neighbour(loop.executor(in: .default)), Neighbour(loop.executor(in: .default)))
   Task(executorPreference: loop) {
-    report("allocations", await visit(other, from: home))
+    report("allocations", await home.callOften(other))
     loop.stop()
   }
   loop.run()
@@ -97,14 +105,19 @@ private actor Neighbour {
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
 
-  func touch() {}
-}
+  private var visits = 0
 
-private func visit(_ other: Neighbour, from home: isolated LoopActor) async -> Int64 {
-  for _ in 0..<50 { await other.touch() }
-  let start = allocation_count()
-  for _ in 0..<1_000 { await other.touch() }
-  return allocation_count() - start
+  func touch() { visits += 1 }
+
+  func callOften(_ other: Neighbour) async -> Int64 {
+    var start: Int64 = 0
+    for number in 0..<1_050 {
+      if number == 50 { start = allocation_count() }
+      await other.touch()
+      visits += 1
+    }
+    return allocation_count() - start
+  }
 }
 
 /// A million ticks, of which a slow task takes one in a thousand: how much memory is in use on the way.

@@ -36,8 +36,7 @@ extension Loop: SerialExecutor, TaskExecutor {
 
   /// An executor whose jobs are served in these modes only. Any thread.
   ///
-  /// In no mode, its jobs never run. Two executors are two even for the same modes: keep the one you made, as going from
-  /// one to the other costs a job.
+  /// Two executors are two even for the same modes: keep the one you made, as going from one to the other costs a job.
   public func executor(in modes: Mode...) -> Executor {
     Executor(self, modes)
   }
@@ -53,6 +52,7 @@ extension Loop: SerialExecutor, TaskExecutor {
 
     fileprivate init(_ loop: Loop, _ modes: [Mode]) {
       loop.checkProcess()
+      precondition(!modes.isEmpty, "An executor needs a mode to serve its jobs in. Name one, or '.common'.")
       self.loop = loop
       let group = JobGroup(
         modes: loop.mailbox.withLock { state in modes.reduce(0) { $0 | state.mask(of: $1) } },

@@ -28,6 +28,31 @@ struct DispatchSubject: Subject {
   }
 }
 
+extension DispatchSubject {
+  func openActors() throws(Refusal) -> ActorHost {
+    ActorHost(guests: [QueueActor.shared, QueueActor.other]) { count, parking in
+      for _ in 0..<count { Task { @QueueActor in await parking.park() } }
+    }
+  }
+}
+
+/// Two queues that run jobs; the first is the global actor's.
+@globalActor
+private enum QueueActor {
+  static let shared = HostedGuest(QueueExecutor())
+  static let other = HostedGuest(QueueExecutor())
+}
+
+/// Runs jobs on a serial queue: what a program would write, since a queue of Linux's Dispatch is no executor.
+private final class QueueExecutor: SerialExecutor {
+  private let queue = DispatchQueue(label: "bench")
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    queue.async { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
+  }
+}
+
 private final class QueueLoop: BenchLoop {
   private let queue = DispatchQueue(label: "bench")
   private let stopped = DispatchSemaphore(value: 0)

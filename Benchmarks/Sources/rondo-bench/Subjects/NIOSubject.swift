@@ -21,12 +21,25 @@ struct NIOSubject: Subject {
         NIOTicker(loop, meter).arm()
       }
     }
+    func openActors() throws(Refusal) -> ActorHost {
+      ActorHost(guests: [NIOActor.shared, NIOActor.other]) { count, parking in
+        for _ in 0..<count { Task { @NIOActor in await parking.park() } }
+      }
+    }
   #else
     let absence: String? = "built without the trait NIO; make bench-full has it"
   #endif
 }
 
 #if NIO
+  /// Two event loops with a thread each; the first is the global actor's.
+  @globalActor
+  private enum NIOActor {
+    static let group = MultiThreadedEventLoopGroup(numberOfThreads: 2)
+    static let shared = HostedGuest(group.next().executor)
+    static let other = HostedGuest(group.next().executor)
+  }
+
   /// Re-arms itself for every point of the grid: NIO's repeating tasks count from when the last one ended.
   private final class NIOTicker: Sendable {
     private let loop: any EventLoop

@@ -29,6 +29,22 @@ struct RondoSubject: Subject {
   }
 }
 
+extension RondoSubject {
+  func openActors() throws(Refusal) -> ActorHost {
+    ActorHost(guests: [RondoActor.shared, RondoActor.other]) { count, parking in
+      for _ in 0..<count { Task { @RondoActor in await parking.park() } }
+    }
+  }
+}
+
+/// Two threads with a loop each; the first is the global actor's.
+@globalActor
+private enum RondoActor {
+  static let threads = (0..<2).map { number in try! Rondo.LoopThread(name: "rondo \(number)") }
+  static let shared = HostedGuest(threads[0].loop)
+  static let other = HostedGuest(threads[1].loop)
+}
+
 private final class RondoLoop: BenchLoop {
   private let loop = Loop.current
   private static let modes = [Loop.Mode("one"), Loop.Mode("two")]

@@ -20,6 +20,9 @@ protocol Subject: Sendable {
 
   /// Runs one repeating timer on the calling thread until the grid of `meter` is used up.
   func runTimer(hitting meter: TickMeter) throws(Refusal)
+
+  /// Actors and tasks on the subject's executors, which last as long as the process.
+  func openActors() throws(Refusal) -> ActorHost
 }
 
 extension Subject {
@@ -32,6 +35,10 @@ extension Subject {
 
   func runTimer(hitting meter: TickMeter) throws(Refusal) {
     throw .cannot("has no timers")
+  }
+
+  func openActors() throws(Refusal) -> ActorHost {
+    throw .cannot("is no executor")
   }
 }
 

@@ -24,6 +24,7 @@ enum Subjects {
     RunLoopSubject(),
     DispatchSubject(),
     TaskSleepSubject(),
+    DefaultActorSubject(),
     NIOSubject(),
     RondoSubject(),
   ]

@@ -32,6 +32,8 @@ enum Workloads {
     DescriptorRing(9000, 1000),
     Turn(.descriptorAmongIdle),
     ModeSwitch(),
+    HopRoundtrip(),
+    JobEnqueue(),
     Memory(),
     Start(),
   ]
