@@ -37,6 +37,11 @@ import Testing
     #expect(boards[1].rows.filter(\.isLosing).isEmpty)
   }
 
+  @Test func `A peer that is ahead by less than a hundredth is level`() {
+    let report = Report.sample([("a", "libuv", "p50", 99.5), ("a", "libev", "p50", 98.5), ("a", "rondo", "p50", 100)])
+    #expect(Scoreboard.ahead(in: report, "a") == ["libev"])
+  }
+
   @Test func `The page marks the rows that lose, and only those`() {
     let losing = Page(.sample([("a", "libuv", "p50", 2), ("a", "rondo", "p50", 3)])).text
     #expect(losing.contains("<tr class=\"losing\"><td>a</td><td>rondo</td>"))
