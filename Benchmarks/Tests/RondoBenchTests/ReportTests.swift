@@ -25,6 +25,18 @@ import Testing
     #expect(report.refusals.isEmpty)
   }
 
+  @Test func `A file that is missing or no report is named, and so is what it lacks`() throws {
+    #expect(throws: Report.Flaw(description: "/nowhere.json cannot be read.")) {
+      try Report(contentsOf: "/nowhere.json")
+    }
+    let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).json").path
+    defer { try? FileManager.default.removeItem(atPath: file) }
+    try Data("{}".utf8).write(to: URL(fileURLWithPath: file))
+    #expect(throws: Report.Flaw(description: "\(file) is no report: it has no 'environment'.")) {
+      try Report(contentsOf: file)
+    }
+  }
+
   @Test func `Rondo loses to a peer that is below it, not to the limit or to its own variant`() {
     let report = Report.sample([
       ("a", "raw", "p50", 1), ("a", "libuv", "p50", 2), ("a", "rondo", "p50", 3), ("a", "rondo.precise", "p50", 1),
@@ -35,6 +47,11 @@ import Testing
     #expect(boards[0].rows.filter(\.isLosing).map(\.subject) == ["rondo"])
     #expect(boards[0].rows.first { $0.subject == "rondo" }?.notes == ["BEHIND libuv"])
     #expect(boards[1].rows.filter(\.isLosing).isEmpty)
+  }
+
+  @Test func `A peer that is ahead by less than a hundredth is level`() {
+    let report = Report.sample([("a", "libuv", "p50", 99.5), ("a", "libev", "p50", 98.5), ("a", "rondo", "p50", 100)])
+    #expect(Scoreboard.ahead(in: report, "a") == ["libev"])
   }
 
   @Test func `The page marks the rows that lose, and only those`() {

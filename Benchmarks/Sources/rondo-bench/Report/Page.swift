@@ -29,7 +29,7 @@ struct Page {
     <p class="environment">\(escaped(report.environment.text).replacingOccurrences(of: "\n", with: "<br>"))</p>
     <p>Subjects take turns round by round. A figure is the median over the rounds; p90 and p99 are over all
     measurements; less is better everywhere. Ratios are to <code>raw</code>, bare kernel calls, in the same run. A row
-    of Rondo's that is behind a peer is marked.</p>
+    of Rondo's that is behind a peer by more than 1 % is marked.</p>
     <h2>The bars</h2>
     \(bars)
     <h2>Where Rondo is behind</h2>

@@ -55,8 +55,23 @@ struct Report: Codable, Equatable {
     curves = try container.decodeIfPresent([Curve].self, forKey: .curves) ?? []
   }
 
+  /// Throws a `Flaw` that names the file and what is wrong with it.
   init(contentsOf path: String) throws {
-    self = try JSONDecoder().decode(Report.self, from: Data(contentsOf: URL(fileURLWithPath: path)))
+    guard let data = FileManager.default.contents(atPath: path) else {
+      throw Flaw(description: "\(path) cannot be read.")
+    }
+    do {
+      self = try JSONDecoder().decode(Report.self, from: data)
+    } catch DecodingError.keyNotFound(let key, _) {
+      throw Flaw(description: "\(path) is no report: it has no '\(key.stringValue)'.")
+    } catch {
+      throw Flaw(description: "\(path) is no report: \(error)")
+    }
+  }
+
+  /// Why a file is no report.
+  struct Flaw: Error, Equatable, CustomStringConvertible {
+    var description: String
   }
 
   func write(to path: String) throws {

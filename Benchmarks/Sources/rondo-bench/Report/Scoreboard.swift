@@ -56,11 +56,14 @@ struct Scoreboard {
     return report.workloads.map { Scoreboard(report, workload: $0, subjects: known + others) }
   }
 
+  /// Figures closer than this are a tie: medians of two runs of the same thing differ by as much.
+  static let tie = 0.01
+
   /// The peers whose headline is below Rondo's; the limit is no peer, and neither is a variant of Rondo.
   static func ahead(in report: Report, _ workload: String) -> [String] {
     guard let ours = report.headline(workload, Subjects.ours) else { return [] }
     return report.results.filter { result in
-      result.workload == workload && Report.headlines.contains(result.metric) && result.value < ours.value
+      result.workload == workload && Report.headlines.contains(result.metric) && result.value < ours.value * (1 - tie)
         && result.subject != Subjects.limit && !Subjects.isOurs(result.subject)
     }.map(\.subject)
   }

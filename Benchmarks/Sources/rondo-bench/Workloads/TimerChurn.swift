@@ -62,11 +62,15 @@ struct TimerChurn: Workload {
           parts + [Part(name: "fire", refusal: .cannot("left out beyond \(limit): one fire a turn takes minutes"))])
       }
 
-      let soon = bench_now()
-      let due = try loop.addTimers(plan.dues(from: soon, within: Self.moment), counter.call)
-      due.extend(plan.later(from: soon, within: Self.moment))
+      // Far enough ahead that adding and putting off are done before the first is due: one whose due has passed counts
+      // as due now, which would leave nothing to put in order.
+      let soon = bench_now() + Int64(size) * Self.patience
+      let moment = Self.moment + Int64(size) * Self.share
+      let due = try loop.addTimers(plan.dues(from: soon, within: moment), counter.call)
+      due.extend(plan.later(from: soon, within: moment))
       // Loops that know whole milliseconds only are due up to one later.
-      while bench_now() < soon + 2 * Self.moment + 2_000_000 { bench_pause(500_000) }
+      let last = soon + 2 * moment + 2_000_000
+      if bench_now() < last { bench_pause(last - bench_now()) }
       let fire = bench_now()
       var turns = 0
       while counter.value.calls < size, turns < 2 * size + 100 {
@@ -81,7 +85,11 @@ struct TimerChurn: Workload {
     }
   }
 
+  /// The span within which timers come due, and how much it grows by timer.
   private static let moment: Int64 = 10_000_000
+  private static let share: Int64 = 100
+  /// How long a timer may take to be added and put off.
+  private static let patience: Int64 = 2000
   private static let hour: Int64 = 3_600_000_000_000
 }
 
