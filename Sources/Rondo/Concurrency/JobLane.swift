@@ -17,6 +17,8 @@ import Synchronization
   private let thread: ThreadRecord
   /// *constant* The jobs that are served in the lane's modes.
   let group: JobGroup
+  /// *constant* Whether it lives as long as the loop: its jobs need not keep it.
+  let isLoopsOwn: Bool
   /// *constant* once set. What tasks call the executor; nil for the lane of actors.
   @safe @exclusivity(unchecked) private(set) var preference: UnownedTaskExecutor?
 
@@ -24,6 +26,7 @@ import Synchronization
     self.core = core
     self.thread = thread
     self.group = group
+    isLoopsOwn = group === core.jobs
   }
 
   /// Makes it the lane of tasks that prefer `executor`, which owns it.
@@ -40,7 +43,7 @@ import Synchronization
     precondition(
       thread.generation == ProcessGeneration.current,
       "This loop belongs to the parent of a forked process. Its actors and tasks cannot run in the child.")
-    let job = QueuedJob(job: job, lane: self)
+    let job = QueuedJob(job, by: self)
     if thread.isCurrent, !core.hasOrphanedJobs {
       // What others enqueued before comes first.
       core.applyMail()
@@ -48,15 +51,26 @@ import Synchronization
       core.wakeFromOwnThread()
       return
     }
-    let isAccepted = core.mailbox.withLock { state in
-      if state.hasOrphanedJobs { return false }
+    let (isAccepted, isFirst) = core.mailbox.withLock { state in
+      if state.hasOrphanedJobs { return (false, false) }
       state.mail.jobs.append(job)
-      return true
+      return (true, state.mail.jobs.count == 1)
     }
-    if isAccepted {
-      core.wakeup.post([.mail, .wake])
-    } else {
+    if !isAccepted {
       core.orphanage.enqueue(job)
+    } else if isFirst {
+      // Whoever finds a job there need not announce one: the other has, or is about to.
+      core.wakeup.post([.mail, .wake])
+    }
+  }
+
+  /// Runs a job of the lane to its next suspension. Calls out.
+  @inline(__always)
+  func run(_ job: UnownedJob) {
+    if let preference {
+      unsafe job.runSynchronously(on: preference)
+    } else {
+      unsafe job.runSynchronously(on: asUnownedSerialExecutor())
     }
   }
 

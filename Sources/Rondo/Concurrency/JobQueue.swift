@@ -1,10 +1,33 @@
 /// A job that waits for the loop, and the lane it came by, which says how to run it and in which modes.
 ///
 /// Whoever holds it owes it one `run()`: an executor may not drop a job.
-struct QueuedJob {
-  let job: UnownedJob
-  /// Keeps the executor alive that the runtime was given without a reference.
-  let lane: JobLane
+@safe struct QueuedJob {
+  private let job: UnownedJob
+  /// A loop's own lanes live as long as its jobs can wait for it, and are not counted: with one thread to retain and
+  /// another to release, the count costs more than all the rest of a job's way. Others are.
+  private let reference: Unmanaged<JobLane>
+  private let isRetained: Bool
+
+  init(_ job: UnownedJob, by lane: JobLane) {
+    self.job = job
+    isRetained = !lane.isLoopsOwn
+    unsafe reference = isRetained ? .passRetained(lane) : .passUnretained(lane)
+  }
+
+  private init(retaining other: QueuedJob) {
+    job = other.job
+    unsafe reference = other.isRetained ? other.reference : other.reference.retain()
+    isRetained = true
+  }
+
+  /// The same job, for when the loop goes and its lanes with it. Takes the place of this one.
+  func outlivingTheLoop() -> QueuedJob {
+    QueuedJob(retaining: self)
+  }
+
+  /// The group it waits in.
+  @inline(__always)
+  var group: JobGroup { unsafe reference._withUnsafeGuaranteedRef { $0.group } }
 
   /// Higher runs first; a job without a priority counts as medium.
   var priority: UInt8 {
@@ -15,11 +38,8 @@ struct QueuedJob {
   /// Runs the job to its next suspension. Calls out.
   @inline(__always)
   func run() {
-    if let preference = lane.preference {
-      unsafe job.runSynchronously(on: preference)
-    } else {
-      unsafe job.runSynchronously(on: lane.asUnownedSerialExecutor())
-    }
+    unsafe reference._withUnsafeGuaranteedRef { $0.run(job) }
+    if isRetained { unsafe reference.release() }
   }
 }
 

@@ -11,7 +11,7 @@ extension LoopCore {
   private static let lastRounds = 1_000
 
   func enqueue(_ job: QueuedJob) {
-    let group = job.lane.group
+    let group = job.group
     if group !== jobs, group.queue.isEmpty { modalJobs.append(group) }
     group.queue.push(job)
   }

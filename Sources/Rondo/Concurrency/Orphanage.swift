@@ -31,6 +31,7 @@ final class Orphanage: @unchecked Sendable {
 
   /// Inside the mailbox lock, before anybody else can enqueue.
   func take(_ job: QueuedJob) {
+    let job = job.outlivingTheLoop()
     lock.withLock { jobs.push(job) }
   }
 

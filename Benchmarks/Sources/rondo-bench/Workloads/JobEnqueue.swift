@@ -7,8 +7,9 @@ struct JobEnqueue: Workload {
 
   func plan(_ effort: Effort) -> Plan {
     switch effort {
-    case .quick: Plan(rounds: 10, size: 20_000)
-    case .full: Plan(rounds: 15, size: 200_000)
+    // Few enough for a core's cache to hold the suspended tasks.
+    case .quick: Plan(rounds: 50, size: 1000)
+    case .full: Plan(rounds: 1000, size: 1000)
     }
   }
 
