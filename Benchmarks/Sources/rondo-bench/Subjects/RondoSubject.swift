@@ -11,6 +11,11 @@ struct RondoSubject: Subject {
   }
 
   func runTimer(hitting meter: TickMeter) throws(Refusal) {
+    Self.runTimer(hitting: meter, isPrecise: false)
+  }
+
+  /// One repeating timer until its grid is used up.
+  static func runTimer(hitting meter: TickMeter, isPrecise: Bool) {
     let loop = Loop.current
     let epoch = SuspendingClock().systemEpoch
     let timer = Loop.Timer(
@@ -23,6 +28,7 @@ struct RondoSubject: Subject {
       }
       if isLast { loop.stop() }
     }
+    timer.isPrecise = isPrecise
     loop.add(timer)
     loop.run()
     timer.invalidate()

@@ -27,5 +27,6 @@ enum Subjects {
     DefaultActorSubject(),
     NIOSubject(),
     RondoSubject(),
+    RondoPreciseSubject(),
   ]
 }
