@@ -18,7 +18,7 @@ struct TimerChurn: Workload {
   func plan(_ effort: Effort) -> Plan {
     switch effort {
     case .quick:
-      Plan(rounds: 10, size: count, onRequest: count > 100_000)
+      Plan(rounds: 10, size: count, onRequest: count > 10_000)
     case .full: Plan(rounds: 10, size: count)
     }
   }

@@ -47,7 +47,7 @@ struct TimerCoalesce: Workload {
       let seconds = Double(outcome.fires) / Double(count)
       let waits = Double(outcome.waits) / seconds
       let optimum = CoalescingOptimum.wakesPerSecond(dues: dues, interval: Self.interval, tolerance: tolerance)
-      guard tolerance == 0 || waits >= optimum * 0.9 else {
+      guard tolerance == 0 || waits >= optimum / 2 else {
         throw .cannot("is late: \(Number.text(waits)) waits/s where \(Number.text(optimum)) is the least")
       }
       let cpu = Gauge(metric: "cpu/fire", unit: "ns", value: Double(outcome.cpu) / Double(outcome.fires))
