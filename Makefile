@@ -150,21 +150,28 @@ format: setup ## Rewrite the code in the project's format.
 	swift format --in-place --parallel --recursive $(FORMATTED)
 
 .PHONY: docs
-docs: setup ## Build the documentation into .build/docs/Rondo.doccarchive.
+docs: setup ## Build the documentation of each library into .build/docs.
 	@docc=$$(dirname "$$(readlink -f "$$(command -v swift)")")/docc
 	[[ -x $$docc ]] || docc=$$(command -v docc || true)
 	if [[ -z $$docc ]]; then
-	  echo 'This Swift toolchain has no docc, which makes the documentation. Read Sources/Rondo/Rondo.docc instead.' >&2
+	  echo 'This Swift toolchain has no docc, which makes the documentation. Read Sources/*/*.docc instead.' >&2
 	  exit 1
 	fi
-	graphs=$(CURDIR)/.build/docs/graphs
-	mkdir -p "$$graphs"
-	swift build --target Rondo --scratch-path .build/docs/build \
-	  -Xswiftc -emit-symbol-graph -Xswiftc -emit-symbol-graph-dir -Xswiftc "$$graphs"
-	"$$docc" convert Sources/Rondo/Rondo.docc \
-	  --fallback-display-name Rondo --fallback-bundle-identifier Rondo \
-	  --additional-symbol-graph-dir "$$graphs" --output-path .build/docs/Rondo.doccarchive
-	echo 'Documentation: .build/docs/Rondo.doccarchive'
+	scratch=$(CURDIR)/.build/docs/build
+	for library in Rondo RondoFoundation; do
+	  swift build --target $$library --scratch-path "$$scratch"
+	  graphs=$(CURDIR)/.build/docs/graphs/$$library
+	  mkdir -p "$$graphs"
+	  # Extracted, not emitted by the compiler: that would put all of Foundation into what re-exports it.
+	  swift symbolgraph-extract -module-name $$library -target "$$(uname -m)-unknown-linux-gnu" \
+	    -I "$$scratch/debug/Modules" -output-dir "$$graphs" -experimental-allowed-reexported-modules=Rondo \
+	    -Xcc -fmodule-map-file=Sources/CLinux/module.modulemap \
+	    -Xcc -fmodule-map-file=Sources/CLibevent/module.modulemap
+	  "$$docc" convert Sources/$$library/$$library.docc \
+	    --fallback-display-name $$library --fallback-bundle-identifier $$library \
+	    --additional-symbol-graph-dir "$$graphs" --output-path .build/docs/$$library.doccarchive
+	  echo "Documentation: .build/docs/$$library.doccarchive"
+	done
 
 .PHONY: clean
 clean: ## Remove everything that was built.

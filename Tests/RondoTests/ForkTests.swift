@@ -25,6 +25,10 @@ import Testing
     await #expect(processExitsWith: .success) { Fork.parentGoesOn() }
   }
 
+  @Test func `a child lets go of its parent's permanent thread, which goes on, and has one of its own`() async {
+    await #expect(processExitsWith: .success) { Fork.childDropsItsParentsThread() }
+  }
+
   @Test func `a child's thread that ends leaves the parent's items alone`() async {
     await #expect(processExitsWith: .success) { Fork.childThreadEnds() }
   }
@@ -71,6 +75,20 @@ private enum Fork {
     parent.run(for: .milliseconds(1))
     let end = inChild { Loop.current === parent ? 2 : exercise(.current) }
     precondition(end == .exit(0), "\(end)")
+  }
+
+  static func childDropsItsParentsThread() {
+    let box = Later<LoopThread>()
+    box.value = try! LoopThread()
+    let end = inChild {
+      box.value = nil
+      guard let own = try? LoopThread(), (try? own.sync { own.isCurrent }) == true else { return 2 }
+      own.stop()
+      return own.hasEnded ? 0 : 3
+    }
+    precondition(end == .exit(0), "\(end)")
+    precondition((try? box.value.sync { 1 }) == 1)
+    box.value.stop()
   }
 
   static func childRunsItsMainLoop() {

@@ -312,7 +312,7 @@ import Testing
       deinit { answer.put(Loop.current.perform {}) }
     }
     let thread = try LoopThread()
-    thread.execute { thread.execute(in: "never run") { [poster = Poster(answer)] in _ = poster } }
+    try thread.sync { _ = thread.execute(in: "never run") { [poster = Poster(answer)] in _ = poster } }
     thread.stop()
     #expect(!answer.take())
   }

@@ -6,9 +6,11 @@ import Synchronization
 /// `Synchronization.Mutex` hands a contended lock from thread to thread inside the kernel (a priority-inheriting futex):
 /// with eight posters, a post then costs a context switch. This one lets whoever runs take it. Its hand-over goes
 /// through this word alone, so that the thread sanitizer sees it too.
-struct Lock: ~Copyable, Sendable {
+package struct Lock: ~Copyable, Sendable {
   /// *atomic*
   private let word = Atomic<UInt32>(State.free)
+
+  package init() {}
 
   private enum State {
     static let free: UInt32 = 0
@@ -18,7 +20,7 @@ struct Lock: ~Copyable, Sendable {
   }
 
   @inline(__always)
-  borrowing func withLock<Result>(_ body: () -> Result) -> Result {
+  package borrowing func withLock<Result>(_ body: () -> Result) -> Result {
     lock()
     defer { unlock() }
     return body()
@@ -51,5 +53,20 @@ struct Lock: ~Copyable, Sendable {
   /// Where the word lives: an `Atomic` has one address for its lifetime.
   private var address: UnsafeMutableRawPointer {
     unsafe withUnsafePointer(to: word) { unsafe UnsafeMutableRawPointer(mutating: $0) }
+  }
+}
+
+/// A value behind a lock of its own.
+package final class Guarded<Value>: @unchecked Sendable {
+  private let lock = Lock()
+  @safe @exclusivity(unchecked) private var value: Value
+
+  package init(_ value: sending Value) {
+    self.value = value
+  }
+
+  /// Nothing may be called out inside `body`, nor anything of the user's released.
+  package func withLock<Result>(_ body: (inout Value) -> Result) -> Result {
+    lock.withLock { body(&value) }
   }
 }

@@ -17,7 +17,7 @@ final class ThreadLife: @unchecked Sendable {
   /// *atomic* 1 when the thread is gone; a futex that joiners sleep on.
   private let joined = Atomic<UInt32>(0)
   /// *its own lock*
-  private let state = Mutex(State())
+  private let state = Guarded(State())
 
   private struct State {
     /// The thread, until somebody joins or detaches it.

@@ -1,33 +1,28 @@
 import Foundation
 import Rondo
-import Synchronization
 
 /// Something asked of a run loop: the token to take it back with.
 ///
 /// The request goes on without the token. Every member may be used from any thread.
 public final class PerformRequest: Sendable {
-  /// *its own lock* What is to be done, until it begins or is cancelled.
-  private let body: Mutex<Body?>
-  /// *its own lock* What the loop keeps; set before it is in the loop.
-  private let item = Mutex(WeakItem())
+  /// *its own lock*
+  private let state: Guarded<State>
 
-  private struct Body: @unchecked Sendable {
-    let run: () -> Void
-  }
-
-  private struct WeakItem {
+  private struct State {
+    /// What is to be done, until it begins or is cancelled.
+    var body: (() -> Void)?
+    /// What the loop keeps; set before it is in the loop.
     weak var item: Loop.Item?
   }
 
   init(_ body: @escaping () -> Void) {
-    self.body = Mutex(nil)
-    let body = Body(run: body)
-    self.body.withLock { $0 = body }
+    nonisolated(unsafe) let state = State(body: body)
+    self.state = Guarded(unsafe state)
   }
 
   /// Whether it is still to be done: not cancelled, not begun, and its loop has not ended.
   public var isPending: Bool {
-    body.withLock { $0 != nil }
+    state.withLock { $0.body != nil }
   }
 
   /// Takes it back, and lets go of what it captured. One that is running is finished.
@@ -35,20 +30,23 @@ public final class PerformRequest: Sendable {
   /// - Returns: Whether it was still to be done.
   @discardableResult
   public func cancel() -> Bool {
-    let body = body.withLock { $0.take() }
-    item.withLock { $0.item }?.invalidate()
-    return body != nil
+    take() != nil
   }
 
   func attach(_ item: Loop.Item) {
-    self.item.withLock { $0.item = item }
+    state.withLock { $0.item = item }
   }
 
   /// Does it, once. Calls out.
   func run() {
-    let body = body.withLock { $0.take() }
-    item.withLock { $0.item }?.invalidate()
-    body?.run()
+    take()?()
+  }
+
+  /// Whoever gets the body is the only one; the item is of no more use.
+  private func take() -> (() -> Void)? {
+    let (body, item) = state.withLock { state in (state.body.take(), state.item) }
+    item?.invalidate()
+    return body
   }
 }
 
@@ -76,7 +74,7 @@ final class PerformLifeline: Sendable {
 /// A request keeps its target until it is over, so that nobody else takes its identity.
 final class PerformRequests: Sendable {
   private typealias Pending = [ObjectIdentifier: PerformRequest]
-  private let byTarget = Mutex<[ObjectIdentifier: Pending]>([:])
+  private let byTarget = Guarded<[ObjectIdentifier: Pending]>([:])
 
   func insert(_ request: PerformRequest, for target: ObjectIdentifier) {
     byTarget.withLock { $0[target, default: [:]][ObjectIdentifier(request)] = request }

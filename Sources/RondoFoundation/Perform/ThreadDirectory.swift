@@ -23,7 +23,7 @@ enum ThreadDirectory {
     }
   }
 
-  private static let entries = Mutex(Entries())
+  private static let entries = Guarded(Entries())
 
   /// The calling thread has asked for its run loop.
   static func enter(_ runLoop: RunLoop) {

@@ -1,6 +1,5 @@
 public import Foundation
 import Rondo
-import Synchronization
 
 /// Foundation's Timer, on Rondo: never early, with a tolerance that works, and gone when it has fired for the last time.
 ///
@@ -11,7 +10,7 @@ open class Timer: NSObject, @unchecked Sendable {
   public typealias Block = @Sendable (Timer) -> Void
 
   /// *its own lock* Nothing is called, added or released inside.
-  private let state: Mutex<State>
+  private let state: Guarded<State>
   /// Seconds between fires; 0 for a timer that fires once.
   private let interval: TimeInterval
 
@@ -48,7 +47,7 @@ open class Timer: NSObject, @unchecked Sendable {
     /// *constant* once set, before the item is in a loop.
     weak var timer: Timer?
     /// *its own lock*
-    let keeper = Mutex<Timer?>(nil)
+    let keeper = Guarded<Timer?>(nil)
 
     func letGo() {
       let timer = keeper.withLock { $0.take() }
@@ -73,7 +72,7 @@ open class Timer: NSObject, @unchecked Sendable {
       item = Loop.Timer(after: delay, handler: handler)
     }
     let plan = Plan(date: date.limited, instant: item.fireDate, base: max(date, Date()))
-    state = Mutex(State(unscheduled: item, item: item, link: link, block: block, plan: plan))
+    state = Guarded(State(unscheduled: item, item: item, link: link, block: block, plan: plan))
     super.init()
     link.timer = self
   }
