@@ -65,7 +65,7 @@ func ask(_ name: MessagePortName) throws {
 }
 
 func request(_ port: RemoteMessagePort, _ subject: Subject, _ data: Data) throws(MessagePortError) -> Data? {
-  try port.request(data, identifier: subject.rawValue, sendTimeout: .seconds(10), replyTimeout: .seconds(10))
+  try port.request(data, identifier: subject.rawValue, sendTimeout: .seconds(10), replyTimeout: .seconds(60))
 }
 
 if let name = CommandLine.arguments.dropFirst().first {
