@@ -30,6 +30,7 @@ let package = Package(
     .target(name: "RondoTesting", dependencies: ["Rondo"], swiftSettings: strict),
     // Examples: each prints what it shows, and a test compares.
     .executableTarget(name: "permanent-thread", dependencies: ["Rondo", "RondoFoundation"], swiftSettings: strict),
+    .executableTarget(name: "message-port-pair", dependencies: ["Rondo", "RondoFoundation"], swiftSettings: strict),
     .executableTarget(name: "mode-switch", dependencies: ["Rondo", "RondoFoundation"], swiftSettings: strict),
     .testTarget(name: "RondoTests", dependencies: ["Rondo", "RondoTesting"], swiftSettings: strict),
     .target(name: "CProbe", path: "Tests/CProbe"),
@@ -57,7 +58,7 @@ let package = Package(
       name: "RondoFoundationTests",
       dependencies: [
         "RondoFoundation", "Rondo", "RondoTesting", "CHeap", "transcript-foundation", "transcript-rondo",
-        "permanent-thread", "mode-switch",
+        "permanent-thread", "message-port-pair", "mode-switch",
       ], swiftSettings: strict),
     .target(
       name: "RondoFuzz", dependencies: ["RondoPorts"], path: "Tests/Fuzz/Properties", swiftSettings: strict),

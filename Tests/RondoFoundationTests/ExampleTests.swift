@@ -23,4 +23,12 @@ import Testing
       try lines(of: "mode-switch")
         == ["ordinary work"] + ordinary + ["tracking"] + tracking + ["ordinary work again"] + ordinary + [""])
   }
+
+  @Test func `message-port-pair asks another process, and notices that it goes`() throws {
+    #expect(
+      try lines(of: "message-port-pair") == [
+        "in capitals: HELLO", "the sum: 6", "no answer: the receiver did not answer",
+        "the child has gone: the receiver ended the connection: closing", "",
+      ])
+  }
 }

@@ -7,7 +7,7 @@ import Testing
   private static let documents =
     ["README.md"]
     + ["Rondo", "TheTurn", "Threading", "Concurrency", "Timers", "ComingFromCFRunLoop"].map { catalogue + $0 + ".md" }
-    + ["Sources/RondoFoundation/RondoFoundation.docc/ComingFromFoundation.md"]
+    + ["ComingFromFoundation", "PortsAndSockets"].map { "Sources/RondoFoundation/RondoFoundation.docc/\($0).md" }
 
   /// Where a document's examples are compiled.
   private static func compiled(_ document: String) -> String {

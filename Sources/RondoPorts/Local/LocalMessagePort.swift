@@ -74,7 +74,8 @@ public final class LocalMessagePort: @unchecked Sendable {
 
   /// Gives up the name and ends every connection; nothing is called afterwards. See CFMessagePortInvalidate.
   ///
-  /// Requests not yet answered fail at their sender with `.refused(.closing)`.
+  /// Requests not yet answered fail at their sender with `.refused(.closing)`. On the loop's thread the name is free at
+  /// once; asked for elsewhere, an abstract one is when the loop has let go.
   public func invalidate() {
     let (old, turn) = state.withLock { state in
       defer { state = State() }

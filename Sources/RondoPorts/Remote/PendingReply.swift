@@ -1,6 +1,3 @@
-import CLinux
-import Glibc
-
 /// A request that waits for its reply, and how to wake who waits. *the port's lock*
 final class PendingReply {
   /// What came of it; nil as long as nothing did.
@@ -9,8 +6,8 @@ final class PendingReply {
 
   /// Who waits.
   enum Waiter {
-    /// A thread, on an eventfd among others.
-    case thread(CInt)
+    /// A thread. Whoever may wake it holds what it is woken by: a number alone could stand for another file by then.
+    case thread(ThreadWaiting)
     /// Nobody: it is told in the loop of the port.
     case handler((Result<[UInt8]?, MessagePortError>) -> Void)
   }
@@ -25,8 +22,8 @@ final class PendingReply {
   func settle(_ outcome: Result<[UInt8]?, MessagePortError>) -> (() -> Void)? {
     self.outcome = outcome
     switch waiter {
-    case .thread(let event):
-      rondo_eventfd_signal(event)
+    case .thread(let waiting):
+      waiting.wake()
     case .handler(let handler):
       return { handler(outcome) }
     }

@@ -30,8 +30,8 @@ extension RemoteMessagePort {
         return error
       }
     }
-    if let error { end(error) }
     for telling in tellings { post(telling) }
+    if let error { end(error) }
   }
 
   /// The port is invalid from now on: everybody who waits is told. Calls out only without a loop.

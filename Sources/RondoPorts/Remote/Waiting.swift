@@ -30,7 +30,12 @@ final class ThreadWaiting: Waiting {
     _ = Glibc.close(event)
   }
 
-  var waiter: PendingReply.Waiter { .thread(event) }
+  var waiter: PendingReply.Waiter { .thread(self) }
+
+  /// Ends the wait, or keeps it from beginning. Any thread.
+  func wake() {
+    rondo_eventfd_signal(event)
+  }
 
   func wait(
     on port: RemoteMessagePort, for timeout: Duration, _ isDone: (borrowing RemoteMessagePort.State) -> Bool
