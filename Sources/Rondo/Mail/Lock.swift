@@ -55,18 +55,3 @@ package struct Lock: ~Copyable, Sendable {
     unsafe withUnsafePointer(to: word) { unsafe UnsafeMutableRawPointer(mutating: $0) }
   }
 }
-
-/// A value behind a lock of its own.
-package final class Guarded<Value>: @unchecked Sendable {
-  private let lock = Lock()
-  @safe @exclusivity(unchecked) private var value: Value
-
-  package init(_ value: sending Value) {
-    self.value = value
-  }
-
-  /// Nothing may be called out inside `body`, nor anything of the user's released.
-  package func withLock<Result>(_ body: (inout Value) -> Result) -> Result {
-    lock.withLock { body(&value) }
-  }
-}

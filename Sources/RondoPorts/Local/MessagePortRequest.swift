@@ -1,3 +1,4 @@
+import Rondo
 public import RondoSockets
 
 /// A message that came in at a local port, and the duty to answer it.
