@@ -5,7 +5,8 @@ import Testing
 @Suite struct DocumentationTextTests {
   private static let catalogue = "Sources/Rondo/Rondo.docc/"
   private static let documents =
-    ["README.md"] + ["Rondo", "TheTurn", "Threading", "Timers", "Recipes", "ComingFromCFRunLoop"].map { catalogue + $0 + ".md" }
+    ["README.md"]
+    + ["Rondo", "TheTurn", "Threading", "Timers", "Recipes", "ComingFromCFRunLoop"].map { catalogue + $0 + ".md" }
     + ["Sources/RondoFoundation/RondoFoundation.docc/ComingFromFoundation.md"]
 
   /// Where a document's examples are compiled.
