@@ -99,6 +99,7 @@ import Testing
       stage.timer("cancel", after: .milliseconds(5)) { _ in task.cancel() }
       #expect(stage.loop.run() == .finished)
       #expect(stage.text == "cancel s CancellationError()@5")
+      #expect(stage.milliseconds == 5)
       #expect(stage.loop.nextFireDate() == nil)
     }
   }
