@@ -6,7 +6,7 @@ import Testing
   private static let catalogue = "Sources/Rondo/Rondo.docc/"
   private static let documents =
     ["README.md"]
-    + ["Rondo", "TheTurn", "Threading", "Concurrency", "Timers", "Performance", "Recipes", "ComingFromCFRunLoop"].map {
+    + ["Rondo", "TheTurn", "Threading", "Concurrency", "Timers", "Recipes", "ComingFromCFRunLoop"].map {
       catalogue + $0 + ".md"
     }
     + ["ComingFromFoundation", "PortsAndSockets"].map { "Sources/RondoFoundation/RondoFoundation.docc/\($0).md" }
