@@ -28,7 +28,7 @@ import Testing
       "SocketPort()", "SocketPort(tcpPort:", "SocketPort(remoteWithTCPPort:", "remoteWithProtocolFamily:", ".address",
       ".protocolFamily", ".socketType", ".protocol", ".socket ", ".setDelegate(", ".delegate()", ".reservedSpaceLength",
       ".send(before:", "msgid:", ".msgid", ".components", ".sendPort", ".receivePort", ".copy()",
-      "PortMessage(sendPort:", "Port.didBecomeInvalidNotification", ".remove(local",
+      "PortMessage(", "Port.didBecomeInvalidNotification", ".remove(local",
       "coalesceMask:", ".none", ".onName", ".onSender", "forModes:", ".dequeueNotifications(matching:",
     ]
     for member in members { #expect(program.contains(member), "\(member)") }
