@@ -10,6 +10,7 @@ final class TestThread<Value>: @unchecked Sendable {
   private let body: @Sendable () throws -> Value
   private var result: Result<Value, any Error>?
   private var thread = pthread_t()
+  private var hasJoined = false
 
   init(_ body: @escaping @Sendable () throws -> Value) {
     self.body = body
@@ -23,8 +24,10 @@ final class TestThread<Value>: @unchecked Sendable {
     precondition(error == 0, "No thread could be made: errno \(error).")
   }
 
+  /// Waits for the end. On one thread.
   func join() throws -> Value {
-    _ = pthread_join(thread, nil)
+    if !hasJoined { _ = pthread_join(thread, nil) }
+    hasJoined = true
     return try result!.get()
   }
 }
@@ -59,13 +62,14 @@ final class RunningLoop: @unchecked Sendable {
     loop = made.value!
   }
 
+  /// Returns when the thread has ended. On another thread than the loop's.
   func stop() {
     loop.requestStop()
     _ = try? thread.join()
   }
 
   deinit {
-    loop.requestStop()
+    stop()
   }
 }
 

@@ -348,6 +348,61 @@ func notificationQueues() {
   section("notification queues")
 }
 
+// MARK: - Ports
+
+final class Receiver: NSObject, PortDelegate {
+  private(set) var messages: [PortMessage] = []
+  func handle(_ message: PortMessage) { messages.append(message) }
+}
+
+func describe(_ message: PortMessage) -> String {
+  let texts = (message.components ?? []).map { String(decoding: ($0 as! NSData) as Data, as: UTF8.self) }
+  return "\(message.msgid) \(texts) from a port \(message.sendPort is SocketPort)"
+}
+
+func ports() {
+  onThread {
+    let local = SocketPort(tcpPort: 0)!
+    let receiver = Receiver()
+    local.setDelegate(receiver)
+    let bytes = [UInt8](local.address)
+    let number = UInt16(bytes[2]) << 8 | UInt16(bytes[3])
+    note("numbers \(local.protocolFamily) \(local.socketType) \(local.protocol) \(bytes.count) \(number >= 1024)")
+    note("delegate \(local.delegate() === receiver) socket \(local.socket >= 0) space \(local.reservedSpaceLength)")
+    let remote = SocketPort(remoteWithTCPPort: number, host: "127.0.0.1")!
+    let same = SocketPort(
+      remoteWithProtocolFamily: remote.protocolFamily, socketType: remote.socketType, protocol: remote.protocol,
+      address: remote.address)
+    note("equal \(remote == same) \(remote.hash == same.hash) \(remote == local) \(SocketPort() == SocketPort())")
+    note("copy \(local.copy() as? SocketPort === local) valid \(local.isValid) \(remote.isValid)")
+    RunLoop.current.add(local, forMode: .default)
+    RunLoop.current.add(local, forMode: .default)
+    for number in 0..<2 {
+      let components = NSMutableArray(array: [Data("a message of some length".utf8), Data("and more".utf8)])
+      note("sent \(remote.send(before: soon(60), msgid: number, components: components, from: local, reserved: 0))")
+      run { receiver.messages.count == number + 1 }
+    }
+    let message = PortMessage(
+      sendPort: remote, receivePort: local, components: [Data("a third one, not too short".utf8) as NSData])
+    message.msgid = 7
+    note("sent \(message.send(before: soon(60))) \(message.copy() as? PortMessage === message)")
+    run { receiver.messages.count == 3 }
+    for message in receiver.messages {
+      note("\(describe(message)) \(message.receivePort === local)")
+    }
+    let text = NSMutableArray(array: ["text"])
+    note("a text \(remote.send(before: soon(60), components: text, from: nil, reserved: 0))")
+    let observer = NotificationCenter.default.addObserver(
+      forName: Port.didBecomeInvalidNotification, object: local, queue: nil
+    ) { _ in note("invalid") }
+    RunLoop.current.remove(local, forMode: .default)
+    local.invalidate()
+    note("valid \(local.isValid)")
+    NotificationCenter.default.removeObserver(observer)
+  }
+  section("ports")
+}
+
 identity()
 modes()
 emptyModes()
@@ -359,3 +414,4 @@ timers()
 limits()
 mainThread()
 notificationQueues()
+ports()
