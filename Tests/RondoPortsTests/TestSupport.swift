@@ -5,7 +5,7 @@ import RondoPorts
 import RondoSockets
 import Synchronization
 
-/// A thread that runs `body` once; whoever joins gets what it returned or threw.
+/// A thread that runs `body` once; whoever joins gets what it returned or threw. One that nobody joins is left to itself.
 final class TestThread<Value>: @unchecked Sendable {
   private let body: @Sendable () throws -> Value
   private var result: Result<Value, any Error>?
