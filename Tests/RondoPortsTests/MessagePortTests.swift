@@ -225,6 +225,17 @@ import Testing
     #expect(!remote.isValid)
   }
 
+  @Test func `a message that was handed over is sent, though the receiver ends the connection`() throws {
+    let name = try uniqueName()
+    let listener = try Socket.listening(at: name.address)
+    let remote = try RemoteMessagePort(name)
+    let connection = try #require(try listener.accept()).socket
+    _ = try connection.send(Frame.failure(.closing).encoded[...])
+    try tell(remote, 0)
+    #expect(remote.invalidationReason == .refused(.closing))
+    #expect(throws: MessagePortError.refused(.closing)) { try tell(remote, 1) }
+  }
+
   @Test func `replies nobody waits for are passed over`() throws {
     let name = try uniqueName()
     let listener = try Socket.listening(at: name.address)

@@ -40,6 +40,7 @@ extension RemoteMessagePort {
     let old = state.withLock { state -> State? in
       guard state.wire != nil else { return nil }
       let old = state
+      state.unsent = state.wire?.queue
       state.wire = nil
       state.end = error
       for pending in state.pending.values {
@@ -81,6 +82,11 @@ extension RemoteMessagePort.State {
     }
     // Nobody waits for a reply that comes too late.
     if let telling = pending.removeValue(forKey: frame.serial)?.settle(outcome) { tellings.append(telling) }
+  }
+
+  /// Whether the kernel has all of a frame, whatever became of the port since.
+  func hasSent(_ ticket: SendQueue.Ticket) -> Bool {
+    (wire?.queue ?? unsent)?.hasSent(ticket) ?? false
   }
 
   /// Brings the loop's item in line.

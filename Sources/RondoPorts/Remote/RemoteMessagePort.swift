@@ -18,6 +18,8 @@ public final class RemoteMessagePort: @unchecked Sendable {
     var wire: Wire?
     /// Why it is invalid.
     var end: MessagePortError?
+    /// What had not gone when the port became invalid.
+    var unsent: SendQueue?
     var pending: [UInt32: PendingReply] = [:]
     var lastSerial: UInt32 = 0
     var invalidation: ((MessagePortError) -> Void)?
@@ -178,11 +180,11 @@ public final class RemoteMessagePort: @unchecked Sendable {
     _ ticket: SendQueue.Ticket, _ pending: PendingReply?, _ timeout: Duration, _ waiting: any Waiting
   ) throws(MessagePortError) {
     let isSent = waiting.wait(on: self, for: timeout) { state in
-      state.wire?.queue.hasSent(ticket) != false || pending?.outcome != nil
+      state.hasSent(ticket) || pending?.outcome != nil
     }
+    if isSent { return }
     try state.withLock { state throws(MessagePortError) in
       if state.wire == nil { throw state.end ?? .invalid }
-      if isSent { return }
       state.wire!.queue.revoke(ticket)
       state.updateInterest()
       throw .sendTimedOut
