@@ -194,6 +194,33 @@ import Testing
     }
   }
 
+  /// Runs `m` in the callout of a timer that is in `m` as well, after `change`.
+  private func nestInTimer(_ change: @escaping @Sendable (Loop) -> Void) -> String {
+    var text = ""
+    withStage(isObserved: false) { stage in
+      stage.keepAlive(in: "m")
+      let timer = stage.timer("t", after: .milliseconds(10)) { _ in
+        change(stage.loop)
+        stage.trace.observe(stage.loop, in: "m")
+        stage.loop.run(in: "m", for: .milliseconds(25))
+        stage.noteTime("")
+      }
+      stage.loop.add(timer, to: "m")
+      stage.loop.run(for: .milliseconds(45))
+      text = stage.text
+    }
+    return text
+  }
+
+  @Test func `a timer in its callout is still due in its other mode, and is passed over there`() {
+    #expect(nestInTimer { _ in } == "t E BT BS BW AW BT BS BW AW X @35")
+  }
+
+  @Test func `a change to the timers of the other mode arms it anew, without the one in its callout`() {
+    let text = nestInTimer { loop in loop.add(Loop.Timer(after: .seconds(60)) { _ in }, to: "m") }
+    #expect(text == "t E BT BS BW AW X @35")
+  }
+
   @Test func `runs may be nested a hundred deep`() {
     withStage(isObserved: false) { stage in
       let depth = Later(0)

@@ -38,6 +38,22 @@ import Testing
     }
   }
 
+  @Test func `a source that left and came back before its turn is performed in it`() {
+    withStage(isObserved: false) { stage in
+      let b = stage.source("b", order: 1)
+      let a = stage.source("a") {
+        stage.loop.remove(b)
+        // The end of its turn lets go of what was removed.
+        stage.loop.run(in: "m", for: .zero)
+        stage.loop.add(b)
+      }
+      stage.keepAlive(in: "m")
+      for source in [a, b] { source.signal() }
+      stage.loop.run(for: .zero)
+      #expect(stage.text == "a b")
+    }
+  }
+
   @Test func `a signal outlasts removal`() {
     withStage(isObserved: false) { stage in
       let a = stage.source("a")

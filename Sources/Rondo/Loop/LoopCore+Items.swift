@@ -15,6 +15,7 @@ extension LoopCore {
       forEachMode(joined) { $0.itemCount += 1 }
       timer.unqueued |= joined
       enqueue(timer)
+      rearm(joined)
     case .attachment:
       let attachment = downcast(item, to: SourceAttachment.self)
       forEachMode(joined) { $0.itemCount += 1 }
@@ -42,6 +43,7 @@ extension LoopCore {
     case .timer:
       forEachMode(left) { $0.itemCount -= 1 }
       if left != 0 { invalidateEntries(of: downcast(item, to: Loop.Timer.self), alsoIn: left) }
+      rearm(left)
     case .attachment:
       forEachMode(left) { $0.itemCount -= 1 }
     case .descriptor:
@@ -115,7 +117,11 @@ extension LoopCore {
   func markDirty(_ source: Loop.DescriptorSource) {
     let missing = source.installed & ~source.dirty
     source.dirty |= missing
-    forEachMode(missing) { $0.dirtyDescriptors.append(source) }
+    forEachMode(missing) {
+      $0.dirtyDescriptors.append(source)
+      // To serve in order of arrival, the kernel has to know at once whose arrivals count.
+      if servesOneEventPerTurn { updateWatches($0) }
+    }
   }
 
   @inline(__always)
@@ -157,10 +163,18 @@ extension LoopCore {
     if timer.installed != 0 { enqueue(timer) }
   }
 
+  /// The modes will arm anew, for a timer that is not in its callout: until then a timer in its callout that is in
+  /// several modes is due in the others. See `__CFArmNextTimerInMode`.
+  @inline(__always)
+  private func rearm(_ modes: UInt64) {
+    if !firing.isEmpty { for timer in firing { timer.unqueued |= timer.installed & modes } }
+  }
+
   /// The timer's date, interval or tolerance was set.
   ///
   /// - Parameter mayBeSooner: Whether its entries in the heaps may be too late now, or in the wrong heap.
   func reschedule(_ timer: Loop.Timer, mayBeSooner: Bool) {
+    rearm(timer.installed)
     guard timer.installed != 0, timer.callouts == 0 else { return }
     if mayBeSooner {
       invalidateEntries(of: timer)

@@ -78,9 +78,14 @@ extension LoopCore {
         < ($1.order, $1.source.signalTicket.load(ordering: .relaxed))
     }
     for attachment in attachments {
-      perform(attachment, frame)
+      perform(standing(attachment), frame)
       if frame.hasHandledSource && frame.returnsAfterSourceHandled { break }
     }
+  }
+
+  /// The attachment itself, or the one that took its place if its source left the loop and came back meanwhile.
+  private func standing(_ attachment: SourceAttachment) -> SourceAttachment {
+    attachment.installed != 0 ? attachment : attachment.source.attachment(in: loop) ?? attachment
   }
 
   @inline(__always)
@@ -140,10 +145,13 @@ extension LoopCore {
     let missed = timer.missed
     if missed > 0 { counters.missedTicks.count(UInt64(missed)) }
     timer.missed = 0
+    let isInSeveralModes = timer.installed & (timer.installed &- 1) != 0
+    if isInSeveralModes { firing.append(timer) }
     timer.callouts += 1
     callOutTimer(
       timer, Loop.Timer.Tick(timer: timer, scheduledAt: date, firedAt: max(date, limit), missed: Int(missed)))
     timer.callouts -= 1
+    if isInSeveralModes { firing.removeLast() }
     finishFire(of: timer, fired: date)
   }
 

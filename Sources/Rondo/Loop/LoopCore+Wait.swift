@@ -117,7 +117,7 @@ extension LoopCore {
 
   /// Asks the kernel for what descriptor sources want now, once for all their changes since the last wait.
   @inline(__always)
-  private func updateWatches(_ mode: ModeState) {
+  func updateWatches(_ mode: ModeState) {
     if !mode.dirtyDescriptors.isEmpty { updateDirtyWatches(mode) }
     wait.mend(mode) { descriptorSources(of: mode).map { ($0, slots.token(of: $0)) } }
   }

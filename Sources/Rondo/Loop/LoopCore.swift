@@ -51,6 +51,8 @@ final class LoopCore {
   @safe @exclusivity(unchecked) var isDrainingMainQueue = false
   /// One kernel event a turn in order of arrival, as CFRunLoop.
   @safe @exclusivity(unchecked) var servesOneEventPerTurn = false
+  /// Timers in their callouts that are in several modes.
+  @safe @exclusivity(unchecked) var firing: [Loop.Timer] = []
   /// What the loop has learned about spinning for precise timers.
   @safe @exclusivity(unchecked) var spinPlan = SpinPlan()
   @safe @exclusivity(unchecked) private var lastVersion: UInt32 = 0
