@@ -14,7 +14,8 @@ final class FollowedTimer: Loop.Timer, FollowedItem, @unchecked Sendable {
   @safe @exclusivity(unchecked) var follower: ItemFollower?
 
   override func wasInvalidated() {
-    follower?.itemWasInvalidated(self)
+    // What it keeps for its task may hold the item.
+    follower.take()?.itemWasInvalidated(self)
   }
 }
 
@@ -22,7 +23,8 @@ final class FollowedDescriptorSource: Loop.DescriptorSource, FollowedItem, @unch
   @safe @exclusivity(unchecked) var follower: ItemFollower?
 
   override func wasInvalidated() {
-    follower?.itemWasInvalidated(self)
+    // What it keeps for its task may hold the item.
+    follower.take()?.itemWasInvalidated(self)
   }
 }
 
@@ -30,6 +32,7 @@ final class FollowedObserver: Loop.Observer, FollowedItem, @unchecked Sendable {
   @safe @exclusivity(unchecked) var follower: ItemFollower?
 
   override func wasInvalidated() {
-    follower?.itemWasInvalidated(self)
+    // What it keeps for its task may hold the item.
+    follower.take()?.itemWasInvalidated(self)
   }
 }

@@ -33,6 +33,13 @@ package final class ScriptedWait {
     events.insert(Event(time: time, action: action), at: place)
   }
 
+  /// Lets go of what will not happen any more.
+  func close() {
+    let events = self.events
+    self.events = []
+    _ = events
+  }
+
   /// The time of the next scripted event.
   package var nextEvent: Instant {
     events.first?.time ?? .distantFuture

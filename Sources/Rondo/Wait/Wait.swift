@@ -61,11 +61,11 @@ enum Wait {
     }
   }
 
-  /// Closes every descriptor.
+  /// Closes every descriptor, or drops the rest of the script.
   func close() {
     switch self {
     case .kernel(let kernel): kernel.close()
-    case .scripted: break
+    case .scripted(let script): script.close()
     }
   }
 }

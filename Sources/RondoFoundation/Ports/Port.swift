@@ -43,7 +43,10 @@ open class Port: NSObject, NSCopying, @unchecked Sendable {
 
   /// Has messages handled in a mode of `runLoop`. Call `RunLoop.add(_:forMode:)`, which calls it once for each mode.
   open func schedule(in runLoop: RunLoop, forMode mode: RunLoop.Mode) {
-    inbox.schedule(in: runLoop.getLoop(), Loop.Mode(mode)) { self.delegate()?.handle($0) }
+    inbox.schedule(in: runLoop.getLoop(), Loop.Mode(mode)) { message in
+      message.arrive(at: self)
+      self.delegate()?.handle(message)
+    }
   }
 
   /// Undoes `schedule`. Call `RunLoop.remove(_:forMode:)`.
@@ -91,7 +94,7 @@ open class Port: NSObject, NSCopying, @unchecked Sendable {
       default: return false
       }
     }
-    let message = PortMessage(sendPort: receivePort, receivePort: self, components: copies)
+    let message = PortMessage(sendPort: receivePort, receivePort: nil, components: copies)
     message.msgid = UInt32(truncatingIfNeeded: msgID)
     return inbox.put(message, before: limitDate)
   }

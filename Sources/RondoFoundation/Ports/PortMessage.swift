@@ -27,6 +27,11 @@ open class PortMessage: NSObject, NSCopying, @unchecked Sendable {
       ?? false
   }
 
+  /// Said when it is handled: a message that waits for its port must not keep it alive.
+  func arrive(at port: Port) {
+    receivePort = port
+  }
+
   open func copy(with zone: NSZone? = nil) -> Any {
     self
   }

@@ -109,7 +109,7 @@ final class SocketPortReceiver: @unchecked Sendable {
       connection.decoder.append(bytes)
       do {
         var messages: [PortMessage] = []
-        while let frame = try connection.decoder.next() { messages.append(message(frame, connection.peer, port)) }
+        while let frame = try connection.decoder.next() { messages.append(message(frame, connection.peer)) }
         hand(messages, to: port)
       } catch {
         end(connection)
@@ -124,7 +124,7 @@ final class SocketPortReceiver: @unchecked Sendable {
     decoder.append(bytes)
     // What is no message was for somebody else.
     guard let frame = try? decoder.next(), decoder.buffered == 0 else { return }
-    hand([message(frame, peer, port)], to: port)
+    hand([message(frame, peer)], to: port)
   }
 
   /// A full inbox is given no more until it has room.
@@ -149,7 +149,7 @@ final class SocketPortReceiver: @unchecked Sendable {
     source?.invalidate()
   }
 
-  private func message(_ frame: SocketPortFrame, _ peer: SocketAddress?, _ port: SocketPort) -> PortMessage {
+  private func message(_ frame: SocketPortFrame, _ peer: SocketAddress?) -> PortMessage {
     let components = frame.components.compactMap { component -> AnyObject? in
       switch component {
       case .data(let bytes): NSData(data: Data(bytes))
@@ -157,7 +157,7 @@ final class SocketPortReceiver: @unchecked Sendable {
       }
     }
     let sender = SocketPortSignature(frame.sender, from: peer).map { SocketPort(remote: $0) }
-    let message = PortMessage(sendPort: sender, receivePort: port, components: components)
+    let message = PortMessage(sendPort: sender, receivePort: nil, components: components)
     message.msgid = frame.identifier
     return message
   }
