@@ -80,6 +80,8 @@ private enum Fork {
   static func childDropsItsParentsThread() {
     let box = Later<LoopThread>()
     box.value = try! LoopThread()
+    // Awake, it may be inside the Swift runtime's own locks, which a child would find held for ever.
+    while !box.value.loop.isWaiting { sched_yield() }
     let end = inChild {
       box.value = nil
       guard let own = try? LoopThread(), (try? own.sync { own.isCurrent }) == true else { return 2 }
