@@ -250,9 +250,3 @@ import Testing
     try socket.send(bytes, timeout: timeout)
   }
 }
-
-/// Which file a descriptor stands for; nil for none.
-private func inode(of descriptor: CInt) -> UInt64? {
-  var status = stat()
-  return unsafe fstat(descriptor, &status) == 0 ? UInt64(status.st_ino) : nil
-}

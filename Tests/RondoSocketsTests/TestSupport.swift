@@ -132,6 +132,12 @@ func isOpen(_ descriptor: CInt) -> Bool {
   fcntl(descriptor, F_GETFD) >= 0
 }
 
+/// Which file a number stands for; nil for none. Another test may be given the number, but not the file.
+func inode(of descriptor: CInt) -> UInt64? {
+  var status = stat()
+  return unsafe fstat(descriptor, &status) == 0 ? UInt64(status.st_ino) : nil
+}
+
 /// A name nobody else uses.
 func uniqueName(_ stem: String = "rondo-test") -> String {
   "\(stem)-\(getpid())-\(UInt64.random(in: 0 ... .max))"
