@@ -17,7 +17,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-// One descriptor that became ready: whose it is, and how.
+// One descriptor that became ready: whose it is, and how; bit 0: read, bit 1: write, bit 2: closed.
 struct rondo_ready {
   uint64_t token;
   uint32_t readiness;
@@ -31,11 +31,13 @@ struct rondo_collection {
   uint32_t edges;  // bit 0: wakeup, bit 1: timer, bit 2: the main dispatch queue
 };
 
-// A registered descriptor: libevent's event, if it is registered, and where its readiness goes.
+// A registered descriptor: libevent's event, and where its readiness goes. One piece of memory, for one event touches it
+// all.
 struct rondo_watch {
-  struct event *event;
   struct rondo_collection *collection;
   uint64_t token;  // for the loop's own descriptors: the edge bit
+  struct event event;
+  uint32_t is_registered;
 };
 
 static inline struct rondo_collection *rondo_collection_new(void) {
@@ -59,9 +61,9 @@ static void rondo_collect(evutil_socket_t descriptor, short what, void *argument
     collection->ready = realloc(collection->ready, collection->capacity * sizeof *collection->ready);
     if (!collection->ready) abort();
   }
-  collection->ready[collection->count].token = watch->token;
-  collection->ready[collection->count].readiness = (uint32_t)what;
-  collection->count += 1;
+  struct rondo_ready *ready = &collection->ready[collection->count++];
+  ready->token = watch->token;
+  ready->readiness = (what & EV_READ ? 1u : 0) | (what & EV_WRITE ? 2u : 0) | (what & EV_CLOSED ? 4u : 0);
 }
 
 static void rondo_note_edge(evutil_socket_t descriptor, short what, void *argument) {
@@ -90,42 +92,46 @@ static inline struct rondo_watch *rondo_watch_new(struct rondo_collection *colle
 }
 
 static inline void rondo_watch_stop(struct rondo_watch *watch) {
-  if (!watch->event) return;
-  event_del(watch->event);
-  free(watch->event);
-  watch->event = NULL;
+  if (!watch->is_registered) return;
+  event_del(&watch->event);
+  watch->is_registered = 0;
+}
+
+// Adds an event for the watch; 0, or the errno of the refusal.
+static inline int rondo_watch_add(struct rondo_watch *watch, struct event *event, struct event_base *base,
+                                  int descriptor, short interest, int is_edge) {
+  errno = 0;
+  if (event_assign(event, base, descriptor, interest | EV_PERSIST, is_edge ? rondo_note_edge : rondo_collect, watch))
+    return EINVAL;
+  return event_add(event, NULL) ? (errno ? errno : EINVAL) : 0;
 }
 
 // Registers or re-registers; 0, or the errno of the refusal.
 //
-// The new event is added before the old one is deleted: libevent then asks the kernel for the difference, one epoll_ctl
-// for one change. It cannot hold two triggers for one descriptor, so a change of trigger deletes first.
+// While the watch's event changes, another one holds its place: libevent then asks the kernel for the difference, one
+// epoll_ctl for one change. It cannot hold two triggers for one descriptor, so a change of trigger deletes first.
 static inline int rondo_watch_set(struct rondo_watch *watch, struct event_base *base, int descriptor, short interest,
                                   int is_edge) {
-  if (watch->event && (!interest || ((watch->event->ev_events ^ interest) & EV_ET))) rondo_watch_stop(watch);
+  if (!interest || (watch->is_registered && ((watch->event.ev_events ^ interest) & EV_ET))) rondo_watch_stop(watch);
   if (!interest) return 0;
-  struct event *event = malloc(sizeof *event);
-  if (!event) return ENOMEM;
-  errno = 0;
-  int error = 0;
-  if (event_assign(event, base, descriptor, interest | EV_PERSIST, is_edge ? rondo_note_edge : rondo_collect, watch) != 0)
-    error = EINVAL;
-  else if (event_add(event, NULL) != 0)
-    error = errno ? errno : EINVAL;
-  rondo_watch_stop(watch);
-  if (error) {
-    free(event);
-    return error;
+  struct event holder;
+  int is_held = watch->is_registered;
+  if (is_held) {
+    int error = rondo_watch_add(watch, &holder, base, descriptor, interest, is_edge);
+    rondo_watch_stop(watch);
+    if (error) return error;
   }
-  watch->event = event;
-  return 0;
+  int error = rondo_watch_add(watch, &watch->event, base, descriptor, interest, is_edge);
+  watch->is_registered = !error;
+  if (is_held) event_del(&holder);
+  return error;
 }
 
 // Takes the registration back and makes it anew, for the file that is open under the number now.
 static inline void rondo_watch_again(struct rondo_watch *watch) {
-  if (!watch->event) return;
-  event_del(watch->event);
-  event_add(watch->event, NULL);
+  if (!watch->is_registered) return;
+  event_del(&watch->event);
+  event_add(&watch->event, NULL);
 }
 
 static inline void rondo_watch_free(struct rondo_watch *watch) {

@@ -8,6 +8,10 @@ struct WakeModel: Hashable {
     case block
     /// A block that leaves a sleeping loop asleep.
     case quietBlock
+    /// A source: an entry in the stack, then the announcement, waking.
+    case signal
+    /// A source that leaves a sleeping loop asleep.
+    case quietSignal
     case wakeUp
     case stop
     case requestStop
@@ -16,13 +20,13 @@ struct WakeModel: Hashable {
       switch self {
       case .block: [.mail, .wake]
       case .quietBlock: .mail
+      case .signal: [.signals, .wake]
+      case .quietSignal: .signals
       case .wakeUp: .wake
       case .stop: [.stop, .wake]
       case .requestStop: [.stopRequest, .wake]
       }
     }
-
-    var leavesMail: Bool { self == .block || self == .quietBlock }
   }
 
   /// Where a poster is.
@@ -32,7 +36,7 @@ struct WakeModel: Hashable {
 
   /// Where the loop is.
   enum LoopStep: Hashable {
-    case takeMailBit, takeMail, takePosts, lookOrSleep, look, inKernel, woke
+    case takeMailBits, takeMail, takeSignals, takePosts, lookOrSleep, look, inKernel, woke
     case close, awaitWriters, closed
   }
 
@@ -43,10 +47,15 @@ struct WakeModel: Hashable {
 
   var protocolWord = WakeProtocol()
   var posters: [Poster]
-  var loop = LoopStep.takeMailBit
+  var loop = LoopStep.takeMailBits
   /// Blocks in the mailbox, by whether their poster wanted the loop awake.
   var wakingMail = 0
   var quietMail = 0
+  /// Sources in the stack, likewise.
+  var wakingSignals = 0
+  var quietSignals = 0
+  /// The loop has taken the announcement of signals, and not the signals yet.
+  var owesSignals = false
   /// The eventfd was written since the kernel last reported it.
   var hasEdge = false
   /// Writes decided since the loop last announced sleep.
@@ -86,6 +95,7 @@ struct WakeModel: Hashable {
     if loop == .closed { return nil }
     guard loop == .inKernel else { return "the loop is stuck at \(loop)" }
     if wakingMail > 0 { return "asleep for ever with announced mail" }
+    if wakingSignals > 0 { return "asleep for ever with an announced signal" }
     if protocolWord.contains([.wake, .stop, .stopRequest]) { return "asleep for ever with a wakeup posted" }
     if protocolWord.hasWriters { return "a writer was never released" }
     return nil
@@ -101,6 +111,8 @@ extension WakeModel {
     case .push:
       if post == .block { wakingMail += 1 }
       if post == .quietBlock { quietMail += 1 }
+      if post == .signal { wakingSignals += 1 }
+      if post == .quietSignal { quietSignals += 1 }
       posters[index].step = .post
     case .post:
       return announce(post, index)
@@ -151,8 +163,8 @@ extension WakeModel {
     var found: [(state: WakeModel, fault: String?)] = []
     var next = self
     switch loop {
-    case .takeMailBit:
-      next.loop = next.protocolWord.take(.mail).isEmpty ? .takePosts : .takeMail
+    case .takeMailBits:
+      next.enterMail(next.protocolWord.take([.mail, .signals]), otherwise: .takePosts)
       if mayClose {
         var closing = self
         closing.loop = .close
@@ -161,6 +173,11 @@ extension WakeModel {
     case .takeMail:
       next.wakingMail = 0
       next.quietMail = 0
+      next.loop = next.owesSignals ? .takeSignals : .takePosts
+    case .takeSignals:
+      next.wakingSignals = 0
+      next.quietSignals = 0
+      next.owesSignals = false
       next.loop = .takePosts
     case .takePosts:
       next.staysAwake = !next.protocolWord.take([.wake, .stop, .stopRequest]).isEmpty
@@ -168,22 +185,22 @@ extension WakeModel {
     case .look:
       next.hasEdge = false
       next.staysAwake = false
-      next.loop = .takeMailBit
+      next.loop = .takeMailBits
     case .lookOrSleep:
       var action = next.protocolWord.prepareToSleep()
       if flaw == .noSecondLook {
         next.protocolWord.word |= WakeProtocol.Bits.asleep.rawValue
         action = .sleep
       }
-      next.loop = action == .sleep ? .inKernel : .takeMailBit
+      next.loop = action == .sleep ? .inKernel : .takeMailBits
       next.writesThisSleep = 0
     case .inKernel:
       guard hasEdge || mayWakeByItself else { return [] }
       next.hasEdge = false
       next.loop = .woke
     case .woke:
-      let posts = next.protocolWord.woke(taking: [.mail, .wake, .stop, .stopRequest])
-      next.loop = posts.contains(.mail) ? .takeMail : .takeMailBit
+      next.enterMail(
+        next.protocolWord.woke(taking: [.mail, .signals, .wake, .stop, .stopRequest]), otherwise: .takeMailBits)
     case .close:
       next.protocolWord.close()
       next.loop = .awaitWriters
@@ -195,6 +212,12 @@ extension WakeModel {
     }
     found.append((next, nil))
     return found
+  }
+
+  /// The loop takes what was announced: mail, then signals.
+  private mutating func enterMail(_ announced: WakeProtocol.Bits, otherwise: LoopStep) {
+    owesSignals = announced.contains(.signals)
+    loop = announced.contains(.mail) ? .takeMail : owesSignals ? .takeSignals : otherwise
   }
 
   private func staysAwakeStep(_ next: WakeModel) -> LoopStep {

@@ -13,12 +13,12 @@ extension Loop {
     public let trigger: Trigger
     /// *constant* Whether invalidation closes the descriptor, once nothing watches it any more.
     public let closesOnInvalidation: Bool
+    /// *atomic* What the user wants to hear of, `Readiness` bits. Beside the handler: a callout reads no further.
+    let interest: Atomic<UInt8>
     /// *until released* Called on the loop's thread.
     @safe @exclusivity(unchecked) private(set) var handler: ((DescriptorSource, Readiness) -> Void)?
     /// *constant* Which file the descriptor stood for when the source was made.
     let identity: FileIdentity
-    /// *atomic* What the user wants to hear of, `Readiness` bits.
-    let interest: Atomic<UInt8>
     /// *its own lock, innermost*
     private let reason = Mutex<InvalidationReason?>(nil)
     /// *atomic* Set by whoever closes.

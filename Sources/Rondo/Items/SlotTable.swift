@@ -50,6 +50,14 @@ final class SlotTable {
     generations[Int(token.slot)] == token.generation ? items[Int(token.slot)] : nil
   }
 
+  /// The same without a reference count: the table keeps the item at least until the turn's `retire()`, and longer while
+  /// it is in a callout.
+  @inline(__always)
+  func borrowed(_ token: Token) -> Unmanaged<Loop.Item>? {
+    guard generations[Int(token.slot)] == token.generation, let item = items[Int(token.slot)] else { return nil }
+    return unsafe Unmanaged.passUnretained(item)
+  }
+
   var hasRetired: Bool { !retired.isEmpty }
 
   /// Hands over the removed items that are in no callout.

@@ -167,7 +167,10 @@ extension Loop {
       if isNew { core.enqueueSignal(of: attachment) }
       if waking { core.wakeFromOwnThread() }
     } else {
-      note(isNew ? .signalled(attachment) : nil, waking: waking)
+      if isNew { mailbox.signals.push(attachment) }
+      let isAccepted = wakeup.post(isNew ? (waking ? [.signals, .wake] : .signals) : .wake)
+      // Nobody else will take it off.
+      if !isAccepted { mailbox.signals.takeAll { _ in } }
     }
   }
 
@@ -189,11 +192,9 @@ extension Loop {
   }
 
   /// Mails a change from another thread.
-  private func note(_ change: Change?, waking: Bool) {
-    if let change {
-      mailbox.withLock { state in
-        if !state.isDead { state.mail.changes.append(change) }
-      }
+  private func note(_ change: Change, waking: Bool) {
+    mailbox.withLock { state in
+      if !state.isDead { state.mail.changes.append(change) }
     }
     wakeup.post(waking ? [.mail, .wake] : .mail)
   }

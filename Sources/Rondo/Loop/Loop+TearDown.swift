@@ -28,6 +28,7 @@ extension Loop {
     core.serveLastJobs()
     core.orphanJobs()
     wakeup.close()
+    core.takeSignals()
     core.end()
     if wakeup.descriptor >= 0 { _ = Glibc.close(wakeup.descriptor) }
   }

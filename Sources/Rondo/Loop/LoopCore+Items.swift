@@ -45,7 +45,14 @@ extension LoopCore {
       if left != 0 { invalidateEntries(of: downcast(item, to: Loop.Timer.self), alsoIn: left) }
       rearm(left)
     case .attachment:
-      forEachMode(left) { $0.itemCount -= 1 }
+      let attachment = downcast(item, to: SourceAttachment.self)
+      forEachMode(left) {
+        $0.itemCount -= 1
+        if attachment.queued & $0.bit != 0 {
+          unsafe $0.signalled.removeAll { unsafe $0.takeUnretainedValue() === attachment }
+        }
+      }
+      attachment.queued &= ~left
     case .descriptor:
       let source = downcast(item, to: Loop.DescriptorSource.self)
       forEachMode(left) {
@@ -110,7 +117,7 @@ extension LoopCore {
   func enqueueSignal(of attachment: SourceAttachment) {
     let missing = attachment.installed & ~attachment.queued
     attachment.queued |= missing
-    forEachMode(missing) { $0.signalled.append(attachment) }
+    forEachMode(missing) { unsafe $0.signalled.append(.passUnretained(attachment)) }
   }
 
   /// Has the watches of a descriptor source brought up to date before the next wait of each of its modes.
@@ -137,13 +144,6 @@ extension LoopCore {
 // MARK: - Timers
 
 extension LoopCore {
-  /// Lets other threads know when the mode's next timer fires.
-  @inline(__always)
-  func publishFireDate(of mode: ModeState) {
-    let date = mode.timers.isEmpty ? .distantFuture : mode.timers.nextFireDate(in: slots)
-    mode.publishedFireDate.store(date.nanoseconds, ordering: .relaxed)
-  }
-
   /// Gives the timer an entry in each mode that lacks one.
   func enqueue(_ timer: Loop.Timer) {
     guard timer.callouts == 0 else { return }
@@ -191,7 +191,8 @@ extension LoopCore {
       timer.invalidate()
       return
     }
-    timer.moveOn(from: fired, now: wait.now)
+    readClock()
+    timer.moveOn(from: fired, now: now)
     guard timer.installed != 0, timer.callouts == 0 else { return }
     if timer.schedule.effectiveTolerance == 0 {
       enqueue(timer)

@@ -5,14 +5,24 @@ extension LoopCore {
   /// Costs one relaxed load when there is none.
   @inline(__always)
   func applyMail() {
-    if wakeup.has(.mail) { applyPendingMail() }
+    if wakeup.has([.mail, .signals]) { applyPendingMail() }
   }
 
   @inline(never)
   private func applyPendingMail() {
-    // The bit goes before the mail is taken: a poster that finds the mailbox empty afterwards sets it again.
-    _ = wakeup.take(.mail)
-    takeAndApplyMail()
+    // The bits go before the mail is taken: a poster that finds the mailbox empty afterwards sets it again.
+    applyMail(of: wakeup.take([.mail, .signals]))
+  }
+
+  @inline(__always)
+  private func applyMail(of bits: WakeProtocol.Bits) {
+    if bits.contains(.mail) { takeAndApplyMail() }
+    // A source is installed before its signals count, and asks for them when it is.
+    if bits.contains(.signals) { takeSignals() }
+  }
+
+  func takeSignals() {
+    mailbox.signals.takeAll { enqueueSignal(of: $0) }
   }
 
   private func takeAndApplyMail() {
@@ -50,7 +60,6 @@ extension LoopCore {
     case .uninstall(let item, let modes, let isCommon):
       uninstall(item, from: modes, isCommon: isCommon, unbinds: true)
     case .joinCommon(let mode): joinCommon(mode)
-    case .signalled(let attachment): enqueueSignal(of: attachment)
     case .rescheduled(let timer, let mayBeSooner):
       if isOwner(of: timer) { reschedule(timer, mayBeSooner: mayBeSooner) }
     case .interestChanged(let source):
@@ -74,8 +83,8 @@ extension LoopCore {
   /// First thing after a sleep: everything that was posted, for one atomic operation.
   @inline(__always)
   func absorbAfterSleep(_ frame: RunFrame) {
-    let bits = wakeup.wokeTaking([.mail, .wake, .stop])
-    if bits.contains(.mail) { takeAndApplyMail() }
+    let bits = wakeup.wokeTaking([.mail, .signals, .wake, .stop])
+    applyMail(of: bits)
     absorb(bits, frame, keepingWake: true)
   }
 
@@ -93,7 +102,7 @@ extension LoopCore {
 
   /// A wakeup asked for on the loop's own thread.
   func wakeFromOwnThread() {
-    for frame in frames { frame.noteWake(at: arrivalTime) }
+    for level in 0..<depth { frames[level].noteWake(at: arrivalTime) }
   }
 
   /// When a wakeup arrives, as far as it matters: only for serving one event a turn.

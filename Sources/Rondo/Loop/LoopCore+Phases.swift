@@ -25,7 +25,7 @@ extension LoopCore {
       if !observer.repeats { observer.invalidate() }
     }
     // What is due is judged after the observers, who may have taken their time or set a timer to now.
-    if activity == .afterWaiting { now = wait.now }
+    if activity == .afterWaiting { readClock() }
   }
 
   /// 4, 11. Runs the queued blocks that match the mode; blocks they queue wait for the next drain. Calls out.
@@ -57,22 +57,17 @@ extension LoopCore {
   /// 5. Performs the signalled sources of the mode by order, then by time of signal. Calls out.
   @inline(__always)
   func performSignalledSources(_ frame: RunFrame) {
-    if !frame.mode.signalled.isEmpty { performSourcesPresent(frame) }
+    if unsafe !frame.mode.signalled.isEmpty { performSourcesPresent(frame) }
   }
 
   @inline(never)
   private func performSourcesPresent(_ frame: RunFrame) {
     pulse.enter(.sources)
     let mode = frame.mode
+    if unsafe mode.signalled.count == 1 { return performOnlySource(mode, frame) }
     // What is signalled from here on has its turn in the next turn, so entries that are served or gone leave first.
-    if mode.signalled.count == 1 {
-      let attachment = mode.signalled[0]
-      if staysSignalled(attachment, mode) { return perform(attachment, frame) }
-      mode.signalled.removeLast()
-      return
-    }
-    mode.signalled.removeAll { !staysSignalled($0, mode) }
-    var attachments = mode.signalled
+    unsafe mode.signalled.removeAll { unsafe !staysSignalled($0.takeUnretainedValue(), mode) }
+    var attachments = unsafe mode.signalled.map { unsafe $0.takeUnretainedValue() }
     attachments.sort {
       ($0.order, $0.source.signalTicket.load(ordering: .relaxed))
         < ($1.order, $1.source.signalTicket.load(ordering: .relaxed))
@@ -80,6 +75,22 @@ extension LoopCore {
     for attachment in attachments {
       perform(standing(attachment), frame)
       if frame.hasHandledSource && frame.returnsAfterSourceHandled { break }
+    }
+  }
+
+  /// The usual case. Calls out.
+  @inline(__always)
+  private func performOnlySource(_ mode: ModeState, _ frame: RunFrame) {
+    let entry = unsafe mode.signalled[0]
+    unsafe entry._withUnsafeGuaranteedRef { attachment in
+      if staysSignalled(attachment, mode) {
+        perform(attachment, frame)
+        // Left alone if it was signalled in its callout, or others were.
+        let isAlone = unsafe mode.signalled.count == 1
+        if attachment.source.isSignalled || !isAlone || attachment.queued & mode.bit == 0 { return }
+        attachment.queued &= ~mode.bit
+      }
+      unsafe mode.signalled.removeLast()
     }
   }
 
@@ -126,14 +137,14 @@ extension LoopCore {
     while frame.nextDue < frame.due.count {
       let due = frame.due[frame.nextDue]
       frame.nextDue += 1
-      fire(due, in: frame.mode, limit)
+      guard let item = unsafe slots.borrowed(due.token) else { continue }
+      unsafe item._withUnsafeGuaranteedRef { fire(downcast($0, to: Loop.Timer.self), in: frame.mode, limit) }
     }
     frame.due.removeAll(keepingCapacity: true)
   }
 
-  private func fire(_ due: DueTimer, in mode: ModeState, _ limit: Instant) {
-    guard let item = slots.item(due.token) else { return }
-    let timer = downcast(item, to: Loop.Timer.self)
+  @inline(__always)
+  private func fire(_ timer: Loop.Timer, in mode: ModeState, _ limit: Instant) {
     guard timer.belongs(to: mode.bit), timer.isValid, timer.callouts == 0 else { return }
     let date = timer.schedule.fireDate
     guard date <= limit || date <= wait.now else {
@@ -148,6 +159,7 @@ extension LoopCore {
     let isInSeveralModes = timer.installed & (timer.installed &- 1) != 0
     if isInSeveralModes { firing.append(timer) }
     timer.callouts += 1
+    forgetClock()
     callOutTimer(
       timer, Loop.Timer.Tick(timer: timer, scheduledAt: date, firedAt: max(date, limit), missed: Int(missed)))
     timer.callouts -= 1
@@ -180,18 +192,28 @@ extension LoopCore {
       let record = frame.ready[index]
       // A nested run has waited since: level-triggered readiness will be told again, and may be over.
       if waitCount != frame.waitsWhenCollected { return dropReadyDescriptors(frame, from: index) }
-      guard let item = slots.item(record.token) else { continue }
-      let source = downcast(item, to: Loop.DescriptorSource.self)
-      guard source.belongs(to: frame.mode.bit), source.isValid else { continue }
-      let readiness = readinessToTell(record.readiness, source)
-      guard !readiness.isEmpty else { continue }
-      counters.descriptorCallouts.count()
-      source.callouts += 1
-      callOutDescriptorSource(source, readiness)
-      source.callouts -= 1
-      frame.hasHandledSource = true
-      if frame.returnsAfterSourceHandled { return dropReadyDescriptors(frame, from: index + 1) }
+      guard let item = unsafe slots.borrowed(record.token) else { continue }
+      let isTold = unsafe item._withUnsafeGuaranteedRef {
+        tell(downcast($0, to: Loop.DescriptorSource.self), record.readiness, frame)
+      }
+      if isTold && frame.returnsAfterSourceHandled { return dropReadyDescriptors(frame, from: index + 1) }
     }
+  }
+
+  /// - Returns: Whether the source was called.
+  @inline(__always)
+  private func tell(
+    _ source: Loop.DescriptorSource, _ collected: Loop.DescriptorSource.Readiness, _ frame: RunFrame
+  ) -> Bool {
+    guard source.belongs(to: frame.mode.bit), source.isValid else { return false }
+    let readiness = readinessToTell(collected, source)
+    guard !readiness.isEmpty else { return false }
+    counters.descriptorCallouts.count()
+    source.callouts += 1
+    callOutDescriptorSource(source, readiness)
+    source.callouts -= 1
+    frame.hasHandledSource = true
+    return true
   }
 
   /// What of the collected readiness the source asked for.

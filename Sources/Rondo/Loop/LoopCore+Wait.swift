@@ -16,7 +16,7 @@ extension LoopCore {
     takeCarriedDescriptors(frame)
     let carriedCount = frame.ready.count
     if skipsLooking(frame) {
-      now = wait.now
+      readClock()
     } else if frame.polls || frame.isWakePending || frame.isStopped || !frame.ready.isEmpty || isEmpty(frame.mode) {
       look(frame)
     } else {
@@ -43,7 +43,7 @@ extension LoopCore {
     counters.polls.count()
     waitCount += 1
     _ = wait.wait(frame, until: .distantPast, blocks: false)
-    now = wait.now
+    readClock()
     applyMail()
     absorbPosts(frame, keepingWake: true)
   }
@@ -70,14 +70,14 @@ extension LoopCore {
       case .sleep:
         break
       }
-      let before = wait.now
+      let before = recentNow
       pulse.enter(.waiting)
       counters.sleeps.count()
       waitCount += 1
       let outcome = wait.wait(frame, until: alarm, blocks: true)
       frame.hasJustSlept = true
       pulse.enter(.observers)
-      now = wait.now
+      readClock()
       counters.nanosecondsAsleep.count(UInt64(max(0, now.nanoseconds - before.nanoseconds)))
       absorbAfterSleep(frame)
       if outcome == .exhausted {
@@ -92,8 +92,12 @@ extension LoopCore {
   /// When a timer of the mode needs the loop awake; other threads may ask for its date meanwhile.
   @inline(__always)
   private func nextTimerWake(in mode: ModeState) -> Instant {
-    publishFireDate(of: mode)
-    return mode.timers.isEmpty ? .distantFuture : mode.timers.nextWake(in: slots)
+    if mode.timers.isEmpty {
+      mode.publishFireDate(.distantFuture)
+      return .distantFuture
+    }
+    mode.publishFireDate(mode.timers.nextFireDate(in: slots))
+    return mode.timers.nextWake(in: slots)
   }
 
   /// Counts what ended the sleep; false if nothing did.

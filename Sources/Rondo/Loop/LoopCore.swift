@@ -45,6 +45,8 @@ final class LoopCore {
   @safe @exclusivity(unchecked) var spareMail: Mail?
   /// The clock as read last: once per phase.
   @safe @exclusivity(unchecked) var now: Instant
+  /// The pulse when the clock was read: while it is the same, no callout has begun since.
+  @safe @exclusivity(unchecked) private var beatOfNow: UInt64 = .max
   /// How often the loop has waited or looked.
   @safe @exclusivity(unchecked) var waitCount: UInt64 = 0
   /// A block of the main dispatch queue is running.
@@ -68,6 +70,24 @@ final class LoopCore {
     modes = [ModeState(index: 0, isCommon: true)]
     now = wait.now
     mailbox.withLock { $0.states = Array(modes) }
+  }
+
+  @inline(__always)
+  func readClock() {
+    now = wait.now
+    beatOfNow = pulse.beat
+  }
+
+  /// A callout begins within a phase: what time it is afterwards is not known.
+  @inline(__always)
+  func forgetClock() {
+    beatOfNow = .max
+  }
+
+  /// The clock, as read last if no callout has begun since.
+  @inline(__always)
+  var recentNow: Instant {
+    pulse.beat == beatOfNow ? now : wait.now
   }
 
   /// The innermost run, if any.
@@ -118,9 +138,14 @@ final class LoopCore {
   }
 
   /// Whether nothing but observers is left in the mode. See `__CFRunLoopModeIsEmpty`.
+  @inline(__always)
   func isEmpty(_ mode: ModeState) -> Bool {
-    if mode.itemCount > 0 || servesMainQueue(in: mode) { return false }
-    return !hasBlocks(in: mode) && !hasJobs(in: mode)
+    mode.itemCount == 0 && hasNothingToServe(mode)
+  }
+
+  @inline(never)
+  private func hasNothingToServe(_ mode: ModeState) -> Bool {
+    !servesMainQueue(in: mode) && !hasBlocks(in: mode) && !hasJobs(in: mode)
   }
 
   /// Whether a block waits for a run of the mode.

@@ -3,7 +3,6 @@ enum Change {
   case install(Loop.Item, modes: UInt64)
   case uninstall(Loop.Item, modes: UInt64, isCommon: Bool)
   case joinCommon(mode: Int)
-  case signalled(SourceAttachment)
   case rescheduled(Loop.Timer, mayBeSooner: Bool)
   case interestChanged(Loop.DescriptorSource)
 }
@@ -35,6 +34,8 @@ final class Mail {
 /// The loop's one lock, and what is behind it.
 final class Mailbox: @unchecked Sendable {
   private let lock = Lock()
+  /// *no lock* Signals from other threads.
+  let signals = SignalStack()
   /// *mailbox lock*
   @safe @exclusivity(unchecked) private var state = MailboxState()
 

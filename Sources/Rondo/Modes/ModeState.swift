@@ -1,7 +1,7 @@
 import Synchronization
 
 /// What a mode holds, as the loop's thread knows it. *loop thread*
-final class ModeState {
+@safe final class ModeState {
   /// *constant*
   let index: Int
   /// *constant* `1 << index`.
@@ -13,8 +13,8 @@ final class ModeState {
   /// The union of the observers' activities.
   @safe @exclusivity(unchecked) private(set) var activities: Loop.Activity = []
   @safe @exclusivity(unchecked) var timers: TimerQueue
-  /// Attachments whose source was signalled and may not have been served yet.
-  @safe @exclusivity(unchecked) var signalled: ContiguousArray<SourceAttachment> = []
+  /// Attachments whose source was signalled and may not have been served yet. The slot table owns them.
+  @safe @exclusivity(unchecked) var signalled: ContiguousArray<Unmanaged<SourceAttachment>> = unsafe []
   /// Descriptor sources whose watch must change before the next wait in this mode.
   @safe @exclusivity(unchecked) var dirtyDescriptors: ContiguousArray<Loop.DescriptorSource> = []
   /// Edge-triggered descriptors that were collected but not told: the kernel will not repeat them.
@@ -40,6 +40,12 @@ final class ModeState {
     self.bit = 1 << UInt64(index)
     self.isCommon = isCommon
     timers = TimerQueue(bit: 1 << UInt64(index))
+  }
+
+  /// Lets other threads know when the mode's next timer fires.
+  @inline(__always)
+  func publishFireDate(_ date: Instant) {
+    publishedFireDate.store(date.nanoseconds, ordering: .relaxed)
   }
 
   func insert(_ observer: Loop.Observer) {

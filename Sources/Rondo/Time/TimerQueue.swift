@@ -20,14 +20,16 @@ struct TimerQueue {
   }
 
   /// Whether nothing stands in the queue, not even stale.
-  @inline(__always)
-  var isEmpty: Bool { exact.count == 0 && hard.count == 0 && soft.count == 0 && precise.count == 0 }
+  private(set) var isEmpty = true
 
   /// Whether a precise timer may stand in the queue.
   @inline(__always)
   var hasPrecise: Bool { precise.count != 0 }
 
+  private var entryCount: Int { exact.count + soft.count + hard.count + precise.count }
+
   mutating func insert(_ timer: Loop.Timer) {
+    isEmpty = false
     let schedule = timer.schedule
     var entry = DeadlineHeap.Entry(
       deadline: schedule.fireDate, slot: UInt32(timer.slot), version: timer.version)
@@ -45,8 +47,7 @@ struct TimerQueue {
   /// A timer's entries have become stale.
   mutating func noteStale(in slots: SlotTable) {
     staleCount += 2
-    let total = exact.count + soft.count + hard.count + precise.count
-    guard staleCount > 64, staleCount > total else { return }
+    guard staleCount > 64, staleCount > entryCount else { return }
     sweep(slots)
   }
 
@@ -60,16 +61,17 @@ struct TimerQueue {
     hard.sweep(isLive)
     precise.sweep(isLive)
     staleCount = 0
+    isEmpty = entryCount == 0
   }
 
   /// The latest moment by which the loop has to wake for a timer of the mode.
   mutating func nextWake(in slots: SlotTable) -> Instant {
-    isEmpty
-      ? .distantFuture
-      : min(
-        Self.settleTop(of: &exact, slots, bit) { $0.schedule.fireDate },
-        Self.settleTop(of: &hard, slots, bit) { $0.schedule.hardDeadline },
-        nextPreciseDate(in: slots))
+    if isEmpty { return .distantFuture }
+    defer { isEmpty = entryCount == 0 }
+    return min(
+      Self.settleTop(of: &exact, slots, bit) { $0.schedule.fireDate },
+      Self.settleTop(of: &hard, slots, bit) { $0.schedule.hardDeadline },
+      nextPreciseDate(in: slots))
   }
 
   /// The date of the mode's next precise timer.
@@ -80,12 +82,11 @@ struct TimerQueue {
 
   /// The earliest date a timer of the mode wants.
   mutating func nextFireDate(in slots: SlotTable) -> Instant {
-    isEmpty
-      ? .distantFuture
-      : min(
-        Self.settleTop(of: &exact, slots, bit) { $0.schedule.fireDate },
-        Self.settleTop(of: &soft, slots, bit) { $0.schedule.fireDate },
-        nextPreciseDate(in: slots))
+    if isEmpty { return .distantFuture }
+    return min(
+      Self.settleTop(of: &exact, slots, bit) { $0.schedule.fireDate },
+      Self.settleTop(of: &soft, slots, bit) { $0.schedule.fireDate },
+      nextPreciseDate(in: slots))
   }
 
   /// Moves every timer whose date has passed into `batch`, by date, then order, then sequence of scheduling.

@@ -19,11 +19,4 @@ extension Loop.DescriptorSource.Readiness {
     if contains(.closed) { flags |= EV_CLOSED }
     return CShort(flags)
   }
-
-  init(libeventFlags flags: UInt32) {
-    self = []
-    if flags & UInt32(EV_READ) != 0 { insert(.read) }
-    if flags & UInt32(EV_WRITE) != 0 { insert(.write) }
-    if flags & UInt32(EV_CLOSED) != 0 { insert(.closed) }
-  }
 }

@@ -40,6 +40,7 @@ import Glibc
     return set
   }
 
+  @inline(__always)
   func wait(_ frame: RunFrame, until deadline: Instant, blocks: Bool) -> WaitOutcome {
     let selection = unsafe select(frame)
     let collection = unsafe selection.collection
@@ -51,8 +52,8 @@ import Glibc
     }
     for index in 0..<Int(unsafe collection.pointee.count) {
       let record = unsafe collection.pointee.ready[index]
-      frame.ready.append(
-        ReadyDescriptor(token: Token(record.token), readiness: .init(libeventFlags: record.readiness)))
+      let readiness = Loop.DescriptorSource.Readiness(rawValue: UInt8(truncatingIfNeeded: record.readiness))
+      frame.ready.append(ReadyDescriptor(token: Token(record.token), readiness: readiness))
     }
     if unsafe collection.pointee.edges & UInt32(WaitSet.Edge.mainQueue) != 0 { frame.isMainQueueReady = true }
     return .looked
