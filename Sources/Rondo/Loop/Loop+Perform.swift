@@ -1,5 +1,16 @@
 /// Blocks: work handed to the loop's thread.
 extension Loop {
+  /// Runs `block` once on the loop's thread, in the default mode, after what was posted before. Any thread.
+  ///
+  /// Costs what ``perform(in:waking:_:)-(Mode,_,_)`` costs, less the comparison of mode names. See CFRunLoopPerformBlock.
+  @discardableResult
+  public func perform(waking: Bool = true, _ block: sending @escaping () -> Void) -> Bool {
+    checkProcess()
+    if isCurrent { return postOnOwnThread(Block(body: block, modes: 1, isCommon: false), waking: waking) }
+    nonisolated(unsafe) let block = block
+    return postFromElsewhere(waking: waking) { _ in Block(body: unsafe block, modes: 1, isCommon: false) }
+  }
+
   /// Runs `block` once on the loop's thread, while it runs in `mode`, after what was posted before. Any thread.
   ///
   /// Wakes the loop, at the cost of one write(2) if it sleeps. `.common` means any common mode. A block posted by a
@@ -8,7 +19,7 @@ extension Loop {
   /// - Parameter waking: False leaves a sleeping loop asleep, as CFRunLoopPerformBlock does.
   /// - Returns: False if the loop's thread is gone; the block is then dropped.
   @discardableResult
-  public func perform(in mode: Mode = .default, waking: Bool = true, _ block: sending @escaping () -> Void) -> Bool {
+  public func perform(in mode: Mode, waking: Bool = true, _ block: sending @escaping () -> Void) -> Bool {
     checkProcess()
     if isCurrent {
       let modes = mode == .default ? 1 : mailbox.withLock { $0.mask(of: mode) }
@@ -33,7 +44,8 @@ extension Loop {
     return postFromElsewhere(waking: waking, makeBlock)
   }
 
-  private func postOnOwnThread(_ block: Block, waking: Bool) -> Bool {
+  @inline(__always)
+  private func postOnOwnThread(_ block: consuming Block, waking: Bool) -> Bool {
     // What others posted before comes first.
     core.applyMail()
     guard !core.refusesBlocks else { return false }

@@ -101,8 +101,10 @@ extension LoopCore {
   }
 
   /// A wakeup asked for on the loop's own thread.
+  @inline(__always)
   func wakeFromOwnThread() {
-    for level in 0..<depth { frames[level].noteWake(at: arrivalTime) }
+    let time = arrivalTime
+    for level in 0..<depth { frames[level].noteWake(at: time) }
   }
 
   /// When a wakeup arrives, as far as it matters: only for serving one event a turn.

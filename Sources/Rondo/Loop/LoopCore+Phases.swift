@@ -41,14 +41,13 @@ extension LoopCore {
     swap(&frame.blocks, &blocks)
     var unmatched: [Block] = []
     for index in frame.blocks.indices {
-      let block = frame.blocks[index]
-      guard block.runs(in: frame.mode) else {
-        unmatched.append(block)
+      guard frame.blocks[index].runs(in: frame.mode) else {
+        unmatched.append(frame.blocks[index])
         continue
       }
-      if discardsBlocks.load(ordering: .relaxed) { continue }
+      guard let body = frame.blocks[index].body.take(), !discardsBlocks.load(ordering: .relaxed) else { continue }
       counters.blockCallouts.count()
-      callOutBlock(block.body)
+      callOutBlock(body)
     }
     frame.blocks.removeAll(keepingCapacity: true)
     if !unmatched.isEmpty { blocks.insert(contentsOf: unmatched, at: 0) }

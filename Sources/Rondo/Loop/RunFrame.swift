@@ -70,10 +70,10 @@ final class RunFrame {
 
   /// Remembers a wakeup if this run can still miss something.
   @inline(__always)
-  func noteWake(at now: @autoclosure () -> Instant) {
+  func noteWake(at now: Instant) {
     guard keepsWakes, !isWakePending else { return }
     isWakePending = true
-    wokenAt = now()
+    wokenAt = now
   }
 }
 

@@ -14,6 +14,8 @@ final class ThreadRecord: @unchecked Sendable, CustomStringConvertible {
   var virtualLoop: Loop?
   /// *atomic* The kernel's name for the thread; 0 until it has asked for its record itself.
   private let threadID = Atomic<Int32>(0)
+  /// *atomic* The thread's pointer to its own control block, while it lives and has asked for its record; else 0.
+  private let threadPointer = Atomic<UInt>(0)
 
   private init(isMain: Bool) {
     self.isMain = isMain
@@ -29,6 +31,7 @@ final class ThreadRecord: @unchecked Sendable, CustomStringConvertible {
   /// Makes the record the calling thread's, which has none yet.
   func adopt() {
     threadID.store(rondo_thread_id(), ordering: .relaxed)
+    threadPointer.store(rondo_thread_pointer(), ordering: .relaxed)
     _ = unsafe pthread_setspecific(Self.key, Unmanaged.passRetained(self).toOpaque())
   }
 
@@ -71,6 +74,8 @@ final class ThreadRecord: @unchecked Sendable, CustomStringConvertible {
       _ = unsafe pthread_setspecific(ThreadRecord.key, pointer)
       if record.generation == ProcessGeneration.current { record.end() }
       _ = pthread_setspecific(ThreadRecord.key, nil)
+      // The next thread may be given the same one.
+      record.threadPointer.store(0, ordering: .relaxed)
     }
     precondition(error == 0, "No thread-local slot is left for the thread's loop: errno \(error).")
     return key
@@ -99,9 +104,15 @@ final class ThreadRecord: @unchecked Sendable, CustomStringConvertible {
   /// Whether `record` is the calling thread's.
   @inline(__always)
   static func isCurrent(_ record: ThreadRecord) -> Bool {
-    // Nothing is retained where the answer is yes, which is where speed matters.
-    let isOwn = unsafe pthread_getspecific(key) == Unmanaged.passUnretained(record).toOpaque()
-    return isOwn && record.generation == ProcessGeneration.current ? true : current === record
+    let pointer = record.threadPointer.load(ordering: .relaxed)
+    if pointer == 0 { return isOfCurrent(record) }
+    return pointer == rondo_thread_pointer() && record.generation == ProcessGeneration.current
+  }
+
+  /// For the record of a thread that has not asked for it yet, or is gone.
+  @inline(never)
+  private static func isOfCurrent(_ record: ThreadRecord) -> Bool {
+    current === record
   }
 
   /// Whether the calling thread is the record's.

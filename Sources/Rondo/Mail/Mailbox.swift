@@ -9,7 +9,8 @@ enum Change {
 
 /// A run-loop block and the modes it may run in.
 struct Block {
-  let body: () -> Void
+  /// Taken out by whoever runs it, so that it dies right after its run.
+  var body: (() -> Void)?
   let modes: UInt64
   /// Runs in every mode that is common when the block's turn comes.
   let isCommon: Bool
