@@ -19,8 +19,6 @@ extension Loop {
     private let ownerLock = Lock()
     /// *loop thread* Where the slot table keeps it; -1 when it does not.
     @safe @exclusivity(unchecked) var slot: Int32 = -1
-    /// *loop thread* A timer's current version: heap entries with another are stale.
-    @safe @exclusivity(unchecked) var version: UInt32 = 0
     /// *loop thread* How many of its callouts are under way, nested runs included.
     @safe @exclusivity(unchecked) var callouts: UInt16 = 0
     /// *constant*

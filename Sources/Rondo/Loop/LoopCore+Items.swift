@@ -147,17 +147,16 @@ extension LoopCore {
   /// Gives the timer an entry in each mode that lacks one.
   func enqueue(_ timer: Loop.Timer) {
     guard timer.callouts == 0 else { return }
-    if timer.version == 0 { timer.version = nextVersion() }
     timer.stamp = nextStamp()
     let modes = timer.unqueued & timer.installed
     timer.unqueued = 0
-    forEachMode(modes) { $0.timers.insert(timer) }
+    forEachMode(modes) { $0.timers.insert(timer, in: slots) }
   }
 
   /// Makes every entry of the timer stale.
   func invalidateEntries(of timer: Loop.Timer, alsoIn left: UInt64 = 0) {
     let queued = (timer.installed | left) & ~timer.unqueued
-    timer.version = nextVersion()
+    slots.renewVersion(of: timer)
     timer.unqueued = timer.installed
     forEachMode(queued) { $0.timers.noteStale(in: slots) }
     if timer.installed != 0 { enqueue(timer) }

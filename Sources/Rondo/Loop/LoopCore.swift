@@ -57,7 +57,6 @@ final class LoopCore {
   @safe @exclusivity(unchecked) var firing: [Loop.Timer] = []
   /// What the loop has learned about spinning for precise timers.
   @safe @exclusivity(unchecked) var spinPlan = SpinPlan()
-  @safe @exclusivity(unchecked) private var lastVersion: UInt32 = 0
   @safe @exclusivity(unchecked) private var lastStamp: UInt32 = 0
 
   init(isMain: Bool, mailbox: Mailbox, wakeup: Wakeup, counters: Counters, pulse: Pulse, wait: Wait) {
@@ -94,11 +93,6 @@ final class LoopCore {
   @inline(__always)
   var innermost: RunFrame? {
     depth > 0 ? frames[depth - 1] : nil
-  }
-
-  func nextVersion() -> UInt32 {
-    lastVersion &+= 1
-    return lastVersion
   }
 
   func nextStamp() -> UInt32 {

@@ -30,11 +30,12 @@ package struct Instant: Comparable, Hashable, Sendable {
 extension Duration {
   /// The duration in whole nanoseconds, rounded up so that nothing is early; saturates.
   package var saturatingNanoseconds: Int64 {
-    // 512 attoseconds are the largest power of two that divides a nanosecond: counted in them, an hour fits one
-    // register, and dividing more takes ten times as long.
-    if let parts = Int64(exactly: attoseconds >> 9) {
-      let (nanoseconds, rest) = parts.quotientAndRemainder(dividingBy: 1_000_000_000 >> 9)
-      return rest > 0 || (rest == 0 && attoseconds & 511 != 0) ? nanoseconds + 1 : nanoseconds
+    // Up to 156 years the quotient fits one register, and one division does; `components` takes ten times as long.
+    let high = UInt64(truncatingIfNeeded: attoseconds >> 64)
+    if high < 1 << 28 {
+      let low = UInt64(truncatingIfNeeded: attoseconds)
+      let (nanoseconds, rest) = UInt64(1_000_000_000).dividingFullWidth((high, low))
+      return Int64(nanoseconds) + (rest > 0 ? 1 : 0)
     }
     let (seconds, attoseconds) = components
     let (scaled, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)

@@ -28,11 +28,11 @@ struct TimerQueue {
 
   private var entryCount: Int { exact.count + soft.count + hard.count + precise.count }
 
-  mutating func insert(_ timer: Loop.Timer) {
+  mutating func insert(_ timer: Loop.Timer, in slots: SlotTable) {
     isEmpty = false
     let schedule = timer.schedule
     var entry = DeadlineHeap.Entry(
-      deadline: schedule.fireDate, slot: UInt32(timer.slot), version: timer.version)
+      deadline: schedule.fireDate, slot: UInt32(timer.slot), version: slots.version(UInt32(timer.slot)))
     if schedule.isPrecise {
       precise.push(entry)
     } else if schedule.effectiveTolerance == 0 {
@@ -52,10 +52,8 @@ struct TimerQueue {
   }
 
   private mutating func sweep(_ slots: SlotTable) {
-    let bit = bit
-    func isLive(_ entry: DeadlineHeap.Entry) -> Bool {
-      TimerQueue.timer(of: entry, in: slots, bit) != nil
-    }
+    // Not a look at the timer itself, which would miss the cache a million times in a queue of a million.
+    func isLive(_ entry: DeadlineHeap.Entry) -> Bool { slots.version(entry.slot) == entry.version }
     exact.sweep(isLive)
     soft.sweep(isLive)
     hard.sweep(isLive)
@@ -110,10 +108,12 @@ struct TimerQueue {
         entry = precise.top!
         precise.removeTop()
       }
-      let timer = downcast(slots[entry.slot]!, to: Loop.Timer.self)
-      timer.unqueued |= bit
-      batch.append(
-        DueTimer(token: slots.token(of: timer), date: date, order: timer.order, stamp: timer.stamp))
+      unsafe slots.borrowed(entry.slot)!._withUnsafeGuaranteedRef {
+        let timer = downcast($0, to: Loop.Timer.self)
+        timer.unqueued |= bit
+        batch.append(
+          DueTimer(token: slots.token(of: timer), date: date, order: timer.order, stamp: timer.stamp))
+      }
     }
     if batch.count - start > 1 { DueTimer.sortTies(&batch, from: start) }
   }
@@ -123,26 +123,28 @@ struct TimerQueue {
     of heap: inout DeadlineHeap, _ slots: SlotTable, _ bit: UInt64, _ deadline: (Loop.Timer) -> Instant
   ) -> Instant {
     while let top = heap.top {
-      guard let timer = timer(of: top, in: slots, bit) else {
+      guard let exact = exactDeadline(of: top, slots, bit, deadline) else {
         heap.removeTop()
         continue
       }
-      let exact = deadline(timer)
       if exact == top.deadline { return exact }
       heap.replaceTop(with: DeadlineHeap.Entry(deadline: exact, slot: top.slot, version: top.version))
     }
     return .distantFuture
   }
 
-  /// The timer an entry stands for, unless the entry is stale.
+  /// The deadline of the timer that an entry stands for; nil if the entry is stale.
   @inline(__always)
-  private static func timer(
-    of entry: DeadlineHeap.Entry, in slots: SlotTable, _ bit: UInt64
-  ) -> Loop.Timer? {
-    guard let item = slots[entry.slot], item.version == entry.version, item.kind == .timer else { return nil }
-    let timer = downcast(item, to: Loop.Timer.self)
-    // A timer in a batch, or in its callout, has no entry that counts.
-    return timer.unqueued & bit == 0 && timer.installed & bit != 0 ? timer : nil
+  private static func exactDeadline(
+    of entry: DeadlineHeap.Entry, _ slots: SlotTable, _ bit: UInt64, _ deadline: (Loop.Timer) -> Instant
+  ) -> Instant? {
+    guard slots.version(entry.slot) == entry.version, let item = unsafe slots.borrowed(entry.slot) else { return nil }
+    return unsafe item._withUnsafeGuaranteedRef { item in
+      guard item.kind == .timer else { return nil }
+      let timer = downcast(item, to: Loop.Timer.self)
+      // A timer in a batch, or in its callout, has no entry that counts.
+      return timer.unqueued & bit == 0 && timer.installed & bit != 0 ? deadline(timer) : nil
+    }
   }
 }
 

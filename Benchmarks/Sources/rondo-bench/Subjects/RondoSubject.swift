@@ -93,9 +93,11 @@ private final class RondoLoop: BenchLoop {
   }
 
   func addTimers(_ dues: [Int64], _ call: Call) throws(Refusal) -> any TimerBank {
-    RondoTimerBank(
+    let epoch = SuspendingClock().systemEpoch
+    return RondoTimerBank(
+      epoch: epoch,
       timers: dues.map { due in
-        let timer = Loop.Timer(after: .nanoseconds(due - bench_now())) { _ in call() }
+        let timer = Loop.Timer(at: epoch.advanced(by: .nanoseconds(due))) { _ in call() }
         loop.add(timer)
         return timer
       })
@@ -166,10 +168,11 @@ private final class SignalledSource: Member {
 }
 
 private struct RondoTimerBank: TimerBank {
+  let epoch: SuspendingClock.Instant
   let timers: [Loop.Timer]
 
   func extend(_ dues: [Int64]) {
-    for (timer, due) in zip(timers, dues) { timer.setFireDate(after: .nanoseconds(due - bench_now())) }
+    for (timer, due) in zip(timers, dues) { timer.fireDate = epoch.advanced(by: .nanoseconds(due)) }
   }
 
   func cancel(_ order: [Int]) {
