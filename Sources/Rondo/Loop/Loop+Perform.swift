@@ -5,10 +5,7 @@ extension Loop {
   /// Costs what ``perform(in:waking:_:)-(Mode,_,_)`` costs, less the comparison of mode names. See CFRunLoopPerformBlock.
   @discardableResult
   public func perform(waking: Bool = true, _ block: sending @escaping () -> Void) -> Bool {
-    checkProcess()
-    if isCurrent { return postOnOwnThread(Block(body: block, modes: 1, isCommon: false), waking: waking) }
-    nonisolated(unsafe) let block = block
-    return postFromElsewhere(waking: waking) { _ in Block(body: unsafe block, modes: 1, isCommon: false) }
+    post(Block(body: block, modes: 1, isCommon: false), waking: waking)
   }
 
   /// Runs `block` once on the loop's thread, while it runs in `mode`, after what was posted before. Any thread.
@@ -20,32 +17,21 @@ extension Loop {
   /// - Returns: False if the loop's thread is gone; the block is then dropped.
   @discardableResult
   public func perform(in mode: Mode, waking: Bool = true, _ block: sending @escaping () -> Void) -> Bool {
-    checkProcess()
-    if isCurrent {
-      let modes = mode == .default ? 1 : mailbox.withLock { $0.mask(of: mode) }
-      return postOnOwnThread(Block(body: block, modes: modes, isCommon: mode == .common), waking: waking)
-    }
-    nonisolated(unsafe) let block = block
-    return postFromElsewhere(waking: waking) { state in
-      Block(body: unsafe block, modes: state.mask(of: mode), isCommon: mode == .common)
-    }
+    let modes = mode == .default ? 1 : mailbox.withLock { $0.mask(of: mode) }
+    return post(Block(body: block, modes: modes, isCommon: mode == .common), waking: waking)
   }
 
   /// Runs `block` once, in whichever of `modes` is served first. Any thread. In no mode, it never runs.
   @discardableResult
   public func perform(in modes: [Mode], waking: Bool = true, _ block: sending @escaping () -> Void) -> Bool {
-    checkProcess()
-    nonisolated(unsafe) let block = block
-    let makeBlock = { (state: inout MailboxState) in
-      Block(
-        body: unsafe block, modes: modes.reduce(0) { $0 | state.mask(of: $1) }, isCommon: modes.contains(.common))
-    }
-    if isCurrent { return postOnOwnThread(mailbox.withLock(makeBlock), waking: waking) }
-    return postFromElsewhere(waking: waking, makeBlock)
+    let mask = mailbox.withLock { state in modes.reduce(0) { $0 | state.mask(of: $1) } }
+    return post(Block(body: block, modes: mask, isCommon: modes.contains(.common)), waking: waking)
   }
 
   @inline(__always)
-  private func postOnOwnThread(_ block: consuming Block, waking: Bool) -> Bool {
+  private func post(_ block: consuming Block, waking: Bool) -> Bool {
+    checkProcess()
+    guard isCurrent else { return postFromElsewhere(block, waking: waking) }
     // What others posted before comes first.
     core.applyMail()
     guard !core.refusesBlocks else { return false }
@@ -54,15 +40,9 @@ extension Loop {
     return true
   }
 
-  private func postFromElsewhere(waking: Bool, _ makeBlock: (inout MailboxState) -> Block) -> Bool {
-    let (isAccepted, isFirst) = mailbox.withLock { state -> (Bool, Bool) in
-      guard !state.isDead else { return (false, false) }
-      let isFirst = state.mail.isEmpty
-      let block = makeBlock(&state)
-      state.mail.blocks.append(block)
-      return (true, isFirst)
-    }
-    guard isAccepted else { return false }
+  @inline(never)
+  private func postFromElsewhere(_ block: consuming Block, waking: Bool) -> Bool {
+    guard let isFirst = mailbox.leave(block) else { return false }
     // Whoever found mail already there need not announce it again.
     if isFirst || waking { wakeup.post(waking ? [.mail, .wake] : .mail) }
     return true

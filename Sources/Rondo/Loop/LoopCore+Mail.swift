@@ -26,20 +26,23 @@ extension LoopCore {
   }
 
   private func takeAndApplyMail() {
-    let taken = mailbox.withLock { state -> Mail in
-      let mail = state.mail
-      state.mail = spareMail ?? Mail()
-      return mail
-    }
-    // Applying may open the box again, and this mail is not empty until it is done.
-    spareMail = nil
-    apply(taken)
-    spareMail = taken
+    // Two lots of arrays change places, so that mail costs no allocation. Applying may open the box again, and then
+    // finds new ones.
+    var mail = Mail()
+    swap(&mail, &spareMail)
+    mailbox.withLock { swap(&mail, &$0.mail) }
+    apply(&mail)
+    swap(&mail, &spareMail)
   }
 
-  /// Makes the changes of `mail`, takes over its jobs and blocks, and empties it.
+  /// Applies mail that a change of the loop's own thread has found in the box.
+  @inline(__always)
   func apply(_ mail: Mail?) {
-    guard let mail else { return }
+    if var mail { apply(&mail) }
+  }
+
+  /// Makes the changes of `mail`, takes over its jobs and blocks, and empties it. Nobody else can reach it.
+  private func apply(_ mail: inout Mail) {
     if !mail.jobs.isEmpty {
       for job in mail.jobs { enqueue(job) }
       mail.jobs.removeAll(keepingCapacity: true)
@@ -48,7 +51,10 @@ extension LoopCore {
       for change in mail.changes { apply(change) }
       mail.changes.empty()
     }
-    if !mail.blocks.isEmpty {
+    if mail.blocks.isEmpty { return }
+    if blocks.isEmpty {
+      swap(&blocks, &mail.blocks)
+    } else {
       blocks.append(contentsOf: mail.blocks)
       mail.blocks.removeAll(keepingCapacity: true)
     }

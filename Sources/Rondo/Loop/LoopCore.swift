@@ -42,7 +42,7 @@ final class LoopCore {
   /// *constant* Where jobs go afterwards.
   let orphanage = Orphanage()
   /// Emptied mail, to change places with the next.
-  @safe @exclusivity(unchecked) var spareMail: Mail?
+  @safe @exclusivity(unchecked) var spareMail = Mail()
   /// The clock as read last: once per phase.
   @safe @exclusivity(unchecked) var now: Instant
   /// The pulse when the clock was read: while it is the same, no callout has begun since.

@@ -27,7 +27,7 @@ package struct Lock: ~Copyable, Sendable {
   }
 
   @inline(__always)
-  private borrowing func lock() {
+  borrowing func lock() {
     let (isFree, _) = word.compareExchange(
       expected: State.free, desired: State.held, successOrdering: .acquiring, failureOrdering: .relaxed)
     if !isFree { lockSlowly() }
@@ -41,7 +41,7 @@ package struct Lock: ~Copyable, Sendable {
   }
 
   @inline(__always)
-  private borrowing func unlock() {
+  borrowing func unlock() {
     if word.exchange(State.free, ordering: .releasing) == State.awaited { wakeOne() }
   }
 

@@ -21,14 +21,15 @@ struct Block {
   }
 }
 
-/// What other threads have left for the loop, in order. Two of these change places, so that mail costs no allocation.
+/// What other threads have left for the loop, in order.
 ///
-/// *mailbox lock* while it hangs in the box, *loop thread* once it was taken.
-final class Mail {
-  @safe @exclusivity(unchecked) var changes: ContiguousArray<Change> = []
-  @safe @exclusivity(unchecked) var blocks: [Block] = []
-  @safe @exclusivity(unchecked) var jobs: ContiguousArray<QueuedJob> = []
+/// *mailbox lock* while it is in the box, *loop thread* once it was taken.
+struct Mail {
+  var changes: ContiguousArray<Change> = []
+  var blocks: [Block] = []
+  var jobs: ContiguousArray<QueuedJob> = []
 
+  @inline(__always)
   var isEmpty: Bool { changes.isEmpty && blocks.isEmpty && jobs.isEmpty }
 }
 
@@ -44,6 +45,19 @@ final class Mailbox: @unchecked Sendable {
   @inline(__always)
   func withLock<Result>(_ body: (inout MailboxState) -> Result) -> Result {
     lock.withLock { body(&state) }
+  }
+
+  /// Leaves a block. What `withLock` would do, but a block that no closure captures costs no reference count.
+  ///
+  /// - Returns: Whether there was no mail before; nil if the loop is dead and takes none.
+  @inline(__always)
+  func leave(_ block: consuming Block) -> Bool? {
+    lock.lock()
+    defer { lock.unlock() }
+    guard !state.isDead else { return nil }
+    let isFirst = state.mail.isEmpty
+    state.mail.blocks.append(block)
+    return isFirst
   }
 }
 
