@@ -46,14 +46,14 @@ final class TickMeter: @unchecked Sendable {
 
   /// Makes a grid of `count` points that begins a moment from now, so that opening the loop is no part of it.
   ///
-  /// On a whole millisecond, so that a loop that knows nothing finer loses nothing by it.
-  init(every interval: Int64, count: Int) {
+  /// On a whole millisecond, so that a loop that knows nothing finer loses nothing by it, or `phase` nanoseconds later.
+  init(every interval: Int64, phase: Int64 = 0, count: Int) {
     let settling: Int64 = 5_000_000
     let lateness = UnsafeMutablePointer<Int64>.allocate(capacity: count)
     lateness.initialize(repeating: 0, count: count)
     pointer = .allocate(capacity: 1)
     pointer.initialize(to: bench_ticks())
-    pointer.pointee.first = (bench_now() + max(interval, settling)) / 1_000_000 * 1_000_000
+    pointer.pointee.first = (bench_now() + max(interval, settling)) / 1_000_000 * 1_000_000 + phase
     pointer.pointee.interval = interval
     pointer.pointee.expected = count
     pointer.pointee.lateness = lateness

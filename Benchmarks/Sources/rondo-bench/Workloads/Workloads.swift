@@ -13,6 +13,7 @@ enum Workloads {
     Turn(.source),
     Turn(.poll),
     TimerLateness.everyMillisecond,
+    TimerLateness.betweenTicks,
     TimerLateness.everyTenMilliseconds,
     TimerLateness.loaded,
     TimerLateness.drift,
