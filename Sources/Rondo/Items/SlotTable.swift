@@ -12,6 +12,11 @@ final class SlotTable {
     var generation: UInt32
     /// Of a timer: heap entries with another version are stale.
     var version: UInt32
+
+    @inline(__always)
+    mutating func vacate() {
+      self = Slot(item: nil, generation: generation &+ 1, version: version &+ 1)
+    }
   }
 
   /// Gives the item a slot unless it has one.
@@ -29,10 +34,7 @@ final class SlotTable {
 
   /// Takes the item's slot away; its tokens are stale from here on.
   func remove(_ item: Loop.Item) {
-    let slot = Int(item.slot)
-    slots[slot].item = nil
-    slots[slot].generation &+= 1
-    slots[slot].version &+= 1
+    slots[Int(item.slot)].vacate()
     free.append(item.slot)
     item.slot = -1
   }

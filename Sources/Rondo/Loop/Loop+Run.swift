@@ -35,13 +35,14 @@ extension LoopCore {
 
   /// The run's time begins when its entry observers have been told.
   private func startClock(_ frame: RunFrame) {
-    now = wait.now
+    forgetClock()
     switch frame.limit {
     case .forever:
       frame.deadline = .distantFuture
     case .duration(let nanoseconds):
       frame.isInstant = nanoseconds <= 0
-      frame.deadline = now.advanced(by: max(0, nanoseconds))
+      // One turn that only looks needs no clock.
+      frame.deadline = frame.isInstant ? .distantPast : now.advanced(by: nanoseconds)
     case .until(let instant):
       frame.isInstant = instant <= now
       frame.deadline = instant

@@ -232,6 +232,14 @@ public final class Loop: @unchecked Sendable {
   /// What the loop has done so far. Any thread.
   public var statistics: Statistics { counters.snapshot }
 
+  /// Whether sleeps are timed, for ``Statistics/timeAsleep``; false at first. Any thread.
+  ///
+  /// It costs two readings of the clock a sleep, some 50 ns, where a mode without timers needs none.
+  public var timesSleep: Bool {
+    get { counters.timesSleep.load(ordering: .relaxed) }
+    set { counters.timesSleep.store(newValue, ordering: .relaxed) }
+  }
+
   /// What the loop does at this moment, for a watcher on another thread. Any thread.
   public var heartbeat: Heartbeat { pulse.snapshot }
 }

@@ -135,7 +135,8 @@ extension LoopCore {
   func forEachMode(_ mask: UInt64, _ body: (ModeState) -> Void) {
     var rest = mask
     while rest != 0 {
-      body(modeState(rest.trailingZeroBitCount))
+      let index = rest.trailingZeroBitCount
+      body(index < modes.count ? modes[index] : modeState(index))
       rest &= rest - 1
     }
   }
@@ -190,8 +191,7 @@ extension LoopCore {
       timer.invalidate()
       return
     }
-    readClock()
-    timer.moveOn(from: fired, now: now)
+    timer.moveOn(from: fired, now: wait.now)
     guard timer.installed != 0, timer.callouts == 0 else { return }
     if timer.schedule.effectiveTolerance == 0 {
       enqueue(timer)

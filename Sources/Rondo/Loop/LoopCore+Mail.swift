@@ -99,11 +99,11 @@ extension LoopCore {
     if bits.contains(.stop) {
       // It concerns this run alone.
       frame.isStopped = true
-      if keeping { frame.noteWake(at: now) }
+      if keeping { frame.noteWake(at: phaseTime) }
     }
     guard bits.contains(.wake) else { return }
-    if depth > 1 { for outer in frames.dropLast() { outer.noteWake(at: now) } }
-    if keeping { frame.noteWake(at: now) }
+    if depth > 1 { for outer in frames.dropLast() { outer.noteWake(at: phaseTime) } }
+    if keeping { frame.noteWake(at: phaseTime) }
   }
 
   /// A wakeup asked for on the loop's own thread.
@@ -115,6 +115,11 @@ extension LoopCore {
 
   /// When a wakeup arrives, as far as it matters: only for serving one event a turn.
   var arrivalTime: Instant {
-    servesOneEventPerTurn ? wait.now : now
+    servesOneEventPerTurn ? wait.now : .distantPast
+  }
+
+  /// Likewise for one that came from elsewhere, before this phase.
+  private var phaseTime: Instant {
+    servesOneEventPerTurn ? now : .distantPast
   }
 }

@@ -25,7 +25,7 @@ extension LoopCore {
       if !observer.repeats { observer.invalidate() }
     }
     // What is due is judged after the observers, who may have taken their time or set a timer to now.
-    if activity == .afterWaiting { readClock() }
+    if activity == .afterWaiting { forgetClock() }
   }
 
   /// 4, 11. Runs the queued blocks that match the mode; blocks they queue wait for the next drain. Calls out.
@@ -158,7 +158,6 @@ extension LoopCore {
     let isInSeveralModes = timer.installed & (timer.installed &- 1) != 0
     if isInSeveralModes { firing.append(timer) }
     timer.callouts += 1
-    forgetClock()
     callOutTimer(
       timer, Loop.Timer.Tick(timer: timer, scheduledAt: date, firedAt: max(date, limit), missed: Int(missed)))
     timer.callouts -= 1

@@ -9,7 +9,7 @@ extension LoopCore {
   func alarm(before deadline: Instant, in mode: ModeState) -> Instant {
     let date = mode.timers.nextPreciseDate(in: slots)
     guard date != .distantFuture, wait.canSpin else { return deadline }
-    now = wait.now
+    forgetClock()
     let alarm = date.advanced(by: -spinPlan.margin)
     guard alarm < deadline else { return deadline }
     guard spinPlan.affords(loop.spinBudget, at: max(alarm, now)) else {
@@ -25,18 +25,18 @@ extension LoopCore {
     // The kernel has not been asked in this wait if the loop came too close to the date for a sleep.
     var nextLook = frame.hasJustSlept ? start.advanced(by: Self.lookEvery) : start
     counters.spins.count()
-    now = start
-    while now < deadline, !wakeup.has([.wake, .stop, .stopRequest]) {
-      if now >= nextLook, now.advanced(by: Self.lookTakes) < deadline || nextLook == start {
+    var time = start
+    while time < deadline, !wakeup.has([.wake, .stop, .stopRequest]) {
+      if time >= nextLook, time.advanced(by: Self.lookTakes) < deadline || nextLook == start {
         waitCount += 1
         _ = wait.wait(frame, until: .distantPast, blocks: false)
         if !frame.ready.isEmpty || frame.isMainQueueReady { break }
         nextLook = wait.now.advanced(by: Self.lookEvery)
       }
       rondo_relax()
-      now = wait.now
+      time = wait.now
     }
-    now = wait.now
+    readClock()
     let spun = now.nanoseconds - start.nanoseconds
     spinPlan.book(spun, at: start)
     counters.nanosecondsSpinning.count(UInt64(spun))

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// 7. arm, sleep, collect.
 extension LoopCore {
   /// Sleeps until something happens, or looks, and collects what is ready into the frame. No user code runs.
@@ -16,7 +18,7 @@ extension LoopCore {
     takeCarriedDescriptors(frame)
     let carriedCount = frame.ready.count
     if skipsLooking(frame) {
-      readClock()
+      forgetClock()
     } else if frame.polls || frame.isWakePending || frame.isStopped || !frame.ready.isEmpty || isEmpty(frame.mode) {
       look(frame)
     } else {
@@ -43,7 +45,7 @@ extension LoopCore {
     counters.polls.count()
     waitCount += 1
     _ = wait.wait(frame, until: .distantPast, blocks: false)
-    readClock()
+    forgetClock()
     applyMail()
     absorbPosts(frame, keepingWake: true)
   }
@@ -54,7 +56,7 @@ extension LoopCore {
       updateWatches(frame.mode)
       let deadline = min(frame.deadline, nextTimerWake(in: frame.mode))
       // A refused descriptor may have been the last item, and a task may wait to hear of it.
-      guard deadline > now, !isEmpty(frame.mode), !frame.isWakePending else { return look(frame) }
+      guard deadline == .distantFuture || deadline > now, !isEmpty(frame.mode), !frame.isWakePending else { return look(frame) }
       let alarm = frame.mode.timers.hasPrecise ? alarm(before: deadline, in: frame.mode) : deadline
       if alarm < deadline && alarm <= now {
         spin(frame, until: deadline)
@@ -70,15 +72,15 @@ extension LoopCore {
       case .sleep:
         break
       }
-      let before = recentNow
+      let before = counters.timesSleep.load(ordering: .relaxed) ? wait.now : nil
       pulse.enter(.waiting)
       counters.sleeps.count()
       waitCount += 1
       let outcome = wait.wait(frame, until: alarm, blocks: true)
       frame.hasJustSlept = true
       pulse.enter(.observers)
-      readClock()
-      counters.nanosecondsAsleep.count(UInt64(max(0, now.nanoseconds - before.nanoseconds)))
+      forgetClock()
+      if let before { counters.nanosecondsAsleep.count(UInt64(max(0, now.nanoseconds - before.nanoseconds))) }
       absorbAfterSleep(frame)
       if outcome == .exhausted {
         frame.isExhausted = true
@@ -110,7 +112,7 @@ extension LoopCore {
       counters.wakeupsByMainQueue.count()
     } else if frame.isWakePending || frame.isStopped || wakeup.has(.stopRequest) {
       counters.wakeupsByPost.count()
-    } else if deadline <= now {
+    } else if deadline != .distantFuture, deadline <= now {
       if deadline == frame.deadline { counters.wakeupsByTimeout.count() } else { counters.wakeupsByTimer.count() }
     } else {
       if !isExpected { counters.spuriousWakeups.count() }

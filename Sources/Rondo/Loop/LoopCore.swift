@@ -43,10 +43,9 @@ final class LoopCore {
   let orphanage = Orphanage()
   /// Emptied mail, to change places with the next.
   @safe @exclusivity(unchecked) var spareMail = Mail()
-  /// The clock as read last: once per phase.
-  @safe @exclusivity(unchecked) var now: Instant
-  /// The pulse when the clock was read: while it is the same, no callout has begun since.
-  @safe @exclusivity(unchecked) private var beatOfNow: UInt64 = .max
+  /// The clock as read last, and whether that is good for this phase.
+  @safe @exclusivity(unchecked) private var lastReading = Instant.distantPast
+  @safe @exclusivity(unchecked) private var isClockRead = false
   /// How often the loop has waited or looked.
   @safe @exclusivity(unchecked) var waitCount: UInt64 = 0
   /// A block of the main dispatch queue is running.
@@ -67,26 +66,26 @@ final class LoopCore {
     self.pulse = pulse
     self.wait = wait
     modes = [ModeState(index: 0, isCommon: true)]
-    now = wait.now
     mailbox.withLock { $0.states = Array(modes) }
+  }
+
+  /// The clock: read once a phase, and only if somebody asks. A mode without timers costs no reading.
+  @inline(__always)
+  var now: Instant {
+    if !isClockRead { readClock() }
+    return lastReading
   }
 
   @inline(__always)
   func readClock() {
-    now = wait.now
-    beatOfNow = pulse.beat
+    lastReading = wait.now
+    isClockRead = true
   }
 
-  /// A callout begins within a phase: what time it is afterwards is not known.
+  /// Time has passed: whoever asks next reads the clock.
   @inline(__always)
   func forgetClock() {
-    beatOfNow = .max
-  }
-
-  /// The clock, as read last if no callout has begun since.
-  @inline(__always)
-  var recentNow: Instant {
-    pulse.beat == beatOfNow ? now : wait.now
+    isClockRead = false
   }
 
   /// The innermost run, if any.

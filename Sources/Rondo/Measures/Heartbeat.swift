@@ -34,10 +34,6 @@ final class Pulse: Sendable {
     word.store((old & ~0xFF) &+ Self.oneBeat | UInt64(phase.rawValue), ordering: .relaxed)
   }
 
-  /// The whole word: another one after every `enter(_:)`.
-  @inline(__always)
-  var beat: UInt64 { word.load(ordering: .relaxed) }
-
   func setDepth(_ depth: Int) {
     let old = word.load(ordering: .relaxed)
     word.store((old & ~0xFF00) | UInt64(min(depth, 255)) << 8, ordering: .relaxed)

@@ -27,8 +27,8 @@ extension Loop {
     public var spinsDenied: UInt64 = 0
     /// Time spent spinning.
     public var timeSpinning: Duration = .zero
-    /// Time spent asleep.
-    public var timeAsleep: Duration = .zero
+    /// Time spent asleep while ``Loop/timesSleep`` was set; nil if it never was.
+    public var timeAsleep: Duration?
     public var observerCallouts: UInt64 = 0
     public var timerCallouts: UInt64 = 0
     public var sourceCallouts: UInt64 = 0
@@ -59,6 +59,8 @@ final class Counters: Sendable {
   let spinsDenied = Atomic<UInt64>(0)
   let nanosecondsSpinning = Atomic<UInt64>(0)
   let nanosecondsAsleep = Atomic<UInt64>(0)
+  /// Written by any thread. Whether sleeps are timed.
+  let timesSleep = Atomic<Bool>(false)
   let observerCallouts = Atomic<UInt64>(0)
   let timerCallouts = Atomic<UInt64>(0)
   let sourceCallouts = Atomic<UInt64>(0)
@@ -67,6 +69,11 @@ final class Counters: Sendable {
   let mainQueueCallouts = Atomic<UInt64>(0)
   let jobCallouts = Atomic<UInt64>(0)
   let missedTicks = Atomic<UInt64>(0)
+
+  private var timeAsleep: Duration? {
+    let nanoseconds = nanosecondsAsleep.load(ordering: .relaxed)
+    return nanoseconds > 0 || timesSleep.load(ordering: .relaxed) ? .nanoseconds(Int64(nanoseconds)) : nil
+  }
 
   var snapshot: Loop.Statistics {
     Loop.Statistics(
@@ -82,7 +89,7 @@ final class Counters: Sendable {
       spins: spins.load(ordering: .relaxed),
       spinsDenied: spinsDenied.load(ordering: .relaxed),
       timeSpinning: .nanoseconds(Int64(nanosecondsSpinning.load(ordering: .relaxed))),
-      timeAsleep: .nanoseconds(Int64(nanosecondsAsleep.load(ordering: .relaxed))),
+      timeAsleep: timeAsleep,
       observerCallouts: observerCallouts.load(ordering: .relaxed),
       timerCallouts: timerCallouts.load(ordering: .relaxed),
       sourceCallouts: sourceCallouts.load(ordering: .relaxed),

@@ -45,12 +45,13 @@ struct TimerQueue {
   }
 
   /// A timer's entries have become stale.
+  @inline(__always)
   mutating func noteStale(in slots: SlotTable) {
     staleCount += 2
-    guard staleCount > 64, staleCount > entryCount else { return }
-    sweep(slots)
+    if staleCount > 64, staleCount > entryCount { sweep(slots) }
   }
 
+  @inline(never)
   private mutating func sweep(_ slots: SlotTable) {
     // Not a look at the timer itself, which would miss the cache a million times in a queue of a million.
     func isLive(_ entry: DeadlineHeap.Entry) -> Bool { slots.version(entry.slot) == entry.version }
