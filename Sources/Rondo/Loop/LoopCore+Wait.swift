@@ -56,7 +56,9 @@ extension LoopCore {
       updateWatches(frame.mode)
       let deadline = min(frame.deadline, nextTimerWake(in: frame.mode))
       // A refused descriptor may have been the last item, and a task may wait to hear of it.
-      guard deadline == .distantFuture || deadline > now, !isEmpty(frame.mode), !frame.isWakePending else { return look(frame) }
+      guard deadline == .distantFuture || deadline > now, !isEmpty(frame.mode), !frame.isWakePending else {
+        return look(frame)
+      }
       let alarm = frame.mode.timers.hasPrecise ? alarm(before: deadline, in: frame.mode) : deadline
       if alarm < deadline && alarm <= now {
         spin(frame, until: deadline)
