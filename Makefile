@@ -83,7 +83,7 @@ bench: setup-bench ## Measure against the peers for about a minute; pass more wi
 	"$$(swift build -c release $(BENCH) --show-bin-path)/rondo-bench" run --quick $(ARGS)
 
 .PHONY: bench-full
-bench-full: setup-bench ## Measure everything at length, SwiftNIO included; pass more with ARGS.
+bench-full: setup-bench ## Measure everything for half an hour, SwiftNIO included; pass more with ARGS.
 	swift build -c release $(BENCH_FULL)
 	"$$(swift build -c release $(BENCH_FULL) --show-bin-path)/rondo-bench" run --full $(ARGS)
 

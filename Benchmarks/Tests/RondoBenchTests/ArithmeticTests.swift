@@ -1,3 +1,4 @@
+import CBench
 import Testing
 
 @testable import rondo_bench
@@ -16,6 +17,37 @@ import Testing
     #expect(tally.rounds == 3)
     #expect(tally.samples == 9)
     #expect(tally.percentile(100) == 30)
+  }
+
+  /// A grid of hours that began one and a half of them ago.
+  private func withHourlyTicks(_ body: (UnsafeMutablePointer<bench_ticks>) -> Void) {
+    let hour: Int64 = 3_600_000_000_000
+    let meter = TickMeter(every: hour, count: 9)
+    meter.pointer.pointee.first = bench_now() - hour - hour / 2
+    body(meter.pointer)
+  }
+
+  @Test func `A callout that comes after the next tick misses that one`() {
+    withHourlyTicks { ticks in
+      _ = bench_ticks_hit(ticks)
+      #expect(ticks.pointee.missed == 1)
+      #expect(ticks.pointee.early == 0)
+    }
+  }
+
+  @Test func `A loop that calls out for such a tick after all has not missed it, and is not early`() {
+    withHourlyTicks { ticks in
+      for _ in 0..<2 { _ = bench_ticks_hit(ticks) }
+      #expect(ticks.pointee.missed == 0)
+      #expect(ticks.pointee.early == 0)
+    }
+  }
+
+  @Test func `More callouts than ticks are early`() {
+    withHourlyTicks { ticks in
+      for _ in 0..<3 { _ = bench_ticks_hit(ticks) }
+      #expect(ticks.pointee.early == 1)
+    }
   }
 
   @Test func `Gauges combine as they say`() {

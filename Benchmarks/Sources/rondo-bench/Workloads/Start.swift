@@ -17,6 +17,8 @@ struct Start: Workload {
   }
 
   func round(of subject: any Subject, size: Int) throws(Refusal) -> Round {
+    // A variant of Rondo is a way to use it, not another program.
+    if subject.name != Subjects.ours, Subjects.isOurs(subject.name) { throw .cannot("starts as \(Subjects.ours) does") }
     let program = URL(filePath: Child.executable).deletingLastPathComponent()
       .appending(path: "start-\(subject.name.replacing(".", with: "-"))").path
     guard FileManager.default.isExecutableFile(atPath: program) else {

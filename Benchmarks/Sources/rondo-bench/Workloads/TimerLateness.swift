@@ -26,28 +26,28 @@ struct TimerLateness: Workload {
 
   static let everyMillisecond = TimerLateness(
     "timer.lateness.1ms", "a timer repeating every millisecond: lateness, drift, ticks missed", every: 1_000_000,
-    quick: Plan(rounds: 10, size: 40), full: Plan(rounds: 12, size: 1000))
+    quick: Plan(rounds: 10, size: 40), full: Plan(rounds: 12, size: 400))
 
   /// On the whole millisecond every fourth point, at 250 Hz, is the kernel's tick as well, whose handler holds the
   /// processor for tens of microseconds. Here none is; a loop that counts in milliseconds is late by its rounding.
   static let betweenTicks = TimerLateness(
     "timer.lateness.1ms.between", "the same, half a millisecond beside the kernel's own tick", every: 1_000_000,
-    phase: 500_000, quick: Plan(rounds: 10, size: 40), full: Plan(rounds: 12, size: 1000))
+    phase: 500_000, quick: Plan(rounds: 10, size: 40), full: Plan(rounds: 12, size: 400))
 
   static let everyTenMilliseconds = TimerLateness(
     "timer.lateness.10ms", "a timer repeating every ten milliseconds: lateness, drift, ticks missed",
-    every: 10_000_000, quick: Plan(rounds: 4, size: 8), full: Plan(rounds: 12, size: 100),
+    every: 10_000_000, quick: Plan(rounds: 4, size: 8), full: Plan(rounds: 12, size: 40),
     counting: Counting(metric: "syscalls/fire", small: 20, large: 80))
 
   static let loaded = TimerLateness(
     "timer.lateness.1ms.loaded", "the same every millisecond while a thread keeps another processor busy",
-    every: 1_000_000, quick: Plan(rounds: 10, size: 30), full: Plan(rounds: 12, size: 1000), isLoaded: true)
+    every: 1_000_000, quick: Plan(rounds: 10, size: 30), full: Plan(rounds: 12, size: 400), isLoaded: true)
 
   /// One long run: drift shows over time or not at all.
   static let drift = TimerLateness(
-    "timer.drift.1ms", "a timer repeating every millisecond for twenty seconds: drift", every: 1_000_000,
+    "timer.drift.1ms", "a timer repeating every millisecond for ten seconds: drift", every: 1_000_000,
     quick: Plan(rounds: 1, discarded: 0, size: 5000, onRequest: true),
-    full: Plan(rounds: 1, discarded: 0, size: 20_000))
+    full: Plan(rounds: 1, discarded: 0, size: 10_000))
 
   var obstacle: String? {
     isLoaded && Processors().all.count < 2 ? "needs two processors" : nil

@@ -44,7 +44,7 @@ struct WakeParked: Workload {
   func plan(_ effort: Effort) -> Plan {
     switch effort {
     case .quick: Plan(rounds: 10, size: 100)
-    case .full: Plan(rounds: 15, size: 4000)
+    case .full: Plan(rounds: 15, size: 500)
     }
   }
 

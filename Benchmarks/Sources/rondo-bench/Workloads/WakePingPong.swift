@@ -22,7 +22,7 @@ struct WakePingPong: Workload {
   func plan(_ effort: Effort) -> Plan {
     switch effort {
     case .quick: Plan(rounds: 10, size: isOnOneCore ? 1000 : 300)
-    case .full: Plan(rounds: 10, size: 100_000)
+    case .full: Plan(rounds: 10, size: isOnOneCore ? 100_000 : 20_000)
     }
   }
 

@@ -39,14 +39,14 @@ extension Workload {
 enum Effort: String, CaseIterable, Sendable {
   /// The whole suite in about a minute.
   case quick
-  /// As long as steady figures need.
+  /// As long as steady figures need: half an hour.
   case full
 
   /// How many seconds one subject may take in one workload; a slow one makes fewer rounds, and the report says so.
   var budget: Double {
     switch self {
     case .quick: 1
-    case .full: 60
+    case .full: 12
     }
   }
 }
