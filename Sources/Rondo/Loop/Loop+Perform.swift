@@ -1,8 +1,11 @@
 /// Blocks: work handed to the loop's thread.
 extension Loop {
-  /// Runs `block` once on the loop's thread, in the default mode, after what was posted before. Any thread.
+  /// Runs `block` once on the loop's thread, while it runs in the default mode, after what was posted before. Any thread.
   ///
-  /// Costs what ``perform(in:waking:_:)-(Mode,_,_)`` costs, less the comparison of mode names. See CFRunLoopPerformBlock.
+  /// ``perform(in:waking:_:)-(Loop.Mode,_,_)`` for the usual mode, without a comparison of names. See CFRunLoopPerformBlock.
+  ///
+  /// - Parameter waking: False leaves a sleeping loop asleep, as CFRunLoopPerformBlock does.
+  /// - Returns: False if the loop's thread is gone; the block is then dropped.
   @discardableResult
   public func perform(waking: Bool = true, _ block: sending @escaping () -> Void) -> Bool {
     post(Block(body: block, modes: 1, isCommon: false), waking: waking)
