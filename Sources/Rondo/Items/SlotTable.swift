@@ -5,7 +5,7 @@ final class SlotTable {
   /// Removed items that may still be in a callout; released by `retire()`.
   @safe @exclusivity(unchecked) private var retired: [Loop.Item] = []
 
-  /// All that the loop looks up by slot, in 16 bytes: one cache line is missed, not three.
+  /// All that the loop looks up by slot, in 16 bytes: at a million timers, each look misses the cache once.
   private struct Slot {
     var item: Loop.Item?
     /// How many items have left the slot.
