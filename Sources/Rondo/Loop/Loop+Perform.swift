@@ -8,7 +8,8 @@ extension Loop {
   /// - Returns: False if the loop's thread is gone; the block is then dropped.
   @discardableResult
   public func perform(waking: Bool = true, _ block: sending @escaping () -> Void) -> Bool {
-    post(Block(body: block, modes: 1, isCommon: false), waking: waking)
+    checkProcess()
+    return post(Block(body: block, modes: 1, isCommon: false), waking: waking)
   }
 
   /// Runs `block` once on the loop's thread, while it runs in `mode`, after what was posted before. Any thread.
@@ -20,6 +21,7 @@ extension Loop {
   /// - Returns: False if the loop's thread is gone; the block is then dropped.
   @discardableResult
   public func perform(in mode: Mode, waking: Bool = true, _ block: sending @escaping () -> Void) -> Bool {
+    checkProcess()
     let modes = mode == .default ? 1 : mailbox.withLock { $0.mask(of: mode) }
     return post(Block(body: block, modes: modes, isCommon: mode == .common), waking: waking)
   }
@@ -27,13 +29,13 @@ extension Loop {
   /// Runs `block` once, in whichever of `modes` is served first. Any thread. In no mode, it never runs.
   @discardableResult
   public func perform(in modes: [Mode], waking: Bool = true, _ block: sending @escaping () -> Void) -> Bool {
+    checkProcess()
     let mask = mailbox.withLock { state in modes.reduce(0) { $0 | state.mask(of: $1) } }
     return post(Block(body: block, modes: mask, isCommon: modes.contains(.common)), waking: waking)
   }
 
   @inline(__always)
   private func post(_ block: consuming Block, waking: Bool) -> Bool {
-    checkProcess()
     guard isCurrent else { return postFromElsewhere(block, waking: waking) }
     // What others posted before comes first.
     core.applyMail()

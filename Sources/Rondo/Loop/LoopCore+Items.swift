@@ -135,8 +135,7 @@ extension LoopCore {
   func forEachMode(_ mask: UInt64, _ body: (ModeState) -> Void) {
     var rest = mask
     while rest != 0 {
-      let index = rest.trailingZeroBitCount
-      body(index < modes.count ? modes[index] : modeState(index))
+      body(modeState(rest.trailingZeroBitCount))
       rest &= rest - 1
     }
   }

@@ -100,7 +100,13 @@ final class LoopCore {
   }
 
   /// The state of the mode with this index, made on first sight.
+  @inline(__always)
   func modeState(_ index: Int) -> ModeState {
+    index < modes.count ? modes[index] : makeModeState(index)
+  }
+
+  @inline(never)
+  private func makeModeState(_ index: Int) -> ModeState {
     while modes.count <= index {
       let index = modes.count
       mailbox.withLock { state in

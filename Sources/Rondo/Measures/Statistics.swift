@@ -27,7 +27,7 @@ extension Loop {
     public var spinsDenied: UInt64 = 0
     /// Time spent spinning.
     public var timeSpinning: Duration = .zero
-    /// Time spent asleep while ``Loop/timesSleep`` was set; nil if it never was.
+    /// Time spent asleep while ``Loop/timesSleep`` was set; nil unless it is set or a sleep has been timed.
     public var timeAsleep: Duration?
     public var observerCallouts: UInt64 = 0
     public var timerCallouts: UInt64 = 0
@@ -59,7 +59,7 @@ final class Counters: Sendable {
   let spinsDenied = Atomic<UInt64>(0)
   let nanosecondsSpinning = Atomic<UInt64>(0)
   let nanosecondsAsleep = Atomic<UInt64>(0)
-  /// Written by any thread. Whether sleeps are timed.
+  /// *atomic*, written by any thread. Whether sleeps are timed.
   let timesSleep = Atomic<Bool>(false)
   let observerCallouts = Atomic<UInt64>(0)
   let timerCallouts = Atomic<UInt64>(0)

@@ -19,7 +19,8 @@ struct TimerQueue {
     self.bit = bit
   }
 
-  /// Whether nothing stands in the queue, not even stale.
+  /// Nothing stands in the queue, not even stale. Kept, since every turn asks and the heaps are four; brought up to date
+  /// where a loop goes to sleep, so that it may be false for a turn too long, and never true too early.
   private(set) var isEmpty = true
 
   /// Whether a precise timer may stand in the queue.
