@@ -7,8 +7,13 @@ SHELL := /bin/bash
 # The seed and the number of random scenarios that `make parity` puts to both loops.
 SEED ?= 1
 COUNT ?= 2000
+# How long `make soak` lasts; without SEED it takes one at random and prints it.
+SOAK_SECONDS ?= 600
 # How many inputs `make fuzz` gives each decoder, beside the corpus.
 RUNS ?= 200000
+# Which mutants are tried: those with these numbers or names, and those whose source or tests changed since a commit.
+ONLY ?=
+SINCE ?=
 # More arguments for the benchmarks: make bench ARGS='--workload wake.parked --json figures.json'.
 ARGS ?=
 # How long the report measures (quick or full), and where it goes: FILE.html and FILE.json.
@@ -74,8 +79,10 @@ test: setup ## Run the tests, the comparison with the real CFRunLoop among them.
 	swift test
 
 .PHONY: parity
-parity: setup ## Compare with CFRunLoop on COUNT random scenarios from SEED.
-	swift run -c release rondo-parity $(SEED) $(COUNT)
+parity: setup ## Compare with CFRunLoop on COUNT random scenarios from SEED, and with a model on as many plays.
+	swift build -c release --product rondo-parity
+	"$$(swift build -c release --show-bin-path)/rondo-parity" model $(SEED) $(COUNT)
+	"$$(swift build -c release --show-bin-path)/rondo-parity" $(SEED) $(COUNT)
 
 .PHONY: bench
 bench: setup-bench ## Measure against the peers for about a minute; pass more with ARGS.
@@ -105,20 +112,39 @@ tsan: setup ## Run the threaded tests under the thread sanitizer.
 	export TSAN_OPTIONS=die_after_fork=0
 	# The sanitizer's own runtime aborts in a child that Foundation forks while other threads run, as the examples do.
 	swift test --sanitize=thread --scratch-path .build/tsan --filter $(SANITIZED) --skip 'ExampleTests|TranscriptTests'
+	# The rest of the hand-overs stay at the few that fit in with the others.
+	HAND_OVERS=100000 swift test --sanitize=thread --scratch-path .build/tsan --skip-build \
+	  --filter 'an item that another thread passes from loop to loop'
 
 .PHONY: asan
 asan: setup ## Run the threaded tests under the address sanitizer, leaks included.
 	@mkdir -p .build
-	@# XCTest, which starts the tests, leaks two small objects of its own; and the leak detector does not see that a live
-	@# object refers to the table of its weak references.
-	@printf 'leak:%s\n' libXCTest formWeakReference >.build/leaks-of-others
+	@# XCTest, which starts the tests, leaks two small objects of its own, and Foundation's notification queue, which ours
+	@# is compared with, some of its own; and the leak detector does not see that a live object refers to the table of its
+	@# weak references.
+	@printf 'leak:%s\n' libXCTest TheirQueue formWeakReference >.build/leaks-of-others
 	export LSAN_OPTIONS=suppressions=$(CURDIR)/.build/leaks-of-others:print_suppressions=0
 	# Foundation's own timers leak, so the program that is compiled for it as well has to stay out.
 	swift test --sanitize=address --scratch-path .build/asan --filter $(SANITIZED) --skip TranscriptTests
 
+.PHONY: soak
+soak: setup ## Do random things to four loops for SOAK_SECONDS from SEED, half under each of two sanitizers.
+	@seed=$(if $(filter file,$(origin SEED)),$$(( RANDOM * 32768 + RANDOM + 1 )),$(SEED))
+	seconds=$$(( ($(SOAK_SECONDS) + 1) / 2 ))
+	for sanitizer in thread address; do
+	  [[ $$sanitizer == thread ]] && scratch=.build/tsan || scratch=.build/asan
+	  swift build --sanitize=$$sanitizer --scratch-path $$scratch --product rondo-soak
+	  soak=$$(swift build --sanitize=$$sanitizer --scratch-path $$scratch --show-bin-path)/rondo-soak
+	  echo "Under the $$sanitizer sanitizer, for $$seconds s:"
+	  # The leak detector does not see that a live object refers to the table of its weak references.
+	  printf 'leak:%s\n' formWeakReference >$$scratch/leaks-of-others
+	  LSAN_OPTIONS=suppressions=$(CURDIR)/$$scratch/leaks-of-others:print_suppressions=0 \
+	    SEED=$$seed SOAK_SECONDS=$$seconds "$$soak"
+	done
+
 .PHONY: mutants
-mutants: setup ## Prove that the tests can see: each small mutation of the turn must be caught.
-	Tests/mutants/run.sh
+mutants: setup ## Prove that the tests can see: each mutant of the core must be caught. ONLY='03 16', SINCE=main.
+	@SINCE='$(SINCE)' Tests/mutants/run.sh $(ONLY)
 
 .PHONY: fuzz
 fuzz: setup ## Fuzz the decoders of frames with RUNS inputs each; what breaks one is left in .build/fuzz/found.

@@ -30,7 +30,9 @@ let package = Package(
     .target(name: "RondoTesting", dependencies: ["Rondo"], swiftSettings: strict),
     // Examples: each prints what it shows, and a test compares.
     .executableTarget(name: "permanent-thread", dependencies: ["Rondo", "RondoFoundation"], swiftSettings: strict),
-    .executableTarget(name: "message-port-pair", dependencies: ["Rondo", "RondoFoundation"], swiftSettings: strict),
+    .executableTarget(
+      name: "message-port-pair", dependencies: ["Rondo", "RondoFoundation", "RondoPorts"], swiftSettings: strict),
+    .executableTarget(name: "echo-daemon", dependencies: ["Rondo", "RondoSockets"], swiftSettings: strict),
     .executableTarget(name: "mode-switch", dependencies: ["Rondo", "RondoFoundation"], swiftSettings: strict),
     .testTarget(name: "RondoTests", dependencies: ["Rondo", "RondoTesting"], swiftSettings: strict),
     .target(name: "CProbe", path: "Tests/CProbe"),
@@ -40,13 +42,18 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(name: "RondoCountTests", swiftSettings: strict),
     .target(
-      name: "RondoParity", dependencies: ["Rondo", "CLinux"], path: "Tests/RondoParity", swiftSettings: strict,
+      name: "RondoParity", dependencies: ["Rondo", "RondoTesting", "CLinux"], path: "Tests/RondoParity",
+      swiftSettings: strict,
       linkerSettings: [.linkedLibrary("Foundation"), .linkedLibrary("BlocksRuntime")]),
     .executableTarget(
       name: "rondo-parity", dependencies: ["RondoParity"], path: "Tests/RondoParityTool", swiftSettings: strict),
     .testTarget(
       name: "RondoParityTests", dependencies: ["Rondo", "RondoParity", "rondo-parity"], swiftSettings: strict),
+    .testTarget(name: "RondoReadmeTests", dependencies: ["echo-daemon"], swiftSettings: strict),
     .testTarget(name: "RondoStressTests", dependencies: ["Rondo", "rondo-probe"], swiftSettings: strict),
+    // Random operations on four loops for minutes: `make soak`.
+    .executableTarget(
+      name: "rondo-soak", dependencies: ["Rondo"], path: "Tests/RondoSoak", swiftSettings: strict),
     .target(name: "CHeap", path: "Tests/CHeap"),
     // One program, written for Foundation, with each of the two imports.
     .executableTarget(
@@ -57,7 +64,8 @@ let package = Package(
     .testTarget(
       name: "RondoFoundationTests",
       dependencies: [
-        "RondoFoundation", "Rondo", "RondoTesting", "CHeap", "transcript-foundation", "transcript-rondo",
+        "RondoFoundation", "RondoPorts", "RondoSockets", "Rondo", "RondoTesting", "CHeap", "transcript-foundation",
+        "transcript-rondo",
         "permanent-thread", "message-port-pair", "mode-switch",
       ], swiftSettings: strict),
     .target(

@@ -1,6 +1,7 @@
-// The C side of the wait layer: watches, the collector, and the wait itself.
+// The C side of the wait layer: bases, watches, the collector, and the wait itself.
 //
 // Nothing here calls out: inside event_base_loop only `rondo_collect` and `rondo_note_edge` run, and both write memory.
+// libevent's log and its fatal callback are the program's: nothing here sets them.
 #pragma once
 
 // Swift's Glibc module declares fd_set without the XOPEN spelling of its one field; the same declaration has to be seen
@@ -14,13 +15,34 @@
 #include <errno.h>
 #include <event2/event.h>
 #include <event2/event_struct.h>
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
 
-// One descriptor that became ready: whose it is, and how; bit 0: read, bit 1: write, bit 2: closed.
+// Memory, or the end: nothing of a loop could go on without it.
+static inline void *rondo_memory(void *memory) {
+  if (memory) return memory;
+  static const char complaint[] = "Rondo: no memory is left for a loop's descriptors.\n";
+  ssize_t written = write(2, complaint, sizeof complaint - 1);
+  (void)written;
+  abort();
+}
+
+// MARK: - What a wait collects
+
+// Bits of readiness and interest.
+enum { rondo_read = 1, rondo_write = 2, rondo_closed = 4 };
+
+struct rondo_watch;
+
+// One source whose descriptor became ready: whose it is, and how.
 struct rondo_ready {
   uint64_t token;
   uint32_t readiness;
+  struct rondo_watch *watch;  // good for this wait
 };
 
 // What one wait collects. Owned by one wait set, touched by the loop's thread alone.
@@ -29,21 +51,15 @@ struct rondo_collection {
   uint32_t count;
   uint32_t capacity;
   uint32_t edges;  // bit 0: wakeup, bit 1: timer, bit 2: the main dispatch queue
-};
-
-// A registered descriptor: libevent's event, and where its readiness goes. One piece of memory, for one event touches it
-// all.
-struct rondo_watch {
-  struct rondo_collection *collection;
-  uint64_t token;  // for the loop's own descriptors: the edge bit
-  struct event event;
-  uint32_t is_registered;
+  uint32_t told;      // how many events libevent has told since it last asked the kernel
+  uint32_t batch;     // how many events it takes from the kernel at a time
+  uint32_t is_again;  // the kernel is asked once more in the same wait
 };
 
 static inline struct rondo_collection *rondo_collection_new(void) {
-  struct rondo_collection *collection = calloc(1, sizeof *collection);
-  collection->capacity = 64;  // doubled by rondo_collect whenever a batch is larger
-  collection->ready = calloc(collection->capacity, sizeof *collection->ready);
+  struct rondo_collection *collection = rondo_memory(calloc(1, sizeof *collection));
+  collection->capacity = 64;  // doubled by rondo_note whenever a batch is larger
+  collection->ready = rondo_memory(calloc(collection->capacity, sizeof *collection->ready));
   return collection;
 }
 
@@ -52,103 +68,352 @@ static inline void rondo_collection_free(struct rondo_collection *collection) {
   free(collection);
 }
 
-static void rondo_collect(evutil_socket_t descriptor, short what, void *argument) {
-  (void)descriptor;
-  struct rondo_watch *watch = argument;
-  struct rondo_collection *collection = watch->collection;
-  if (collection->count == collection->capacity) {
-    collection->capacity *= 2;
-    collection->ready = realloc(collection->ready, collection->capacity * sizeof *collection->ready);
-    if (!collection->ready) abort();
-  }
-  struct rondo_ready *ready = &collection->ready[collection->count++];
-  ready->token = watch->token;
-  ready->readiness = (what & EV_READ ? 1u : 0) | (what & EV_WRITE ? 2u : 0) | (what & EV_CLOSED ? 4u : 0);
-}
+// MARK: - The loop's own descriptors
+
+// One of the loop's own descriptors in one wait set: edge-triggered, and never read.
+struct rondo_own {
+  struct rondo_collection *collection;
+  uint32_t edge;
+  uint32_t is_registered;
+  struct event event;
+};
 
 static void rondo_note_edge(evutil_socket_t descriptor, short what, void *argument) {
   (void)descriptor;
   (void)what;
-  struct rondo_watch *watch = argument;
-  watch->collection->edges |= (uint32_t)watch->token;
+  struct rondo_own *own = argument;
+  own->collection->told++;
+  own->collection->edges |= own->edge;
 }
 
-// No lock (one thread), no clock reads (the loop has its own timers), no environment variables.
-static inline struct event_base *rondo_base_new(void) {
-  struct event_config *config = event_config_new();
-  if (!config) return NULL;
-  event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK | EVENT_BASE_FLAG_NO_CACHE_TIME | EVENT_BASE_FLAG_IGNORE_ENV);
-  event_config_require_features(config, EV_FEATURE_ET);
-  struct event_base *base = event_base_new_with_config(config);
-  event_config_free(config);
-  return base;
+static inline struct rondo_own *rondo_own_new(struct rondo_collection *collection, uint32_t edge) {
+  struct rondo_own *own = rondo_memory(calloc(1, sizeof *own));
+  own->collection = collection;
+  own->edge = edge;
+  return own;
 }
 
-static inline struct rondo_watch *rondo_watch_new(struct rondo_collection *collection, uint64_t token) {
-  struct rondo_watch *watch = calloc(1, sizeof *watch);
-  watch->collection = collection;
+static inline void rondo_own_stop(struct rondo_own *own) {
+  if (own->is_registered) event_del(&own->event);
+  own->is_registered = 0;
+}
+
+// 0, or the errno of the refusal.
+static inline int rondo_own_start(struct rondo_own *own, struct event_base *base, int descriptor) {
+  errno = 0;
+  if (event_assign(&own->event, base, descriptor, EV_READ | EV_PERSIST | EV_ET, rondo_note_edge, own)) return EINVAL;
+  if (event_add(&own->event, NULL)) return errno ? errno : EINVAL;
+  own->is_registered = 1;
+  return 0;
+}
+
+// MARK: - Watched descriptors
+
+struct rondo_number;
+
+// What one source wants to hear of one descriptor number, in one wait set.
+struct rondo_watch {
+  struct rondo_watch *next, *previous;  // of the same number, in order of arrival
+  struct rondo_number *number;
+  void *source;  // borrowed: a source leaves its watches before it goes
+  uint64_t token;
+  uint32_t interest;
+  uint32_t is_edge;
+  uint32_t record;           // its record's place plus one, while the kernel is asked once more in a wait; else 0
+  uint32_t has_told_closed;  // of a watch for the close alone: that this close has been told
+};
+
+// A descriptor number in one wait set: one event of libevent's for all its watches, with whatever any of them wants.
+//
+// The first watch lies in the same piece of memory, for a number usually has no other.
+struct rondo_number {
+  struct rondo_collection *collection;
+  struct rondo_watch *first, *last;
+  uint32_t wanted[3];  // how many watches want to read, to write, to hear of the close
+  uint32_t levels;     // how many watches want anything, level-triggered
+  uint32_t edges;      // and edge-triggered
+  uint16_t flags;      // what libevent was asked for; 0: nothing
+  uint16_t lends;      // whether `lent` is in use
+  struct rondo_watch lent;
+  struct event event;
+};
+
+static inline void rondo_record(struct rondo_collection *collection, struct rondo_watch *watch, uint32_t readiness) {
+  if (collection->count == collection->capacity) {
+    collection->capacity *= 2;
+    collection->ready = rondo_memory(realloc(collection->ready, collection->capacity * sizeof *collection->ready));
+  }
+  struct rondo_ready *record = &collection->ready[collection->count++];
+  record->token = watch->token;
+  record->readiness = readiness;
+  record->watch = watch;
+}
+
+static void rondo_note(struct rondo_number *number, struct rondo_watch *watch, uint32_t ready) {
+  struct rondo_collection *collection = number->collection;
+  uint32_t told = ready & watch->interest;
+  if (watch->interest == rondo_closed) {
+    if (!(ready & rondo_closed)) {
+      watch->has_told_closed = 0;
+      // An error, or a hang-up of both sides: the loop asks the kernel which it was.
+      if (number->flags == (EV_READ | EV_CLOSED | EV_ET)) told = ready;
+    } else if (watch->has_told_closed) {
+      return;
+    } else {
+      watch->has_told_closed = 1;
+    }
+  }
+  if (!told) return;
+  if (watch->record) {
+    collection->ready[watch->record - 1].readiness |= told;
+    return;
+  }
+  rondo_record(collection, watch, told);
+  if (collection->is_again) watch->record = collection->count;
+}
+
+static void rondo_collect(evutil_socket_t descriptor, short what, void *argument) {
+  (void)descriptor;
+  struct rondo_number *number = argument;
+  struct rondo_collection *collection = number->collection;
+  uint32_t ready =
+      (what & EV_READ ? rondo_read : 0u) | (what & EV_WRITE ? rondo_write : 0u) | (what & EV_CLOSED ? rondo_closed : 0u);
+  collection->told++;
+  struct rondo_watch *watch = number->first;
+  // The usual case: what is ready is what the only watch wants.
+  if (!watch->next && !number->wanted[2] && !collection->is_again) return rondo_record(collection, watch, ready);
+  for (; watch; watch = watch->next) rondo_note(number, watch, ready);
+}
+
+static inline struct rondo_number *rondo_number_new(struct rondo_collection *collection) {
+  struct rondo_number *number = rondo_memory(calloc(1, sizeof *number));
+  number->collection = collection;
+  return number;
+}
+
+// A watch that wants nothing yet. O(1).
+static inline struct rondo_watch *rondo_watch_new(struct rondo_number *number, void *source, uint64_t token,
+                                                  int is_edge) {
+  struct rondo_watch *watch;
+  if (number->lends) {
+    watch = rondo_memory(calloc(1, sizeof *watch));
+  } else {
+    number->lends = 1;
+    watch = &number->lent;
+    memset(watch, 0, sizeof *watch);
+  }
+  watch->number = number;
+  watch->source = source;
   watch->token = token;
+  watch->is_edge = is_edge != 0;
+  watch->previous = number->last;
+  if (number->last) number->last->next = watch;
+  else number->first = watch;
+  number->last = watch;
   return watch;
 }
 
-static inline void rondo_watch_stop(struct rondo_watch *watch) {
-  if (!watch->is_registered) return;
-  event_del(&watch->event);
-  watch->is_registered = 0;
+// Notes what a watch wants from now on; `rondo_number_update` tells libevent. O(1).
+static inline void rondo_watch_want(struct rondo_watch *watch, uint32_t interest) {
+  struct rondo_number *number = watch->number;
+  for (int kind = 0; kind < 3; kind++) number->wanted[kind] += (interest >> kind & 1) - (watch->interest >> kind & 1);
+  uint32_t *wanting = watch->is_edge ? &number->edges : &number->levels;
+  *wanting += (interest != 0) - (watch->interest != 0);
+  watch->interest = interest;
+  watch->has_told_closed = 0;
 }
 
-// Adds an event for the watch; 0, or the errno of the refusal.
-static inline int rondo_watch_add(struct rondo_watch *watch, struct event *event, struct event_base *base,
-                                  int descriptor, short interest, int is_edge) {
-  errno = 0;
-  if (event_assign(event, base, descriptor, interest | EV_PERSIST, is_edge ? rondo_note_edge : rondo_collect, watch))
-    return EINVAL;
-  return event_add(event, NULL) ? (errno ? errno : EINVAL) : 0;
+// Takes a watch that wants nothing off its number. O(1).
+static inline void rondo_watch_free(struct rondo_watch *watch) {
+  struct rondo_number *number = watch->number;
+  if (watch->previous) watch->previous->next = watch->next;
+  else number->first = watch->next;
+  if (watch->next) watch->next->previous = watch->previous;
+  else number->last = watch->previous;
+  if (watch == &number->lent) number->lends = 0;
+  else free(watch);
 }
 
-// Registers or re-registers; 0, or the errno of the refusal.
+// libevent's flags for what the watches of a number want together.
 //
-// While the watch's event changes, another one holds its place: libevent then asks the kernel for the difference, one
-// epoll_ctl for one change. It cannot hold two triggers for one descriptor, so a change of trigger deletes first.
-static inline int rondo_watch_set(struct rondo_watch *watch, struct event_base *base, int descriptor, short interest,
-                                  int is_edge) {
-  if (!interest || (watch->is_registered && ((watch->event.ev_events ^ interest) & EV_ET))) rondo_watch_stop(watch);
-  if (!interest) return 0;
+// An error, or a hang-up of both sides, reaches libevent as readable and writable, not as closed. If nothing but the
+// close is waited for, reading is asked for too, and the loop asks the kernel which it was; edge-triggered, or unread
+// data would be told for ever. Where others watch the descriptor, the trigger is theirs and so is the error.
+static inline uint16_t rondo_number_flags(const struct rondo_number *number) {
+  uint16_t flags = (number->wanted[0] ? EV_READ : 0) | (number->wanted[1] ? EV_WRITE : 0) |
+                   (number->wanted[2] ? EV_CLOSED : 0);
+  if (flags == EV_CLOSED) return EV_READ | EV_CLOSED | EV_ET;
+  return flags && number->edges ? flags | EV_ET : flags;
+}
+
+// What came of asking the kernel for something else.
+struct rondo_outcome {
+  int error;      // the errno of a refusal, or 0
+  int has_moved;  // the number stood for another file, or none: the one that was watched may still be in the set
+};
+
+// Nothing of the number is reported any more.
+static inline struct rondo_outcome rondo_number_stop(struct rondo_number *number) {
+  struct rondo_outcome outcome = {0, 0};
+  if (!number->flags) return outcome;
+  number->flags = 0;
+  errno = 0;
+  event_del(&number->event);
+  // libevent takes no offence at either, and leaves errno alone when all is well.
+  outcome.has_moved = errno == ENOENT || errno == EBADF;
+  return outcome;
+}
+
+static inline int rondo_number_add(struct rondo_number *number, struct event *event, struct event_base *base,
+                                   int descriptor, uint16_t flags) {
+  errno = 0;
+  if (event_assign(event, base, descriptor, (short)(flags | EV_PERSIST), rondo_collect, number)) return EINVAL;
+  if (event_add(event, NULL)) return errno ? errno : EINVAL;
+  return 0;
+}
+
+// Has libevent ask the kernel for what the watches want together: nothing, or one epoll_ctl(2) for each direction that
+// changes. Without a base there is nobody to ask.
+//
+// While the event changes, another one holds its place: libevent then asks the kernel for the difference. It cannot
+// hold two triggers for one descriptor, so a change of trigger deletes first. If another file was open under the number,
+// libevent has registered that one instead, and only errno tells: ENOENT is what its first attempt got.
+static inline struct rondo_outcome rondo_number_update(struct rondo_number *number, struct event_base *base,
+                                                       int descriptor) {
+  struct rondo_outcome outcome = {0, 0};
+  uint16_t flags = rondo_number_flags(number);
+  if (!base || flags == number->flags) return outcome;
+  if (!flags || (number->flags && ((number->flags ^ flags) & EV_ET))) outcome = rondo_number_stop(number);
+  // What the deletion found out is not asked again: libevent would warn of a closed number, or take the stranger in.
+  if (!flags || outcome.has_moved) return outcome;
   struct event holder;
-  int is_held = watch->is_registered;
+  int is_held = number->flags != 0;
   if (is_held) {
-    int error = rondo_watch_add(watch, &holder, base, descriptor, interest, is_edge);
-    rondo_watch_stop(watch);
-    if (error) return error;
+    outcome.error = rondo_number_add(number, &holder, base, descriptor, flags);
+    outcome.has_moved |= errno == ENOENT;
+    outcome.has_moved |= rondo_number_stop(number).has_moved;
+    if (outcome.error) return outcome;
   }
-  int error = rondo_watch_add(watch, &watch->event, base, descriptor, interest, is_edge);
-  watch->is_registered = !error;
+  outcome.error = rondo_number_add(number, &number->event, base, descriptor, flags);
+  if (!outcome.error) number->flags = flags;
   if (is_held) event_del(&holder);
+  return outcome;
+}
+
+// Takes back an event whose file is no longer the one under its number, for good or until the next update.
+static inline void rondo_number_forget(struct rondo_number *number) {
+  for (struct rondo_watch *watch = number->first; watch; watch = watch->next) rondo_watch_want(watch, 0);
+  rondo_number_stop(number);
+}
+
+static inline uint32_t rondo_epoll_events(uint16_t flags) {
+  return (flags & EV_READ ? (uint32_t)EPOLLIN : 0) | (flags & EV_WRITE ? (uint32_t)EPOLLOUT : 0) |
+         (flags & EV_CLOSED ? (uint32_t)EPOLLRDHUP : 0) | (flags & EV_ET ? (uint32_t)EPOLLET : 0);
+}
+
+// Asks anew for what is asked for: what is ready is told once more, edge-triggered or not. 0, or errno: ENOENT or EBADF
+// if another file, or none, is open under the number now. One epoll_ctl(2).
+static inline int rondo_number_confirm(const struct rondo_number *number, int epoll, int descriptor) {
+  struct epoll_event event = {.events = rondo_epoll_events(number->flags), .data = {.fd = descriptor}};
+  return epoll_ctl(epoll, EPOLL_CTL_MOD, descriptor, &event) ? errno : 0;
+}
+
+// Whether epoll_ctl(2) refuses this file; asked beforehand where it may, because libevent would log the refusal.
+static inline int rondo_is_refused(int descriptor) {
+  int probe = epoll_create1(EPOLL_CLOEXEC);
+  if (probe < 0) return 0;
+  struct epoll_event event = {.events = EPOLLIN};
+  int error = epoll_ctl(probe, EPOLL_CTL_ADD, descriptor, &event) ? errno : 0;
+  close(probe);
   return error;
 }
 
-// Takes the registration back and makes it anew, for the file that is open under the number now.
-static inline void rondo_watch_again(struct rondo_watch *watch) {
-  if (!watch->is_registered) return;
-  event_del(&watch->event);
-  event_add(&watch->event, NULL);
+// MARK: - Bases
+
+// libevent's own function that closes a base's pair of signal descriptors; event_base_free(3) finds them closed. A base
+// of ours never hears of signals. Not declared by its headers, hence weak: without it a base keeps the pair.
+__attribute__((weak)) extern void evsig_dealloc_(struct event_base *);
+
+// Set while this thread makes a base: libevent ends the process with exit(1) if it cannot make the pair.
+static __thread int rondo_is_making_base = 0;
+
+static void rondo_no_silent_exit(void) {
+  if (!rondo_is_making_base) return;
+  static const char complaint[] =
+      "Rondo: libevent needed three descriptors for a moment, and another thread took the last one. Raise the limit "
+      "with setrlimit(2) or `ulimit -n`.\n";
+  ssize_t written = write(2, complaint, sizeof complaint - 1);
+  (void)written;
+  abort();
 }
 
-static inline void rondo_watch_free(struct rondo_watch *watch) {
-  rondo_watch_stop(watch);
-  free(watch);
+// Once in a process, before its first base.
+static inline void rondo_watch_exit(void) { atexit(rondo_no_silent_exit); }
+
+// No lock (one thread), no clock reads (the loop has its own timers), no environment variables.
+//
+// Costs one descriptor, and three for a moment. They are tried for first, because libevent calls exit(3) if it gets only
+// one or two. NULL and errno if there are none.
+static inline struct event_base *rondo_base_new(int *lowest) {
+  int probes[3] = {-1, -1, -1};
+  int error = 0;
+  probes[0] = epoll_create1(EPOLL_CLOEXEC);
+  for (int index = 1; index < 3 && probes[index - 1] >= 0; index++) {
+    probes[index] = fcntl(probes[0], F_DUPFD_CLOEXEC, 0);
+  }
+  if (probes[2] < 0) error = errno;
+  *lowest = probes[0];
+  for (int index = 0; index < 3; index++) {
+    if (probes[index] >= 0) close(probes[index]);
+  }
+  struct event_config *config = error ? NULL : event_config_new();
+  if (!config) {
+    errno = error ? error : ENOMEM;
+    return NULL;
+  }
+  event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK | EVENT_BASE_FLAG_NO_CACHE_TIME | EVENT_BASE_FLAG_IGNORE_ENV);
+  event_config_require_features(config, EV_FEATURE_ET);
+  rondo_is_making_base = 1;
+  errno = 0;
+  struct event_base *base = event_base_new_with_config(config);
+  error = errno;
+  rondo_is_making_base = 0;
+  event_config_free(config);
+  uint32_t version = event_get_version_number() >> 16;
+  if (base && evsig_dealloc_ && version >= 0x0201 && version <= 0x0202) evsig_dealloc_(base);
+  errno = base || error ? error : ENOMEM;
+  return base;
 }
 
-// One wait, or one look; restarts by itself after a signal. What was ready is in `collection` afterwards.
-static inline void rondo_wait(struct event_base *base, struct rondo_collection *collection, int blocks) {
+// MARK: - The wait
+
+// The most libevent takes from the kernel at a time, and what it begins with.
+enum { rondo_least_batch = 32, rondo_largest_batch = 4096 };
+
+// Asks until the kernel has nothing new: libevent takes so many events at a time, and more after a full lot.
+//
+// Level-triggered descriptors come round again and again, and are told once.
+static int rondo_wait_for_rest(struct event_base *base, struct rondo_collection *collection) {
+  for (uint32_t index = 0; index < collection->count; index++) collection->ready[index].watch->record = index + 1;
+  collection->is_again = 1;
+  int error = 0;
+  uint32_t known;
+  do {
+    if (collection->batch < rondo_largest_batch) collection->batch *= 2;
+    known = collection->count;
+    collection->told = 0;
+    if (event_base_loop(base, EVLOOP_ONCE | EVLOOP_NONBLOCK) < 0) error = errno ? errno : EBADF;
+  } while (!error && collection->told >= collection->batch && collection->count > known);
+  collection->is_again = 0;
+  for (uint32_t index = 0; index < collection->count; index++) collection->ready[index].watch->record = 0;
+  return error;
+}
+
+// One wait, or one look; restarts by itself after a signal. All that was ready is in `collection` afterwards. 0, or errno.
+static inline int rondo_wait(struct event_base *base, struct rondo_collection *collection, int blocks) {
   collection->count = 0;
   collection->edges = 0;
-  event_base_loop(base, blocks ? EVLOOP_ONCE : EVLOOP_ONCE | EVLOOP_NONBLOCK);
+  collection->told = 0;
+  if (event_base_loop(base, blocks ? EVLOOP_ONCE : EVLOOP_ONCE | EVLOOP_NONBLOCK) < 0) return errno ? errno : EBADF;
+  return collection->told < collection->batch ? 0 : rondo_wait_for_rest(base, collection);
 }
-
-// libevent prints its complaints to stderr; the loop reports refusals itself, typed.
-static void rondo_no_log(int severity, const char *message) {
-  (void)severity;
-  (void)message;
-}
-static inline void rondo_silence_libevent(void) { event_set_log_callback(rondo_no_log); }

@@ -7,8 +7,13 @@
 #include <poll.h>
 #include <pthread.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
@@ -39,12 +44,14 @@ static inline void rondo_relax(void) {
 }
 
 static inline int rondo_eventfd(void) { return eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC); }
+// One that is readable from the beginning and for ever, for nobody reads it.
+static inline int rondo_readable_eventfd(void) { return eventfd(1, EFD_NONBLOCK | EFD_CLOEXEC); }
 static inline int rondo_timerfd(void) { return timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC); }
 
-// Arms for an absolute CLOCK_MONOTONIC time; 0 disarms. timerfd_settime(2) wants a nonzero value to arm.
-static inline void rondo_timerfd_arm(int descriptor, int64_t nanoseconds) {
+// Arms for an absolute CLOCK_MONOTONIC time; 0 disarms. timerfd_settime(2) wants a nonzero value to arm. 0, or errno.
+static inline int rondo_timerfd_arm(int descriptor, int64_t nanoseconds) {
   struct itimerspec value = {{0, 0}, {nanoseconds / 1000000000, nanoseconds % 1000000000}};
-  timerfd_settime(descriptor, TFD_TIMER_ABSTIME, &value, 0);
+  return timerfd_settime(descriptor, TFD_TIMER_ABSTIME, &value, NULL) ? errno : 0;
 }
 
 // Adds one to an eventfd. A full counter is already readable, so EAGAIN needs no answer.
@@ -58,14 +65,51 @@ static inline void rondo_eventfd_drain(int descriptor) {
   while (read(descriptor, &count, sizeof count) < 0 && errno == EINTR) {}
 }
 
+// Wakes whoever waits in the epoll set, by asking anew for a file in it that is always readable; 0, or errno.
+//
+// One system call, like a write to an eventfd and as fast, but the kernel vouches for both numbers: a closed one, or one
+// that stands for something else now, is an error, and no stranger gets a byte.
+static inline int rondo_wake(int epoll, int descriptor) {
+  struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data = {.fd = descriptor}};
+  return epoll_ctl(epoll, EPOLL_CTL_MOD, descriptor, &event) ? errno : 0;
+}
+
 // Sleeps while the word says `expected`, until somebody wakes it; may return early: futex(2).
 static inline void rondo_futex_wait(void *word, uint32_t expected) {
-  syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, 0, 0, 0);
+  syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, NULL, NULL, 0);
 }
-static inline void rondo_futex_wake(void *word) { syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, 0, 0, 0); }
+static inline void rondo_futex_wake(void *word) { syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0); }
 
 static inline void rondo_futex_wake_all(void *word) {
-  syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 0x7fffffff, 0, 0, 0);
+  syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 0x7fffffff, NULL, NULL, 0);
+}
+
+// A word that a forked child finds zero, however it was made; NULL where the kernel cannot do that: madvise(2).
+static inline uint32_t *rondo_word_wiped_on_fork(void) {
+  size_t size = (size_t)sysconf(_SC_PAGESIZE);
+  void *page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED) return NULL;
+  if (!madvise(page, size, 18 /* MADV_WIPEONFORK, which needs _DEFAULT_SOURCE */)) return page;
+  munmap(page, size);
+  return NULL;
+}
+
+// How many descriptors the process may have: getrlimit(2).
+static inline void rondo_descriptor_limits(uint64_t *soft, uint64_t *hard) {
+  struct rlimit limit = {0, 0};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  *soft = limit.rlim_cur;
+  *hard = limit.rlim_max;
+}
+
+// Puts a fresh eventfd in the place of another descriptor: a forked child's, which it shared with its parent. Readable,
+// for what was written into the other one is lost. 0, or errno.
+static inline int rondo_renew_eventfd(int descriptor) {
+  int fresh = rondo_readable_eventfd();
+  if (fresh < 0) return errno;
+  int error = fresh == descriptor || syscall(SYS_dup3, fresh, descriptor, O_CLOEXEC) >= 0 ? 0 : errno;
+  if (fresh != descriptor) close(fresh);
+  return error;
 }
 
 // True on the process's first thread.
@@ -104,6 +148,14 @@ static inline int rondo_is_ready(int descriptor, int writing) {
 static inline int rondo_is_readable(int descriptor) {
   struct pollfd query = {descriptor, POLLIN, 0};
   return poll(&query, 1, 0) == 1 && (query.revents & POLLIN);
+}
+
+// Whether the number stands for an eventfd; 1 as well if it stands for nothing, or nobody can tell.
+static inline int rondo_may_be_eventfd(int descriptor) {
+  char path[32], target[64];
+  snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
+  ssize_t length = readlink(path, target, sizeof target);
+  return length < 0 || ((size_t)length == strlen("anon_inode:[eventfd]") && !strncmp(target, "anon_inode:[eventfd]", (size_t)length));
 }
 
 // libdispatch's doors for a run loop that owns the main thread, as Foundation uses them. Weak: a program without

@@ -27,6 +27,9 @@ public enum MessagePortError: Error, Hashable, Sendable {
   case unanswered
   /// The request has been answered before, or wants no answer.
   case notAwaited
+  /// The sender has not read so many bytes of earlier replies that it is given no more. The request still waits for an
+  /// answer: it can be answered when some have gone.
+  case tooManyReplies(waiting: Int, limit: Int)
   /// The message is longer than the port's limit.
   case messageTooLong(count: Int, limit: Int)
   /// The receiver ended the connection and said why.
@@ -44,8 +47,10 @@ public enum MessagePortError: Error, Hashable, Sendable {
     case tooLong
     /// The sender's user is not let in.
     case notPermitted
-    /// It has as many connections as it takes.
+    /// It has as many connections, holds as many bytes or keeps as many requests as its limits say.
     case crowded
+    /// A message was left unfinished, or a reply unread, for longer than it waits.
+    case tooSlow
     /// It was invalidated.
     case closing
   }
@@ -66,6 +71,8 @@ extension MessagePortError: CustomStringConvertible {
     case .peerGone: "the peer has gone"
     case .unanswered: "the receiver did not answer"
     case .notAwaited: "nobody waits for this answer"
+    case .tooManyReplies(let waiting, let limit):
+      "\(waiting) bytes of replies wait for the sender to read, more than the limit of \(limit)"
     case .messageTooLong(let count, let limit): "\(count) bytes are more than the limit of \(limit)"
     case .refused(let reason): "the receiver ended the connection: \(reason.rawValue)"
     case .malformed(let error): "the peer sent no message: \(error)"
@@ -84,6 +91,7 @@ extension MessagePortError {
     case .crowded: self = .refused(.crowded)
     case .unanswered: self = .unanswered
     case .closing: self = .refused(.closing)
+    case .tooSlow: self = .refused(.tooSlow)
     }
   }
 }

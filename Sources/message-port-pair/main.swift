@@ -2,6 +2,7 @@
 import Glibc
 import Rondo
 import RondoFoundation
+import RondoPorts
 
 /// What a message is about.
 enum Subject: Int32 {

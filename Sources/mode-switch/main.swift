@@ -1,4 +1,5 @@
 // A tracking mode: while something short and exclusive goes on, default timers rest and common ones go on.
+import Rondo
 import RondoFoundation
 
 /// A timer that prints its first ticks in each mode, and how many there were.

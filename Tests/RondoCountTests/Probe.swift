@@ -27,6 +27,11 @@ enum Probe {
     return parse(result.output)
   }
 
+  /// How a run of the probe ended, and what it said on both streams.
+  static func end(_ arguments: [String]) -> (status: Int32, output: String) {
+    run(path, arguments)
+  }
+
   /// How a run of the probe ended.
   static func status(_ subject: String) -> Int32 {
     run(path, [subject]).status

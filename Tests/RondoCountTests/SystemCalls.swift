@@ -35,6 +35,7 @@ struct SystemCalls {
 
   /// One name for calls that differ by architecture.
   private static func commonName(_ name: Substring) -> String {
-    name.hasPrefix("epoll_p") || name == "epoll_wait" ? "epoll_wait" : String(name)
+    if name.hasPrefix("epoll_p") { return "epoll_wait" }
+    return name == "newfstatat" ? "fstat" : String(name)
   }
 }

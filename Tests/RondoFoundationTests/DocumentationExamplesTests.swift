@@ -1,5 +1,7 @@
 import Rondo
 import RondoFoundation
+import RondoPorts
+import RondoSockets
 import RondoTesting
 import Testing
 
@@ -83,7 +85,10 @@ private let log = Notes()
         guard case .accepted(let connection, from: _) = event else { return }
         let echo = SocketSource(connection, for: .data) { source, event in
           switch event {
-          case .received(let bytes, from: _): try? source.send(bytes)
+          case .received(let bytes, from: _):
+            try? source.send(bytes)
+            if source.queuedByteCount > 0 { source.disable(.data) }
+          case .sent: source.enable(.data)
           case .end: source.invalidate()
           default: break
           }

@@ -1,6 +1,7 @@
 import Glibc
 import Rondo
 import RondoFoundation
+import RondoPorts
 import Testing
 
 /// Named message ports carrying Data, in run loops.

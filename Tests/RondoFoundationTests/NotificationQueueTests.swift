@@ -88,13 +88,32 @@ import Testing
     withQueue { stage, queue, _ in
       keepAlive(stage)
       stage.runLoop.add(RunLoop.Source {}, forMode: .tracking)
-      for (name, modes) in [("d", [.default]), ("t", [.tracking]), ("c", [.common])] as [(String, [RunLoop.Mode])] {
+      for (name, modes) in [("d", [.default]), ("t", [.tracking])] as [(String, [RunLoop.Mode])] {
         queue.enqueue(notification(name), postingStyle: .asap, coalesceMask: .none, forModes: modes)
       }
       stage.runLoop.run(mode: .tracking, before: Date(timeIntervalSinceNow: 1))
       stage.note("|")
       stage.runLoop.run(mode: .default, before: Date(timeIntervalSinceNow: 1))
-      #expect(stage.text == "t | d c")
+      #expect(stage.text == "t | d")
+    }
+  }
+
+  @Test(arguments: [NotificationQueue.PostingStyle.now, .asap, .whenIdle])
+  func `the common modes are a mode of their own here, as in Foundation's: none that runs matches`(
+    _ style: NotificationQueue.PostingStyle
+  ) {
+    let theirs = TheirQueue.posted(style, Foundation.RunLoop.Mode.common, Foundation.RunLoop.Mode.default)
+    withQueue { stage, queue, _ in
+      keepAlive(stage)
+      nonisolated(unsafe) let queue = queue
+      stage.runLoop.perform {
+        for (name, mode) in [("common", RunLoop.Mode.common), ("default", .default)] {
+          unsafe queue.enqueue(notification(name), postingStyle: style, coalesceMask: .none, forModes: [mode])
+        }
+      }
+      stage.runLoop.run(until: Date(timeIntervalSinceNow: 1))
+      #expect(stage.text == "default")
+      #expect(stage.text == theirs)
     }
   }
 
@@ -218,5 +237,42 @@ private final class Counter: @unchecked Sendable {
   func countDown() -> Bool {
     rest -= 1
     return rest >= 0
+  }
+}
+
+/// Foundation's own queue, on its own loop of a new thread.
+private enum TheirQueue {
+  /// What is posted in the default mode of two notifications, each for one mode and named after it.
+  static func posted(_ style: Foundation.NotificationQueue.PostingStyle, _ modes: RunLoop.Mode...) -> String {
+    let notes = Notes()
+    let thread = Thread {
+      let center = NotificationCenter()
+      let observer = center.addObserver(forName: nil, object: nil, queue: nil) { notes.note($0.name.rawValue) }
+      let queue = Foundation.NotificationQueue(notificationCenter: center)
+      nonisolated(unsafe) let both = (queue, modes)
+      let loop = Foundation.RunLoop.current
+      let timer = Foundation.Timer(timeInterval: 0.001, repeats: false) { _ in
+        for mode in unsafe both.1 {
+          let name = mode == .common ? "common" : "default"
+          unsafe both.0.enqueue(
+            Notification(name: Notification.Name(name)), postingStyle: style, coalesceMask: [], forModes: [mode])
+        }
+      }
+      loop.add(timer, forMode: .default)
+      // Until one is posted, and some turns more.
+      let end = Date(timeIntervalSinceNow: 60)
+      let alive = Foundation.Timer(timeInterval: 0.001, repeats: true) { _ in }
+      loop.add(alive, forMode: .default)
+      while notes.text.isEmpty, Date.now < end {
+        _ = loop.run(mode: .default, before: Date(timeIntervalSinceNow: 0.005))
+      }
+      for _ in 0..<5 { _ = loop.run(mode: .default, before: Date(timeIntervalSinceNow: 0.005)) }
+      alive.invalidate()
+      center.removeObserver(observer)
+      notes.note("|")
+    }
+    thread.start()
+    while !notes.text.hasSuffix("|") { Thread.sleep(forTimeInterval: 0.001) }
+    return notes.text.replacing(" |", with: "")
   }
 }

@@ -1,6 +1,7 @@
 internal import CLinux
 internal import CoreFoundation
 internal import Glibc
+internal import Synchronization
 
 /// The oracle: the CFRunLoop of the Foundation library in the toolchain.
 final class CFEngine: Engine {
@@ -9,6 +10,8 @@ final class CFEngine: Engine {
   private let host: any CalloutHost
   private let wakePort: CInt
   private let nesting: CFNesting
+  private let timerWatch: CFTimerWatch
+  private let common: Mutex<Set<String>> = Mutex(["D"])
   /// Asks at the last moment before a wait whether the mode has become empty.
   private nonisolated(unsafe) var probes: [CFRunLoopObserver?] = []
 
@@ -18,6 +21,7 @@ final class CFEngine: Engine {
     self.host = host
     wakePort = unsafe CFNames.wakePort(of: loop)
     nesting = CFNesting()
+    timerWatch = unsafe CFTimerWatch(loop)
   }
 
   private init(sharing other: CFEngine) {
@@ -26,21 +30,31 @@ final class CFEngine: Engine {
     host = other.host
     wakePort = unsafe CFNames.wakePort(of: loop)
     nesting = CFNesting()
+    timerWatch = unsafe CFTimerWatch(loop)
   }
 
-  func forCallingThread() -> any Engine { CFEngine(sharing: self) }
+  func forCallingThread() -> any Engine {
+    let engine = CFEngine(sharing: self)
+    unsafe second = engine
+    return engine
+  }
+
+  /// What the second thread sees; the items of both report to the first.
+  private nonisolated(unsafe) weak var second: CFEngine?
 
   // MARK: Items
 
-  func make(_ item: Scenario.Item) {
-    items.make(item, engine: self)
+  func make(_ item: Scenario.Item, from origin: Double) {
+    items.make(item, from: origin, engine: self)
   }
 
   func add(_ name: String, to mode: String) {
     let mode = CFNames.mode(mode)
     switch items[name] {
     case .source(let source, _): unsafe CFRunLoopAddSource(loop, source, mode)
-    case .timer(let timer): unsafe CFRunLoopAddTimer(loop, timer, mode)
+    case .timer(let timer):
+      timerWatch.added(name, to: CFNames.name(of: mode))
+      unsafe CFRunLoopAddTimer(loop, timer, mode)
     case .observer(let observer): unsafe CFRunLoopAddObserver(loop, observer, mode)
     }
   }
@@ -65,7 +79,10 @@ final class CFEngine: Engine {
 
   func invalidate(_ name: String) {
     switch items[name] {
-    case .source(let source, _): CFRunLoopSourceInvalidate(source)
+    case .source(let source, _):
+      // In which sequence it leaves several modes, a hash table says.
+      if modes.count(where: { contains(name, in: $0) }) > 1 { host.note(quirk: "order of modes") }
+      CFRunLoopSourceInvalidate(source)
     case .timer(let timer): CFRunLoopTimerInvalidate(timer)
     case .observer(let observer): CFRunLoopObserverInvalidate(observer)
     }
@@ -81,11 +98,15 @@ final class CFEngine: Engine {
 
   func isSignalled(_ name: String) -> Bool {
     guard case .source(let source, _) = items[name] else { return false }
+    // Invalidation takes the signal back; in Rondo nobody can tell, but for asking.
+    if !CFRunLoopSourceIsValid(source) { host.note(quirk: "signal of an invalid source") }
     return cfSourceIsSignalled(source)
   }
 
   func setFireDate(_ name: String, milliseconds: Double) {
     guard case .timer(let timer) = items[name] else { return }
+    // A one-shot is over when its callout is, whatever its date.
+    if timerWatch.isFiring(name), !CFRunLoopTimerDoesRepeat(timer) { host.note(quirk: "one-shot") }
     CFRunLoopTimerSetNextFireDate(timer, CFAbsoluteTimeGetCurrent() + milliseconds / 1e3)
   }
 
@@ -100,6 +121,26 @@ final class CFEngine: Engine {
     guard case .source(_, let descriptor?) = items[name] else { return }
     eventfd_write(descriptor, 1)
   }
+
+  func hangUp(_ name: String) { items.hangUp(name) }
+
+  func needsWake(for change: Scenario.Action) -> Bool {
+    switch change {
+    case .add(let name, let mode):
+      let joined = mode == "C" ? common.withLock { Array($0) } : [mode]
+      return isValid(name) && joined.contains { !contains(name, in: $0) }
+    case .remove(let name, "C"): return contains(name, in: "C")
+    case .remove(let name, let mode): return isMember(name) && (mode == "D" || modes.contains(mode))
+    case .invalidate(let name): return isValid(name) && isMember(name)
+    case .commonMode(let mode):
+      return common.withLock { !$0.contains(mode) }
+        && (modes.contains(mode) || items.names.contains { contains($0, in: "C") })
+    // CFRunLoop wakes for a new date of a timer in another thread's loop.
+    default: return false
+    }
+  }
+
+  private func isMember(_ name: String) -> Bool { (modes + ["C"]).contains { contains(name, in: $0) } }
 
   func wake() {
     if nesting.isInFragileRun { host.note(quirk: "Q4") }
@@ -122,8 +163,9 @@ final class CFEngine: Engine {
   func requestStop(_ mode: String) { unsafe cfStopMode(loop, CFNames.mode(mode)) }
 
   func perform(_ name: String, in modes: [String]) {
-    let block: @Sendable () -> Void = { [host, nesting] in
+    let block: @Sendable () -> Void = { [unowned self] in
       nesting.callout(isFragile: true) { host.callout(name, phase: nil) }
+      if nesting.isInstant { noteTimerQuirk() }
     }
     if modes.count == 1 {
       unsafe CFRunLoopPerformBlock(loop, CFNames.mode(modes[0]), block)
@@ -132,7 +174,15 @@ final class CFEngine: Engine {
     }
   }
 
-  func addCommonMode(_ mode: String) { unsafe CFRunLoopAddCommonMode(loop, CFNames.mode(mode)) }
+  func addCommonMode(_ mode: String) {
+    common.withLock { _ = $0.insert(mode) }
+    unsafe CFRunLoopAddCommonMode(loop, CFNames.mode(mode))
+  }
+
+  func prepare() {
+    for mode in ["m", "q", "D"] { watchForEmptiness(in: mode) }
+    timerWatch.prepare()
+  }
 
   // MARK: Running
 
@@ -141,12 +191,9 @@ final class CFEngine: Engine {
     // What an outer pass was woken for is eaten by the inner run (Q4).
     if nested, isWakePending { host.note(quirk: "Q4") }
     watchForEmptiness(in: mode)
-    let start = Watch.milliseconds
     let result = nesting.run(milliseconds: milliseconds) {
       CFRunLoopRunInMode(CFNames.mode(mode), milliseconds / 1e3, handled)
     }
-    // Its deadline comes from another thread's timer. Where that is late, more happens before the end than was meant to.
-    if milliseconds > 0, Watch.milliseconds - start > milliseconds + Self.lateness { host.note(quirk: "late") }
     forgetWake(nested: nested)
     // The wake that stands for an outer deadline disturbs the inner run, and is lost (Q4).
     if nesting.isDeadlinePast { host.note(quirk: "Q4") }
@@ -157,9 +204,6 @@ final class CFEngine: Engine {
     default: .finished
     }
   }
-
-  /// Milliseconds; scenarios leave four between a deadline and what comes after it.
-  private static let lateness = 2.0
 
   func runForever() {
     watchForEmptiness(in: "D")
@@ -190,7 +234,11 @@ final class CFEngine: Engine {
 
   var modes: [String] { unsafe CFNames.names(in: CFRunLoopCopyAllModes(loop)) }
   var isWaiting: Bool { unsafe CFRunLoopIsWaiting(loop) }
-  func hasFireDate(in mode: String) -> Bool { unsafe CFRunLoopGetNextTimerFireDate(loop, CFNames.mode(mode)) != 0 }
+
+  func nextFireDate(in mode: String) -> Double? {
+    let date = unsafe CFRunLoopGetNextTimerFireDate(loop, CFNames.mode(mode))
+    return date == 0 ? nil : Watch.milliseconds + (date - CFAbsoluteTimeGetCurrent()) * 1e3
+  }
 
   func tearDown() {
     items.removeAll()
@@ -201,10 +249,21 @@ final class CFEngine: Engine {
 
   /// Runs the callout and watches whether CFRunLoop just did what Rondo decided not to do.
   func calledOut(_ name: String, phase: Phases?) {
+    // A source that is in a second thread's loop as well.
+    guard nesting.isOwnThread else {
+      if let second = unsafe second { second.calledOut(name, phase: phase) }
+      return
+    }
     let mode = currentMode
     if let mode, !contains(name, in: mode) { host.note(quirk: "Q7") }
     guard case .source(_, nil) = items[name], let mode else {
-      nesting.callout(isFragile: phase != nil) { host.callout(name, phase: phase) }
+      nesting.callout(isFragile: phase != nil) {
+        if phase == nil {
+          timerWatch.callout(name) { host.callout(name, phase: nil) }
+        } else {
+          host.callout(name, phase: phase)
+        }
+      }
       return
     }
     // A sibling of the same round that is no longer signalled or valid when its turn comes makes the round count as
@@ -213,16 +272,28 @@ final class CFEngine: Engine {
     nesting.callout(isFragile: false) { host.callout(name, phase: phase) }
     let remaining = Set(items.signalledSources)
     if siblings.contains(where: { !remaining.contains($0) }) { host.note(quirk: "Q5") }
+    // A pass that handled a source only looks.
+    noteTimerQuirk()
   }
 
-  func announce(_ sign: String, mode: CFString) { host.announce(sign + CFNames.name(of: mode)) }
+  /// Right before a wait, as near as user code can come to it.
+  private func noteTimerQuirk() {
+    guard let mode = currentMode, let quirk = timerWatch.quirk(in: mode, items.timers) else { return }
+    host.note(quirk: quirk + " timers")
+  }
+
+  func announce(_ sign: String, of name: String, mode: CFString) {
+    host.announce(sign, of: name, mode: CFNames.name(of: mode))
+  }
 
   /// The first and the last observer before each wait: Rondo does not sleep in a mode that became empty, nor tell
   /// observers that it were about to (Q1).
   private func watchForEmptiness(in mode: String) {
     // Adding would create a mode that the scenario did not.
     guard mode != "C", modes.contains(mode) else { return }
-    if unsafe probes.isEmpty { unsafe probes = [makeProbe(order: .min), makeProbe(order: .max)] }
+    if unsafe probes.isEmpty {
+      unsafe probes = [makeProbe(order: .min), makeProbe(order: .max), makeTimerProbe()]
+    }
     for index in unsafe probes.indices { unsafe CFRunLoopAddObserver(loop, probes[index], CFNames.mode(mode)) }
   }
 
@@ -231,6 +302,14 @@ final class CFEngine: Engine {
       [unowned self] _, _ in
       guard let mode = unsafe CFRunLoopCopyCurrentMode(loop) else { return }
       if unsafe cfIsFinished(loop, mode) { host.note(quirk: "Q1") }
+    }
+  }
+
+  /// The last observer before each wait, or before the sources where a pass only looks.
+  private func makeTimerProbe() -> CFRunLoopObserver? {
+    let phases: Phases = [.beforeSources, .beforeWaiting]
+    return CFRunLoopObserverCreateWithHandler(nil, phases.rawValue, true, .max) { [unowned self] _, activity in
+      if nesting.isInstant || Phases(rawValue: UInt(activity.rawValue)) == .beforeWaiting { noteTimerQuirk() }
     }
   }
 }

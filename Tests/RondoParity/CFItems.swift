@@ -3,6 +3,19 @@ internal import CoreFoundation
 internal import Glibc
 internal import Synchronization
 
+/// A pipe's two ends, neither of which blocks.
+struct Pipe {
+  let reader, writer: CInt
+
+  static func make() -> Pipe {
+    var ends: [CInt] = [0, 0]
+    let failure = unsafe Glibc.pipe(&ends)
+    precondition(failure == 0, "no pipe: error \(errno)")
+    for end in ends { _ = fcntl(end, F_SETFL, O_NONBLOCK) }
+    return Pipe(reader: ends[0], writer: ends[1])
+  }
+}
+
 /// The CFRunLoop objects of one scenario, by name, with what their C callouts need.
 final class CFItems: Sendable {
   enum Item {
@@ -26,6 +39,9 @@ final class CFItems: Sendable {
   private struct Contents {
     var items: [String: Item] = [:]
     var sources: [(name: String, source: CFRunLoopSource)] = []
+    var timers: [(name: String, timer: CFRunLoopTimer)] = []
+    /// The ends of pipes that are closed to hang up.
+    var writers: [String: CInt] = [:]
     /// Keeps the targets of info pointers alive until the loop is gone.
     var infos: [Info] = []
   }
@@ -40,23 +56,31 @@ final class CFItems: Sendable {
     unsafe contents.sources.filter { CFRunLoopSourceIsValid($0.source) && cfSourceIsSignalled($0.source) }.map(\.name)
   }
 
+  var timers: [(name: String, timer: CFRunLoopTimer)] { unsafe contents.timers }
+
+  var names: [String] { unsafe Array(contents.items.keys) }
+
   func removeAll() {
     for case .source(_, let descriptor?) in unsafe contents.items.values { close(descriptor) }
+    for writer in unsafe contents.writers.values { close(writer) }
     unsafe contents = Contents()
   }
 
   /// Before the helper thread starts, so the dictionary never changes while two threads read it.
-  func make(_ item: Scenario.Item, engine: CFEngine) {
+  func make(_ item: Scenario.Item, from origin: Double, engine: CFEngine) {
     let made: Item =
       switch item.kind {
       case .source0(let order): .source(source0(item, order: order, engine: engine), descriptor: nil)
-      case .source1(let written, let order): source1(item, written: written, order: order, engine: engine)
+      case .source1(let written, let order):
+        source1(item, eventfd(written ? 1 : 0, CInt(EFD_NONBLOCK | EFD_CLOEXEC)), order: order, engine: engine)
+      case .pipe: source1(item, pipe(item.name), order: 0, engine: engine)
       case .timer(let milliseconds, let every, let order):
-        .timer(timer(item, milliseconds: milliseconds, every: every, order: order, engine: engine))
+        .timer(timer(item, date: origin + milliseconds, every: every, order: order, engine: engine))
       case .observer(let phases, let order, let repeats, _):
         .observer(observer(item, phases: phases, order: order, repeats: repeats, engine: engine))
       }
     if case .source(let source, nil) = made { unsafe contents.sources.append((item.name, source)) }
+    if case .timer(let timer) = made { unsafe contents.timers.append((item.name, timer)) }
     unsafe contents.items[item.name] = made
   }
 
@@ -74,17 +98,28 @@ final class CFItems: Sendable {
     }
     if item.announces {
       unsafe context.schedule = { raw, _, mode in
-        unsafe Unmanaged<Info>.fromOpaque(raw!).takeUnretainedValue().engine.announce("+", mode: mode!)
+        let info = unsafe Unmanaged<Info>.fromOpaque(raw!).takeUnretainedValue()
+        info.engine.announce("+", of: info.name, mode: mode!)
       }
       unsafe context.cancel = { raw, _, mode in
-        unsafe Unmanaged<Info>.fromOpaque(raw!).takeUnretainedValue().engine.announce("-", mode: mode!)
+        let info = unsafe Unmanaged<Info>.fromOpaque(raw!).takeUnretainedValue()
+        info.engine.announce("-", of: info.name, mode: mode!)
       }
     }
     return unsafe CFRunLoopSourceCreate(nil, order, &context)
   }
 
-  private func source1(_ item: Scenario.Item, written: Bool, order: Int, engine: CFEngine) -> Item {
-    let descriptor = eventfd(written ? 1 : 0, CInt(EFD_NONBLOCK | EFD_CLOEXEC))
+  private func pipe(_ name: String) -> CInt {
+    let ends = Pipe.make()
+    unsafe contents.writers[name] = ends.writer
+    return ends.reader
+  }
+
+  func hangUp(_ name: String) {
+    if let writer = unsafe contents.writers.removeValue(forKey: name) { close(writer) }
+  }
+
+  private func source1(_ item: Scenario.Item, _ descriptor: CInt, order: Int, engine: CFEngine) -> Item {
     precondition(descriptor >= 0, "no eventfd: error \(errno)")
     var context = unsafe CFRunLoopSourceContext1()
     unsafe context.version = 1
@@ -104,10 +139,10 @@ final class CFItems: Sendable {
   }
 
   private func timer(
-    _ item: Scenario.Item, milliseconds: Double, every: Double, order: Int, engine: CFEngine
+    _ item: Scenario.Item, date: Double, every: Double, order: Int, engine: CFEngine
   ) -> CFRunLoopTimer {
     let name = item.name
-    let date = CFAbsoluteTimeGetCurrent() + milliseconds / 1e3
+    let date = CFAbsoluteTimeGetCurrent() + (date - Watch.milliseconds) / 1e3
     return CFRunLoopTimerCreateWithHandler(nil, date, every / 1e3, 0, order) { [unowned engine] _ in
       engine.calledOut(name, phase: nil)
     }

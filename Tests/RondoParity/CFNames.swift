@@ -56,6 +56,21 @@ enum CFNames {
     return CInt(digits, radix: 16)!
   }
 
+  /// Each mode's timer descriptor, which only the loop's description tells.
+  static func timerPorts(of loop: CFRunLoop) -> [String: CInt] {
+    var ports: [String: CInt] = [:]
+    // A mode says its name, then its descriptors.
+    for mode in text(CFCopyDescription(loop)).split(separator: "<CFRunLoopMode ").dropFirst() {
+      guard let name = mode.firstRange(of: "{name = "), let port = mode.firstRange(of: "timer port = 0x") else {
+        continue
+      }
+      let known = mode[name.upperBound...].prefix { $0 != "," }
+      let digits = mode[port.upperBound...].prefix { $0.isHexDigit }
+      ports[known == text(kCFRunLoopDefaultMode) ? "D" : String(known)] = CInt(digits, radix: 16)
+    }
+    return ports
+  }
+
   private static func text(_ string: CFString) -> String {
     // Four bytes hold any UTF-16 unit's UTF-8 form, and one ends the string.
     var bytes = [CChar](repeating: 0, count: CFStringGetLength(string) * 4 + 1)

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Synchronization
 
 /// Which runs of the oracle are under way inside which callouts, as far as its quirks depend on it.
 ///
@@ -10,14 +11,14 @@ final class CFNesting: Sendable {
     var callouts: [Bool] = []
     /// For each run under way its deadline in monotonic milliseconds.
     var deadlines: [Double] = []
-    /// How many of the runs are nested in a callout whose pass may still sleep.
-    var fragileRuns = 0
   }
   /// Loop thread only.
   private nonisolated(unsafe) var state = State()
   private let thread = pthread_self()
+  /// How many of the runs are nested in a callout whose pass may still sleep.
+  private let fragileRuns = Atomic(0)
 
-  private var isOwnThread: Bool { pthread_equal(thread, pthread_self()) != 0 }
+  var isOwnThread: Bool { pthread_equal(thread, pthread_self()) != 0 }
 
   /// A callout of the loop's own thread. One on another thread belongs to another loop.
   func callout(isFragile: Bool, _ body: () -> Void) {
@@ -29,12 +30,12 @@ final class CFNesting: Sendable {
 
   func run<Result>(milliseconds: Double, _ body: () -> Result) -> Result {
     let isFragile = unsafe state.callouts.last ?? false
-    if isFragile { unsafe state.fragileRuns += 1 }
+    if isFragile { fragileRuns.add(1, ordering: .relaxed) }
     // A poll has no deadline to lose.
     unsafe state.deadlines.append(milliseconds > 0 ? Watch.milliseconds + milliseconds : .infinity)
     defer {
       unsafe state.deadlines.removeLast()
-      if isFragile { unsafe state.fragileRuns -= 1 }
+      if isFragile { fragileRuns.subtract(1, ordering: .relaxed) }
     }
     return body()
   }
@@ -42,7 +43,10 @@ final class CFNesting: Sendable {
   /// How many runs are under way; 0 on another thread.
   var depth: Int { isOwnThread ? unsafe state.deadlines.count : 0 }
 
-  var isInFragileRun: Bool { isOwnThread ? unsafe state.fragileRuns > 0 : false }
+  /// Whether the innermost run has one pass that only looks.
+  var isInstant: Bool { isOwnThread ? unsafe state.deadlines.last == .infinity : false }
+
+  var isInFragileRun: Bool { fragileRuns.load(ordering: .relaxed) > 0 }
 
   /// Whether a run still under way has passed its deadline.
   var isDeadlinePast: Bool {

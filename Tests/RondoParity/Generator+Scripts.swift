@@ -2,7 +2,7 @@
 
 extension Generator {
   /// Where a script runs decides what it may contain.
-  fileprivate enum Place {
+  enum Place {
     case observer(Phases)
     case block, source, port, timer
   }
@@ -45,13 +45,15 @@ extension Generator {
   }
 
   private mutating func makeAction(_ place: Place, of name: String) -> Scenario.Action {
-    let hasWaited = if case .observer(.afterWaiting) = place { true } else { false }
+    if let action = seasoned(place) { return action }
+    let hasWaited = place.hasWaited
     let atDescriptors = hasWaited && !ports.isEmpty
     switch random.number(0...19) {
     case 0...3: return .signal(random.pick(sources))
     case 4...5: return block()
     case 6 where ports.isEmpty && wakes: return .wake
-    case 7 where ports.isEmpty && wakes: return .stop
+    case 7 where ports.isEmpty && wakes && flavour != .requests: return .stop
+    case 8...9 where flavour == .requests: return place.isExit ? block() : .requestStop("m")
     case 8...9 where !hasWaited || (ports.isEmpty && timers.isEmpty): return nestedRun(place)
     case 6...7 where mayWrite(place) && !atDescriptors, 10 where mayWrite(place) && !atDescriptors: return write()
     case 11...12: return .add(touchable(atDescriptors), random.pick(["m", "m", "q", "C"]))
@@ -78,9 +80,9 @@ extension Generator {
     items.contains { $0.name == name && ($0.modes.count > 1 || $0.modes == ["C"]) }
   }
 
-  private mutating func nestedRun(_ place: Place) -> Scenario.Action {
+  mutating func nestedRun(_ place: Place) -> Scenario.Action {
     switch place {
-    case .observer, .block: run(short: true, milliseconds: 0)
+    case .observer, .block: run(short: flavour != .sleepy || random.chance(50), milliseconds: 2)
     case .source, .port, .timer: run(short: timed || random.chance(80), milliseconds: 2)
     }
   }

@@ -27,20 +27,27 @@ final class RondoEngine: Engine {
 
   private final class Items: Sendable {
     let byName: Mutex<[String: Item]> = Mutex([:])
+    /// The ends of pipes that are closed to hang up.
+    let writers: Mutex<[String: CInt]> = Mutex([:])
   }
 
   init(host: any CalloutHost) {
-    loop = Loop.current
-    loop.servesOneEventPerTurn = true
+    loop = Self.preparedLoop()
     items = Items()
     self.host = host
   }
 
   private init(sharing other: RondoEngine) {
-    loop = Loop.current
-    loop.servesOneEventPerTurn = true
+    loop = Self.preparedLoop()
     items = other.items
     host = other.host
+  }
+
+  private static func preparedLoop() -> Loop {
+    let loop = Loop.current
+    loop.servesOneEventPerTurn = true
+    loop.checksInvariants = true
+    return loop
   }
 
   func forCallingThread() -> any Engine { RondoEngine(sharing: self) }
@@ -68,13 +75,15 @@ final class RondoEngine: Engine {
 
   // MARK: Items
 
-  func make(_ item: Scenario.Item) {
+  func make(_ item: Scenario.Item, from origin: Double) {
     let made: Item =
       switch item.kind {
       case .source0(let order): .source(source0(item, order: order))
-      case .source1(let written, let order): source1(item, written: written, order: order)
+      case .source1(let written, let order):
+        source1(item, eventfd(written ? 1 : 0, CInt(EFD_NONBLOCK | EFD_CLOEXEC)), order: order)
+      case .pipe: source1(item, pipe(item.name), order: 0)
       case .timer(let milliseconds, let every, let order):
-        .timer(timer(item, milliseconds: milliseconds, every: every, order: order))
+        .timer(timer(item, date: origin + milliseconds, every: every, order: order))
       case .observer(let phases, let order, let repeats, _):
         .observer(observer(item, phases: phases, order: order, repeats: repeats))
       }
@@ -85,12 +94,17 @@ final class RondoEngine: Engine {
     let perform: @Sendable () -> Void = { [host, name = item.name] in host.callout(name, phase: nil) }
     guard item.announces else { return Loop.Source(order: order, perform: perform) }
     return Loop.Source(
-      order: order, schedule: { [host] _, mode in host.announce("+" + Self.name(of: mode)) },
-      cancel: { [host] _, mode in host.announce("-" + Self.name(of: mode)) }, perform: perform)
+      order: order, schedule: { [host] _, mode in host.announce("+", of: item.name, mode: Self.name(of: mode)) },
+      cancel: { [host] _, mode in host.announce("-", of: item.name, mode: Self.name(of: mode)) }, perform: perform)
   }
 
-  private func source1(_ item: Scenario.Item, written: Bool, order: Int) -> Item {
-    let descriptor = eventfd(written ? 1 : 0, CInt(EFD_NONBLOCK | EFD_CLOEXEC))
+  private func pipe(_ name: String) -> CInt {
+    let ends = Pipe.make()
+    items.writers.withLock { $0[name] = ends.writer }
+    return ends.reader
+  }
+
+  private func source1(_ item: Scenario.Item, _ descriptor: CInt, order: Int) -> Item {
     precondition(descriptor >= 0, "no eventfd: error \(errno)")
     do {
       let source = try Loop.DescriptorSource(descriptor, for: .read, order: order) { [host, name = item.name] _, _ in
@@ -105,9 +119,9 @@ final class RondoEngine: Engine {
     }
   }
 
-  private func timer(_ item: Scenario.Item, milliseconds: Double, every: Double, order: Int) -> Loop.Timer {
+  private func timer(_ item: Scenario.Item, date: Double, every: Double, order: Int) -> Loop.Timer {
     let handler: @Sendable (Loop.Timer.Tick) -> Void = { [host, name = item.name] _ in host.callout(name, phase: nil) }
-    let date = SuspendingClock.now + .milliseconds(milliseconds)
+    let date = SuspendingClock.now + .milliseconds(date - Watch.milliseconds)
     return every > 0
       ? Loop.Timer(at: date, every: .milliseconds(every), order: order, handler: handler)
       : Loop.Timer(at: date, order: order, handler: handler)
@@ -148,6 +162,11 @@ final class RondoEngine: Engine {
     eventfd_write(descriptor, 1)
   }
 
+  func hangUp(_ name: String) {
+    if let writer = items.writers.withLock({ $0.removeValue(forKey: name) }) { close(writer) }
+  }
+
+  func needsWake(for change: Scenario.Action) -> Bool { false }
   func wake() { loop.wakeUp() }
   func stop() { loop.stop() }
   func requestStop(_ mode: String) { loop.requestStop() }
@@ -183,7 +202,11 @@ final class RondoEngine: Engine {
   var currentMode: String? { loop.currentMode.map(Self.name) }
   var modes: [String] { loop.modes.map(Self.name) }
   var isWaiting: Bool { loop.isWaiting }
-  func hasFireDate(in mode: String) -> Bool { loop.nextFireDate(in: Self.mode(mode)) != nil }
+  func prepare() {}
+
+  func nextFireDate(in mode: String) -> Double? {
+    loop.nextFireDate(in: Self.mode(mode)).map { Watch.milliseconds + ($0 - SuspendingClock.now) / .milliseconds(1) }
+  }
 
   func tearDown() {
     let all = items.byName.withLock { items in
@@ -194,5 +217,6 @@ final class RondoEngine: Engine {
       source.invalidate()
       close(descriptor)
     }
+    for writer in items.writers.withLock({ $0.values }) { close(writer) }
   }
 }

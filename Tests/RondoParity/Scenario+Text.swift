@@ -10,7 +10,9 @@ extension Scenario: CustomStringConvertible {
 }
 
 extension Scenario.Item: CustomStringConvertible {
-  package var description: String { "\(name): \(kind) in \(modes.joined(separator: " "))" }
+  package var description: String {
+    "\(name): \(kind) in \(modes.joined(separator: " "))\(announces ? " announces" : "")"
+  }
 }
 
 extension Scenario.Kind: CustomStringConvertible {
@@ -18,6 +20,7 @@ extension Scenario.Kind: CustomStringConvertible {
     switch self {
     case .source0(let order): "source0 order \(order)"
     case .source1(let written, let order): "source1 order \(order)\(written ? " written" : "")"
+    case .pipe: "pipe"
     case .timer(let milliseconds, let every, _): "timer +\(milliseconds) ms\(every > 0 ? " every \(every) ms" : "")"
     case .observer(let phases, let order, let repeats, let voice):
       "observer \(phases.token) order \(order)\(repeats ? "" : " once")\(voice == .silent ? " silent" : "")"
@@ -48,6 +51,9 @@ extension Scenario.Action: CustomStringConvertible {
     case .invalidate(let name): "invalidate \(name)"
     case .commonMode(let mode): "make \(mode) common"
     case .setFireDate(let name, let milliseconds): "set \(name) to +\(milliseconds) ms"
+    case .busyUntil(let milliseconds): "busyUntil \(milliseconds) ms"
+    case .waking(let action): "waking (\(action))"
+    case .hangUp(let name): "hangUp \(name)"
     case .busy(let milliseconds): "busy \(milliseconds) ms"
     case .interruptLoopThread: "SIGUSR1"
     case .probe(let probe): "probe \(probe)"

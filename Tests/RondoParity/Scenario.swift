@@ -30,6 +30,8 @@ package struct Scenario: Sendable, Equatable {
   package enum Kind: Sendable, Equatable {
     case source0(order: Int)
     case source1(written: Bool, order: Int)
+    /// The reading end of a pipe nobody writes to: it becomes ready when the other end is closed.
+    case pipe
     case timer(milliseconds: Double, every: Double, order: Int)
     case observer(Phases, order: Int, repeats: Bool, voice: Voice)
   }
@@ -74,6 +76,12 @@ package struct Scenario: Sendable, Equatable {
     case commonMode(String)
     case setFireDate(String, milliseconds: Double)
     case busy(Double)
+    /// Keeps the thread busy until so long after the start.
+    case busyUntil(Double)
+    /// A change from a helper thread; where Rondo's wakes the loop by itself, CFRunLoop is woken after it.
+    case waking(Action)
+    /// Closes the other end of a pipe.
+    case hangUp(String)
     case interruptLoopThread
     case probe(Probe)
     /// Runs the actions on a second thread, with that thread's loop, and waits for them.

@@ -71,9 +71,10 @@ extension Scenario.Action {
   fileprivate func names(_ name: String) -> Bool {
     switch self {
     case .signal(let item), .write(let item), .add(let item, _), .remove(let item, _), .invalidate(let item),
-      .setFireDate(let item, _):
+      .setFireDate(let item, _), .hangUp(let item):
       item == name
     case .probe(.contains(let item, _)), .probe(.valid(let item)), .probe(.signalled(let item)): item == name
+    case .waking(let action): action.names(name)
     case .elsewhere(let actions): actions.contains { $0.names(name) }
     default: false
     }

@@ -24,6 +24,9 @@ enum Probe {
     let process = Process()
     process.executableURL = try path
     process.arguments = arguments
+    // The address sanitizer would keep 256 MiB of what was freed, which no bound on memory allows for.
+    process.environment = ProcessInfo.processInfo.environment.merging(
+      ["ASAN_OPTIONS": "quarantine_size_mb=8"]) { set, ours in "\(set):\(ours)" }
     let pipe = Pipe()
     process.standardOutput = pipe
     try process.run()

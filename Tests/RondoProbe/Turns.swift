@@ -80,6 +80,21 @@ func probeInterest() {
   loop.run(for: .zero)
   mark("narrow ends")
 
+  let second = try! Loop.DescriptorSource(pair[0], for: .write) { _, _ in }
+  loop.add(second)
+  loop.run(for: .zero)
+  mark("shared begins")
+  second.disable(.write)
+  second.enable(.write)
+  source.enable(.read)
+  loop.run(for: .zero)
+  mark("shared ends")
+
+  mark("remove begins")
+  loop.remove(second)
+  loop.remove(source)
+  mark("remove ends")
+
   mark("none begins")
   loop.run(for: .zero)
   mark("none ends")
@@ -208,6 +223,6 @@ func probeThreadDescriptors() {
   report("left", openDescriptors() - before)
 }
 
-private func openDescriptors() -> Int {
+func openDescriptors() -> Int {
   (0..<1_024).count { fcntl($0, F_GETFD) != -1 }
 }

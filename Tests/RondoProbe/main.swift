@@ -22,9 +22,14 @@ let subjects: [String: () -> Void] = [
   "exit-code": probeExitCode,
   "uncaught": probeUncaught,
   "main-loop": probeMainLoop,
+  "starve": probeStarving,
+  "held": probeHeldDescriptors,
+  "daemon": probeDaemon,
+  "ready-turns": probeReadyTurns,
+  "interest-turns": probeInterestTurns,
 ]
 
-guard CommandLine.arguments.count == 2, let probe = subjects[CommandLine.arguments[1]] else {
+guard CommandLine.arguments.count >= 2, let probe = subjects[CommandLine.arguments[1]] else {
   print("usage: rondo-probe", subjects.keys.sorted().joined(separator: "|"))
   exit(2)
 }

@@ -96,7 +96,9 @@ extension StressTests {
       TestThread.race(threads) { _ in
         for number in 0..<rounds / 4 {
           var pair: [CInt] = [0, 0]
-          guard unsafe socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0, &pair) == 0 else { continue }
+          guard unsafe socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &pair) == 0 else {
+            continue
+          }
           var byte: UInt8 = 1
           _ = unsafe write(pair[1], &byte, 1)
           let done = SharedNumber()
@@ -114,9 +116,15 @@ extension StressTests {
           told.add()
           if number % 3 == 0 { loop.remove(source) }
           source.invalidate()
-          // The loop closes its end once nothing watches it: the other end then reads an end of file.
+          // The loop closes its end once nothing watches it: the other end then reads an end of file, as soon as no
+          // child of another test, on its way from fork to exec, has a copy.
           running.settle()
-          if unsafe recv(pair[1], &byte, 1, CInt(MSG_DONTWAIT)) < 0 && errno == EAGAIN { stillOpen.add() }
+          let end = pair[1]
+          let isClosed = succeeds {
+            var byte: UInt8 = 0
+            return unsafe recv(end, &byte, 1, CInt(MSG_DONTWAIT)) >= 0 || errno != EAGAIN
+          }
+          if !isClosed { stillOpen.add() }
           close(pair[1])
         }
       }

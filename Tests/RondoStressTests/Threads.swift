@@ -66,6 +66,7 @@ struct RunningLoop {
     let box = LoopBox()
     thread = TestThread {
       let loop = Loop.current
+      loop.checksInvariants = true
       // Something to wait for.
       loop.add(Loop.Source {})
       prepare(loop)

@@ -107,6 +107,23 @@ import Testing
     }
   }
 
+  @Test func `a descriptor that epoll refuses is not a word on stderr`() async {
+    let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) { refuseNull() }
+    #expect(result?.complaint == "")
+  }
+
+  @Test(arguments: [true, false])
+  func `a closed descriptor whose source waits for something else is not a word on stderr`(_ isReused: Bool) async {
+    let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) { [isReused] in
+      changeClosed(isReused)
+    }
+    #expect(result?.complaint == "")
+  }
+
+  @Test func `libevent's log stays the program's`() async {
+    await #expect(processExitsWith: .success) { keepLog() }
+  }
+
   @Test func `a descriptor that epoll refuses becomes invalid with the reason`() {
     let (reason, result) = onLoopThread { stage in
       let null = unsafe open("/dev/null", O_RDWR)
@@ -286,6 +303,62 @@ import Testing
     #expect(reason == .descriptorClosed)
   }
 
+  @Test(arguments: [true, false], 0..<4)
+  func `a change of interest after the number was reused makes the source invalid`(_ isUnique: Bool, _ change: Int) {
+    let (text, reason, turns) = onLoopThread { stage in
+      // Eventfds share one inode: only the kernel can tell them apart.
+      let descriptors = isUnique ? [stage.sockets().near, stage.sockets().near] : makeEventDescriptors(stage)
+      stage.keepAlive()
+      let source = stage.descriptor("d", descriptors[0], for: change < 2 ? .read : [.read, .closed])
+      stage.loop.run(for: .zero)
+      let duplicate = duplicate(descriptors[0])
+      defer { close(duplicate) }
+      dup2(descriptors[1], descriptors[0])
+      switch change {
+      case 0: source.enable(.write)
+      case 1: source.disable(.read)
+      case 2: source.disable(.closed)
+      default: source.disable(.read)
+      }
+      for _ in 0..<2 { stage.loop.run(for: .zero) }
+      let before = stage.loop.statistics.turns
+      stage.loop.run(for: .milliseconds(20))
+      return (stage.text, source.invalidationReason, stage.loop.statistics.turns - before)
+    }
+    #expect(text == "")
+    #expect(reason == .descriptorClosed)
+    #expect(turns <= 2)
+  }
+
+  @Test func `all sources of a reused number become invalid when one of them changes its interest`() {
+    let reasons = onLoopThread { stage in
+      let (sockets, others) = (stage.sockets(), stage.sockets())
+      stage.keepAlive()
+      let sources = (0..<3).map { stage.descriptor("\($0)", sockets.near) }
+      stage.loop.run(for: .zero)
+      dup2(others.near, sockets.near)
+      sources[1].enable(.write)
+      stage.loop.run(for: .zero)
+      return sources.map(\.invalidationReason)
+    }
+    #expect(reasons == [.descriptorClosed, .descriptorClosed, .descriptorClosed])
+  }
+
+  @Test func `a new source on a reused number makes the old one invalid although their files look alike`() {
+    let (text, reason) = onLoopThread { stage in
+      let descriptors = makeEventDescriptors(stage)
+      let old = stage.descriptor("old", descriptors[0])
+      stage.loop.run(for: .zero)
+      dup2(descriptors[1], descriptors[0])
+      stage.descriptor("new", descriptors[0])
+      signalEventDescriptor(descriptors[1])
+      stage.loop.run(for: .zero)
+      return (stage.text, old.invalidationReason)
+    }
+    #expect(text == "new")
+    #expect(reason == .descriptorClosed)
+  }
+
   @Test func `a number reused after its source was invalidated is watched anew`() {
     let text = onLoopThread { stage in
       let (pipe, other) = (stage.pipe(), stage.pipe())
@@ -352,6 +425,22 @@ import Testing
     running.stop()
   }
 
+  @Test func `a source does not close the stranger that has its number by the time it is invalidated`() {
+    let (isOpen, isWatchedOpen) = onLoopThread { stage in
+      func isStrangerOpen(watched: Bool) -> Bool {
+        let (pipe, other) = (stage.pipe(), stage.pipe())
+        let source = stage.descriptor("d", pipe.reader, closesOnInvalidation: true)
+        if watched { stage.loop.run(for: .zero) }
+        pipe.replaceReader(with: other.reader)
+        source.invalidate()
+        return fcntl(pipe.reader, F_GETFD) >= 0
+      }
+      return (isStrangerOpen(watched: false), isStrangerOpen(watched: true))
+    }
+    #expect(isOpen)
+    #expect(isWatchedOpen)
+  }
+
   @Test func `a source does not close by itself a descriptor that it was not given`() {
     let isClosed = onLoopThread { stage in
       let pipe = stage.pipe()
@@ -361,3 +450,49 @@ import Testing
     #expect(!isClosed)
   }
 }
+
+/// Two eventfds that are closed with the stage.
+private func makeEventDescriptors(_ stage: Stage) -> [CInt] {
+  (0..<2).map { _ in
+    let pipe = stage.pipe()
+    let descriptor = makeEventDescriptor()
+    // The stage closes the number with the pipe.
+    dup2(descriptor, pipe.reader)
+    close(descriptor)
+    return pipe.reader
+  }
+}
+
+private func refuseNull() {
+  let null = unsafe open("/dev/null", O_RDWR)
+  let stage = Stage(.current)
+  let source = stage.descriptor("d", null)
+  stage.loop.run(for: .seconds(60))
+  precondition(source.invalidationReason == .refused(errno: EPERM))
+}
+
+/// The trigger changes as well, so that the kernel is asked to forget before it is asked for more.
+private func changeClosed(_ isReused: Bool) {
+  let stage = Stage(.current)
+  let (pipe, other) = (stage.pipe(), stage.pipe())
+  let source = stage.descriptor("d", pipe.reader, for: .closed)
+  stage.keepAlive()
+  stage.loop.run(for: .zero)
+  if isReused { pipe.replaceReader(with: other.reader) } else { close(pipe.reader) }
+  source.enable(.read)
+  stage.loop.run(for: .zero)
+  precondition(source.invalidationReason == .descriptorClosed, "\(String(describing: source.invalidationReason))")
+}
+
+private func keepLog() {
+  unsafe setLogCallback { _, _ in unsafe libeventMessages += 1 }
+  Loop.current.run(for: .zero)
+  // "No base to free."
+  freeBase(nil)
+  precondition(unsafe libeventMessages == 1)
+}
+
+nonisolated(unsafe) private var libeventMessages = 0
+@_silgen_name("event_set_log_callback") private func setLogCallback(
+  _ callback: @convention(c) (CInt, UnsafePointer<CChar>?) -> Void)
+@_silgen_name("event_base_free") private func freeBase(_ base: OpaquePointer?)

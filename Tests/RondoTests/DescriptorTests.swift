@@ -206,6 +206,54 @@ import Testing
     }
   }
 
+  @Test(arguments: 0..<3)
+  func `a close is told once, although others share the descriptor`(_ company: Int) {
+    let (text, turns) = onLoopThread { stage in
+      let sockets = stage.sockets()
+      stage.descriptor("c", sockets.near, for: .closed)
+      switch company {
+      case 0: stage.descriptor("c2", sockets.near, for: .closed, order: 1)
+      case 1: stage.descriptor("r", sockets.near, order: 1).disable(.read)
+      default: stage.descriptor("r", sockets.near, order: 1) { source, _ in source.disable(.read) }
+      }
+      stage.loop.run(for: .zero)
+      sockets.closeFar()
+      for _ in 0..<4 { stage.loop.run(for: .zero) }
+      let before = stage.loop.statistics.turns
+      stage.loop.run(for: .milliseconds(20))
+      return (stage.text, stage.loop.statistics.turns - before)
+    }
+    #expect(text == ["c c2", "c", "c r"][company])
+    #expect(turns <= 2)
+  }
+
+  @Test func `a close that came before a source joined is told to it as well`() {
+    let text = onLoopThread { stage in
+      let sockets = stage.sockets()
+      stage.descriptor("c", sockets.near, for: .closed)
+      sockets.closeFar()
+      stage.loop.run(for: .zero)
+      stage.descriptor("c2", sockets.near, for: .closed, order: 1)
+      for _ in 0..<2 { stage.loop.run(for: .zero) }
+      return stage.text
+    }
+    #expect(text == "c c2")
+  }
+
+  @Test func `an edge that came before a source joined is told to it as well`() {
+    let text = onLoopThread { stage in
+      let sockets = stage.sockets()
+      sockets.send()
+      stage.descriptor("e", sockets.near, trigger: .edge)
+      stage.loop.run(for: .zero)
+      stage.note("|")
+      stage.descriptor("e2", sockets.near, trigger: .edge, order: 1)
+      for _ in 0..<2 { stage.loop.run(for: .zero) }
+      return stage.trace.tokens.contains("e2")
+    }
+    #expect(text)
+  }
+
   @Test func `a source that stops reading leaves a writing source on the same descriptor level-triggered`() {
     let text = onLoopThread { stage in
       let sockets = stage.sockets()
@@ -246,22 +294,58 @@ import Testing
     #expect(text == (0..<20).map { "\($0 * 3 % 20)" }.joined(separator: " "))
   }
 
-  @Test func `a thousand ready descriptors are told in one turn, once the loop has seen as many`() {
-    let (callouts, turns) = onLoopThread { stage in
-      let descriptors = (0..<1000).map { _ in makeEventDescriptor() }
+  @Test(arguments: [31, 32, 33, 64, 100, 1000], [Loop.DescriptorSource.Trigger.level, .edge])
+  func `all that is ready is told in a fresh loop's first turn, once each`(
+    _ number: Int, _ trigger: Loop.DescriptorSource.Trigger
+  ) {
+    let (trace, turns) = onLoopThread { stage in
+      let descriptors = (0..<number).map { _ in makeEventDescriptor() }
       defer { for descriptor in descriptors { close(descriptor) } }
-      for descriptor in descriptors {
+      for (index, descriptor) in descriptors.enumerated() {
         signalEventDescriptor(descriptor)
-        stage.descriptor("d", descriptor)
+        stage.descriptor("\(index)", descriptor, trigger: trigger)
       }
-      for _ in 0..<10 { stage.loop.run(for: .zero) }
-      let before = stage.loop.statistics
       stage.loop.run(for: .zero)
-      let after = stage.loop.statistics
-      return (after.descriptorCallouts - before.descriptorCallouts, after.turns - before.turns)
+      return (stage.trace.tokens.compactMap { Int($0) }, stage.loop.statistics.turns)
     }
-    #expect(callouts == 1000)
+    #expect(trace.sorted() == Array(0..<number))
     #expect(turns == 1)
+  }
+
+  @Test func `level and edge, and both directions, are told once in a turn that asks the kernel several times`() {
+    let trace = onLoopThread { stage in
+      let sockets = (0..<50).map { _ in stage.sockets() }
+      for (index, pair) in sockets.enumerated() {
+        pair.send()
+        stage.descriptor("", pair.near, for: [.read, .write], trigger: index % 2 == 0 ? .level : .edge) {
+          _, readiness in stage.note("\(index):\(readiness)")
+        }
+      }
+      stage.loop.run(for: .zero)
+      return stage.trace.tokens.filter { !$0.isEmpty }
+    }
+    #expect(trace.sorted() == (0..<50).map { "\($0):read|write" }.sorted())
+  }
+
+  @Test(.timeLimit(.minutes(1))) func `seventy thousand sources can share a descriptor`() {
+    let (callouts, left) = onLoopThread { stage in
+      let sockets = stage.sockets()
+      sockets.send()
+      let sources = (0..<70_000).map { _ in
+        try! Loop.DescriptorSource(sockets.near, for: .read) { _, _ in }
+      }
+      for source in sources { stage.loop.add(source) }
+      stage.loop.run(for: .zero)
+      for source in sources { source.disable(.read) }
+      stage.loop.run(for: .zero)
+      for source in sources { source.enable(.read) }
+      stage.loop.run(for: .zero)
+      let callouts = stage.loop.statistics.descriptorCallouts
+      for source in sources { source.invalidate() }
+      return (callouts, stage.loop.run(for: .zero))
+    }
+    #expect(callouts == 140_000)
+    #expect(left == .finished)
   }
 
   @Test func `a ready source that a sibling invalidates is not told`() {

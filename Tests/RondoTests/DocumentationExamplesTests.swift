@@ -1,4 +1,3 @@
-import Dispatch
 import Foundation
 import Glibc
 import Rondo
@@ -6,8 +5,8 @@ import RondoTesting
 import Synchronization
 import Testing
 
-// The examples of README.md and Rondo.docc, compiled and run. `DocumentationTextTests` sees to it that they stand in the
-// documentation as they stand here.
+// The examples of README.md, but for its daemon, and of Rondo.docc, compiled and run. `DocumentationTextTests` sees to
+// it that they stand in the documentation as they stand here.
 
 /// What the examples have done.
 private final class Log: Sendable {
@@ -18,60 +17,24 @@ private final class Log: Sendable {
   var text: String { notes.withLock { $0.joined(separator: ", ") } }
 }
 
-// MARK: - README
-
-/// Echoes what clients send, until SIGTERM. The service manager has opened the listening socket.
-func serve(_ listener: CInt) throws {
-  let loop = Loop.current
-  let arrivals = try Loop.DescriptorSource(listener, for: .read) { _, _ in
-    let client = accept(listener, nil, nil)
-    let echo = try? Loop.DescriptorSource(client, for: .read, closesOnInvalidation: true) { connection, _ in
-      var bytes = [UInt8](repeating: 0, count: 4096)
-      let count = unsafe recv(client, &bytes, bytes.count, CInt(MSG_DONTWAIT))
-      if unsafe count <= 0 || send(client, bytes, count, CInt(MSG_NOSIGNAL)) < 0 { connection.invalidate() }
-    }
-    if let echo { loop.add(echo) }
-  }
-  loop.add(arrivals)
-  loop.add(Loop.Timer(every: .seconds(60), tolerance: .seconds(6)) { _ in print(loop.statistics.descriptorCallouts) })
-  let termination = DispatchSource.makeSignalSource(signal: SIGTERM, queue: .main)
-  termination.setEventHandler { loop.stop() }
-  termination.resume()
-  loop.run()
-}
-
-/// In a process of its own: serves on a new thread, talks to it, and terminates the process.
-private func talkToDaemon() {
-  let listener = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
-  precondition(listen(listener, 1) == 0)
-  // Dispatch takes the signal over some time after `resume`: until then it shall do nothing.
-  signal(SIGTERM) { _ in }
-  let handover = Handover<Loop>()
-  let daemon = TestThread {
-    handover.put(Loop.current)
-    return (try? serve(listener)) != nil
-  }
-  let loop = handover.take()
-  var address = sockaddr()
-  var length = socklen_t(MemoryLayout<sockaddr>.size)
-  precondition(unsafe getsockname(listener, &address, &length) == 0)
-  let client = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
-  precondition(unsafe connect(client, &address, length) == 0)
-  let word = Array("hello".utf8)
-  precondition(unsafe send(client, word, word.count, 0) == word.count)
-  var answer = [UInt8](repeating: 0, count: word.count)
-  precondition(unsafe recv(client, &answer, answer.count, CInt(MSG_WAITALL)) == word.count)
-  precondition(answer == word)
-  while loop.currentMode != nil {
-    kill(getpid(), SIGTERM)
-    usleep(1000)
-  }
-  precondition(daemon.join())
-}
-
 @Suite struct DocumentationExamplesTests {
-  @Test func `README: the daemon echoes and ends after SIGTERM`() async {
-    await #expect(processExitsWith: .success) { talkToDaemon() }
+  // MARK: - README
+
+  @Test func `README: a first loop`() {
+    let log = Log()
+    @Sendable func print(_ text: String) { log.note(text) }
+    withVirtualLoop { virtual in
+      let loop = Loop.current
+      let minute = Loop.Timer(every: .seconds(60), tolerance: .seconds(6)) { tick in
+        print("a minute, \(tick.missed) missed")
+      }
+      loop.add(minute)
+      loop.perform { print("soon") }
+      loop.run(for: .seconds(150))
+      minute.invalidate()
+      #expect(virtual.elapsed == .seconds(150))
+    }
+    #expect(log.text == "soon, a minute, 0 missed, a minute, 0 missed")
   }
 
   // MARK: - Rondo
@@ -398,6 +361,28 @@ private func talkToDaemon() {
 
       #expect(log.text == "timeout")
       #expect(virtual.elapsed == .seconds(90))
+    }
+  }
+
+  @Test func `Timers: a one-shot set again`() {
+    let log = Log()
+    withVirtualLoop { virtual in
+      let loop = virtual.loop
+      let tries = Later(0)
+      let connects = {
+        tries.value += 1
+        return tries.value == 3
+      }
+
+      let retry = Loop.Timer(after: .milliseconds(10)) { tick in
+        log.note("try")
+        if !connects() { tick.timer.setFireDate(after: .milliseconds(20)) }
+      }
+      loop.add(retry)
+      loop.run()
+
+      #expect(log.text == "try, try, try")
+      #expect(virtual.elapsed == .milliseconds(50))
     }
   }
 

@@ -21,6 +21,20 @@ import Testing
     #expect(result?.complaint.contains("This loop belongs to the parent of a forked process.") == true)
   }
 
+  @Test(arguments: 0..<9, [true, false])
+  func `a child that touches its parent's items is told whose they are, however it was made`(
+    _ use: Int, _ isQuiet: Bool
+  ) async {
+    let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) { [use, isQuiet] in
+      Fork.childTouchesItsParentsItems(use, quietly: isQuiet)
+    }
+    #expect(result?.complaint.contains("This loop belongs to the parent of a forked process.") == true)
+  }
+
+  @Test func `a child that no handler was told of has loops of its own`() async {
+    await #expect(processExitsWith: .success) { Fork.quietChildRunsItsOwnLoop() }
+  }
+
   @Test func `a parent's loop goes on working after a child has come and gone`() async {
     await #expect(processExitsWith: .success) { Fork.parentGoesOn() }
   }
@@ -36,6 +50,8 @@ import Testing
 
 /// Swift's Glibc module hides fork(2), which is safe here: the child does little and leaves by _exit(2).
 @_silgen_name("fork") private func forkProcess() -> pid_t
+/// Like fork(2), but runs no handlers of pthread_atfork(3).
+@_silgen_name("_Fork") private func forkQuietly() -> pid_t
 
 /// What the exit tests do, in synchronous functions because loops belong to threads.
 private enum Fork {
@@ -46,8 +62,8 @@ private enum Fork {
   }
 
   /// Forks; the child leaves with what `body` returns.
-  private static func inChild(_ body: () -> CInt) -> End {
-    let child = forkProcess()
+  private static func inChild(quietly: Bool = false, _ body: () -> CInt) -> End {
+    let child = quietly ? forkQuietly() : forkProcess()
     if child == 0 { _exit(body()) }
     precondition(child > 0, "No child could be made: errno \(errno).")
     var status: CInt = 0
@@ -75,6 +91,37 @@ private enum Fork {
     parent.run(for: .milliseconds(1))
     let end = inChild { Loop.current === parent ? 2 : exercise(.current) }
     precondition(end == .exit(0), "\(end)")
+  }
+
+  static func quietChildRunsItsOwnLoop() {
+    let parent = Loop.current
+    parent.add(Loop.Source {})
+    parent.run(for: .milliseconds(1))
+    let end = inChild(quietly: true) { Loop.current === parent ? 2 : exercise(.current) }
+    precondition(end == .exit(0), "\(end)")
+  }
+
+  static func childTouchesItsParentsItems(_ use: Int, quietly: Bool) {
+    let stage = Stage(.current)
+    let pipe = stage.pipe()
+    let source = stage.descriptor("d", pipe.reader)
+    let timer = stage.timer("t", every: .seconds(60))
+    stage.loop.run(for: .milliseconds(1))
+    let end = inChild(quietly: quietly) {
+      switch use {
+      case 0: source.enable(.write)
+      case 1: source.disable(.read)
+      case 2: source.invalidate()
+      case 3: timer.invalidate()
+      case 4: timer.fireDate = timer.fireDate.advanced(by: .seconds(1))
+      case 5: timer.tolerance = .seconds(1)
+      case 6: stage.loop.wakeUp()
+      case 7: stage.loop.run(for: .zero)
+      default: timer.interval = .seconds(1)
+      }
+      return 0
+    }
+    guard case .signal = end else { preconditionFailure("The child got away with it: \(end)") }
   }
 
   static func childDropsItsParentsThread() {

@@ -259,4 +259,38 @@ import Testing
     }
     #expect(text == "a ( b )")
   }
+
+  // MARK: - Late stops
+
+  @Test func `a stop that comes too late for a nested run does not stop the run around it`() {
+    let results = onLoopThread { stage -> [Loop.RunResult] in
+      let loop = stage.loop
+      stage.keepAlive(in: "inner")
+      let observer = Loop.Observer(.exit) { _ in
+        // The run has decided how it ends; the stop is still meant for it.
+        TestThread { loop.stop() }.join()
+      }
+      loop.add(observer, to: "inner")
+      let inner = Later<Loop.RunResult>()
+      loop.perform { inner.value = loop.run(in: "inner", for: .zero) }
+      let outer = loop.run(for: .seconds(60))
+      observer.invalidate()
+      return [inner.value, outer]
+    }
+    #expect(results == [.timedOut, .finished])
+  }
+
+  @Test func `a stop for the outer run that comes after the nested one has ended stops the outer one`() {
+    let result = onLoopThread { stage -> Loop.RunResult in
+      let loop = stage.loop
+      stage.keepAlive()
+      stage.keepAlive(in: "inner")
+      loop.perform {
+        loop.run(in: "inner", for: .zero)
+        TestThread { loop.stop() }.join()
+      }
+      return loop.run(for: .seconds(60))
+    }
+    #expect(result == .stopped)
+  }
 }

@@ -175,6 +175,7 @@ extension Duration {
 @available(*, noasync)
 func withStage(isObserved: Bool = true, _ body: (VirtualStage) throws -> Void) rethrows {
   try withVirtualLoop { virtual in
+    virtual.loop.checksInvariants = true
     let stage = VirtualStage(virtual)
     if isObserved { stage.trace.observe(virtual.loop) }
     defer { stage.finish() }
@@ -244,6 +245,7 @@ final class RunningLoop: @unchecked Sendable {
     let made = Handover<Loop>()
     thread = TestThread {
       let loop = Loop.current
+      loop.checksInvariants = true
       if isKeptAlive { loop.add(Loop.Source {}) }
       prepare(loop)
       made.put(loop)

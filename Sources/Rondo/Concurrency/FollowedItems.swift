@@ -6,7 +6,7 @@ class ItemFollower {
 
 /// An item that tells a follower of its end. Only the items that tasks wait for have the room for one.
 protocol FollowedItem: Loop.Item {
-  /// *constant* from before the item joins a loop.
+  /// *whoever makes the item, before it joins a loop; then whoever makes it invalid*
   var follower: ItemFollower? { get set }
 }
 

@@ -40,9 +40,7 @@ import Synchronization
 
   /// Queues a job for the loop's thread, and wakes it. Any thread. O(1), no allocation once the queues have grown.
   func enqueue(_ job: UnownedJob) {
-    precondition(
-      thread.generation == ProcessGeneration.current,
-      "This loop belongs to the parent of a forked process. Its actors and tasks cannot run in the child.")
+    if !thread.isOfThisProcess { ThreadRecord.failAfterFork() }
     let job = QueuedJob(job, by: self)
     if thread.isCurrent, !core.hasOrphanedJobs {
       // What others enqueued before comes first.
@@ -54,13 +52,17 @@ import Synchronization
     let (isAccepted, isFirst) = core.mailbox.withLock { state in
       if state.hasOrphanedJobs { return (false, false) }
       state.mail.jobs.append(job)
-      return (true, state.mail.jobs.count == 1)
+      let isFirst = state.mail.jobs.count == 1
+      // From here on the job may run, and be what kept its actor, this lane and the loop.
+      if isFirst { core.wakeup.beginPost() }
+      return (true, isFirst)
     }
     if !isAccepted {
       core.orphanage.enqueue(job)
     } else if isFirst {
       // Whoever finds a job there need not announce one: the other has, or is about to.
       core.wakeup.post([.mail, .wake])
+      core.wakeup.endPost()
     }
   }
 

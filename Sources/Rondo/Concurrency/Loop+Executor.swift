@@ -9,7 +9,7 @@
 extension Loop: SerialExecutor, TaskExecutor {
   /// Queues a job of a task that prefers the loop. Any thread. O(1), no allocation once the queues have grown.
   ///
-  /// Costs one write(2) if the loop sleeps. For the runtime to call.
+  /// Costs one epoll_ctl(2) if the loop sleeps. For the runtime to call.
   public func enqueue(_ job: consuming ExecutorJob) {
     taskLane.enqueue(UnownedJob(job))
   }

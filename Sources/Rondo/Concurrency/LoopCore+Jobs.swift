@@ -11,6 +11,7 @@ extension LoopCore {
   private static let lastRounds = 1_000
 
   func enqueue(_ job: QueuedJob) {
+    assertOwnThread()
     let group = job.group
     if group !== jobs, group.queue.isEmpty { modalJobs.append(group) }
     group.queue.push(job)
@@ -21,6 +22,7 @@ extension LoopCore {
   /// None inside a job: it may be in the middle of a change to its actor, which another job would see.
   @inline(__always)
   func hasJobs(in mode: ModeState) -> Bool {
+    assertOwnThread()
     if jobs.queue.isEmpty && modalJobs.isEmpty { return false }
     return !isServingJob && (!jobs.queue.isEmpty && mode.isCommon || modalJobs.contains { $0.runs(in: mode) })
   }
@@ -28,12 +30,14 @@ extension LoopCore {
   /// 4, 11. Runs jobs of the mode that wait now, highest priority first; jobs they enqueue wait. Calls out.
   @inline(__always)
   func serveJobs(_ frame: RunFrame) {
+    assertOwnThread()
     applyMail()
     if hasJobs(in: frame.mode) { serveJobsPresent(frame.mode) }
   }
 
   @inline(never)
   private func serveJobsPresent(_ mode: ModeState) {
+    assertOwnThread()
     pulse.enter(.jobs)
     let modal = modalJobs.reduce(0) { $0 + ($1.runs(in: mode) ? $1.queue.count : 0) }
     serveJobs(atMost: min(modal + (mode.isCommon ? jobs.queue.count : 0), Self.jobsAtATime)) { $0.runs(in: mode) }
@@ -41,6 +45,7 @@ extension LoopCore {
 
   /// Calls out.
   private func serveJobs(atMost limit: Int, _ mayRun: (JobGroup) -> Bool) {
+    assertOwnThread()
     isServingJob = true
     for _ in 0..<limit {
       guard let job = takeJob(mayRun) else { break }
@@ -53,6 +58,7 @@ extension LoopCore {
   /// The next job of the groups that `mayRun` lets run; the common one goes first among equals.
   @inline(__always)
   private func takeJob(_ mayRun: (JobGroup) -> Bool) -> QueuedJob? {
+    assertOwnThread()
     if modalJobs.isEmpty { return mayRun(jobs) ? jobs.queue.pop() : nil }
     var best: JobGroup?
     var priority = -1
@@ -72,6 +78,7 @@ extension LoopCore {
   ///
   /// Not for ever: an actor that never ends its work loses its thread all the same.
   func serveLastJobs() {
+    assertOwnThread()
     guard !isServingJob else { return }
     for _ in 0..<Self.lastRounds {
       applyMail()
@@ -83,6 +90,7 @@ extension LoopCore {
 
   /// Hands the jobs that are left, and all later ones, to the threads of the concurrency runtime.
   func orphanJobs() {
+    assertOwnThread()
     applyMail()
     mailbox.withLock { state in
       hasOrphanedJobs = true

@@ -20,7 +20,9 @@ extension Loop {
     /// *constant* Which file the descriptor stood for when the source was made.
     let identity: FileIdentity
     /// *its own lock, innermost*
-    private let reason = Mutex<InvalidationReason?>(nil)
+    @safe @exclusivity(unchecked) private var reason: InvalidationReason?
+    /// *constant*
+    private let reasonLock = Lock()
     /// *atomic* Set by whoever closes.
     private let isClosed = Atomic<Bool>(false)
 
@@ -28,8 +30,6 @@ extension Loop {
     @safe @exclusivity(unchecked) var watches: [DescriptorWatch] = []
     /// *loop thread* The modes that have this source on the list of watches to change before the next wait.
     @safe @exclusivity(unchecked) var dirty: UInt64 = 0
-    /// *loop thread* Edge-triggered readiness that was collected but not yet told.
-    @safe @exclusivity(unchecked) var carried: Readiness = []
 
     /// How a descriptor is ready.
     public struct Readiness: OptionSet, Hashable, Sendable, CustomStringConvertible {
@@ -39,7 +39,8 @@ extension Loop {
       public static let read = Readiness(rawValue: 1)
       /// Writing will not block.
       public static let write = Readiness(rawValue: 2)
-      /// The peer closed its end or at least its sending side. Told once, whatever the trigger, when it is the only interest.
+      /// The peer closed its end or at least its sending side. Told once a hang-up, whatever the trigger, to a source that
+      /// wants nothing else.
       public static let closed = Readiness(rawValue: 4)
 
       public var description: String {
@@ -88,24 +89,27 @@ extension Loop {
       handler = nil
     }
 
-    /// What is told at present.
+    /// What is told at present. Setting costs at most one epoll_ctl, at the next wait; none if undone before.
     public var enabled: Readiness {
-      Readiness(rawValue: interest.load(ordering: .relaxed))
+      get { Readiness(rawValue: interest.load(ordering: .relaxed)) }
+      set { setInterest { _ in newValue } }
     }
 
-    /// Tells `readiness` from now on. Costs at most one epoll_ctl, at the next wait; none if undone before.
+    /// Tells `readiness` from now on. Any thread, O(1). Acts at the next wait, and costs nothing if undone before: one
+    /// epoll_ctl(2) for each direction that changes, and one fstat(2) if nothing was told until now.
     public func enable(_ readiness: Readiness) {
       setInterest { $0.union(readiness) }
     }
 
-    /// Stops telling `readiness`, at once. Costs at most one epoll_ctl, at the next wait; none if undone before.
+    /// Stops telling `readiness`, at once. Any thread, O(1). Costs one epoll_ctl(2) for each direction that changes, at
+    /// the next wait; none if undone before.
     public func disable(_ readiness: Readiness) {
       setInterest { $0.subtracting(readiness) }
     }
 
     /// Why the loop invalidated the source; nil while it is valid or after `invalidate()` by hand.
     public var invalidationReason: InvalidationReason? {
-      reason.withLock { $0 }
+      reasonLock.withLock { reason }
     }
 
     private func setInterest(_ change: (Readiness) -> Readiness) {
@@ -123,18 +127,28 @@ extension Loop {
 
     /// The loop gives up on the descriptor.
     func invalidate(because reason: InvalidationReason) {
-      self.reason.withLock { $0 = reason }
+      reasonLock.withLock { self.reason = reason }
       invalidate()
     }
 
     /// Whether the descriptor's peer has hung up.
     var hasHungUp: Bool { rondo_has_hung_up(descriptor) != 0 }
 
+    /// Closes an invalid source's descriptor if it is in no loop, whose thread would do it. Any thread.
+    ///
+    /// Called by whoever invalidates it after that, and by whoever frees it after that: the later one finds both.
+    func closeIfFree() {
+      if !isValid, !isInLoop { closeIfAsked() }
+    }
+
+    /// Whether the number still stands for the file the source was made for: one fstat(2).
+    var hasItsFile: Bool { (try? FileIdentity(of: descriptor)) == identity }
+
     /// The last step of invalidation, once nothing watches the descriptor: closes it, unless the number already stands
     /// for something else.
-    func closeIfAsked() {
+    private func closeIfAsked() {
       guard closesOnInvalidation, invalidationReason != .descriptorClosed,
-        !isClosed.exchange(true, ordering: .sequentiallyConsistent)
+        !isClosed.exchange(true, ordering: .sequentiallyConsistent), hasItsFile
       else { return }
       _ = Glibc.close(descriptor)
     }
@@ -175,6 +189,11 @@ struct FileIdentity: Equatable {
   /// Whether no other file looks like this one: those without an inode of their own have no type either.
   var isUnique: Bool {
     type != 0
+  }
+
+  /// Whether it is a device: some of them epoll refuses.
+  var isDevice: Bool {
+    type == S_IFCHR || type == S_IFBLK
   }
 
   var isPollable: Bool {

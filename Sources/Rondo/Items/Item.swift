@@ -13,16 +13,19 @@ extension Loop {
     let modes = Atomic<UInt64>(0)
     /// *its own lock, inside the mailbox lock* The one loop the item belongs to. An attachment's never changes.
     @safe @exclusivity(unchecked) private var owner: Loop?
-    /// *loop thread* The modes whose structures hold the item: `modes` as far as mail has been applied.
+    /// *loop thread* of the owner, as are all fields with this rule: nothing of them is left when the owner frees the
+    /// item for another loop. The modes whose structures hold the item: `modes` as far as mail has been applied.
     @safe @exclusivity(unchecked) var installed: UInt64 = 0
     /// *constant* Taken inside the mailbox lock, never around it.
     private let ownerLock = Lock()
     /// *loop thread* Where the slot table keeps it; -1 when it does not.
     @safe @exclusivity(unchecked) var slot: Int32 = -1
-    /// *loop thread* How many of its callouts are under way, nested runs included.
-    @safe @exclusivity(unchecked) var callouts: UInt16 = 0
     /// *constant*
     let kind: Kind
+    /// *atomic* What its loop's thread has been mailed, or is about to be, and has not looked at yet: `Note` bits.
+    let notes = Atomic<UInt8>(0)
+    /// *mailbox lock* of the owner: where the last change of its modes stands in the owner's mail.
+    @safe @exclusivity(unchecked) var mailed = ChangeList.Place.none
     /// *mailbox lock* of the owner: whether it stands in the loop's common-mode item set.
     @safe @exclusivity(unchecked) var isCommon = false
 
@@ -56,10 +59,9 @@ extension Loop {
       guard old & Lifetime.invalid == 0 else { return }
       if kind == .source {
         downcast(self, to: Source.self).detachEverywhere()
-      } else if let loop = withOwner({ $0 }) {
-        loop.expel(self)
-      } else if kind == .descriptor {
-        downcast(self, to: DescriptorSource.self).closeIfAsked()
+      } else {
+        withOwner { $0 }?.expel(self)
+        if kind == .descriptor { downcast(self, to: DescriptorSource.self).closeIfFree() }
       }
       wasInvalidated()
     }
@@ -80,6 +82,16 @@ extension Loop {
     }
 
     // MARK: - The life of the handlers
+
+    /// What one mail to the loop's thread says of an item; said again, it costs no other mail.
+    enum Note {
+      /// A timer's date, interval or tolerance was set.
+      static let rescheduled: UInt8 = 1
+      /// Its entries in the heaps may be too late now, or in the wrong heap.
+      static let mayBeSooner: UInt8 = 2
+      /// What a descriptor source wants to hear has changed.
+      static let interest: UInt8 = 4
+    }
 
     /// Keeps the handlers until `unholdHandlers()`. A slot table does, and whoever calls them without one.
     final func holdHandlers() {

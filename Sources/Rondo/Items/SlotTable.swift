@@ -49,6 +49,12 @@ final class SlotTable {
     Token(slot: UInt32(item.slot), generation: slots[Int(item.slot)].generation)
   }
 
+  /// Whether the item a token was made for still has its slot.
+  @inline(__always)
+  func holds(_ token: Token) -> Bool {
+    slots[Int(token.slot)].generation == token.generation
+  }
+
   /// The item a token was made for, if it still has its slot.
   @inline(__always)
   func item(_ token: Token) -> Loop.Item? {
@@ -85,13 +91,16 @@ final class SlotTable {
 
   var hasRetired: Bool { !retired.isEmpty }
 
-  /// Hands over the removed items that are in no callout.
-  func takeRetired() -> [Loop.Item] {
+  /// How many removed items have not been let go of.
+  var retiredCount: Int { retired.count }
+
+  /// Hands over the removed items that are in no callout, as `isCalling` says.
+  func takeRetired(_ isCalling: (Loop.Item) -> Bool) -> [Loop.Item] {
     var taken: [Loop.Item] = []
     swap(&taken, &retired)
-    if taken.contains(where: { $0.callouts > 0 }) {
-      retired = taken.filter { $0.callouts > 0 }
-      taken.removeAll { $0.callouts > 0 }
+    if taken.contains(where: isCalling) {
+      retired = taken.filter(isCalling)
+      taken.removeAll(where: isCalling)
     }
     return taken
   }
@@ -100,6 +109,9 @@ final class SlotTable {
   var all: [Loop.Item] {
     slots.compactMap(\.item)
   }
+
+  /// How many slots there are, and how many of them are free.
+  var capacity: (slots: Int, free: Int) { (slots.count, free.count) }
 }
 
 /// A slot and the generation it was given out in; what hot arrays and the kernel hold instead of a reference.

@@ -10,22 +10,26 @@ extension Loop {
   public class Timer: Item, @unchecked Sendable {
     /// *until released* Called on the loop's thread.
     @safe @exclusivity(unchecked) private(set) var handler: ((Tick) -> Void)?
-    /// *atomic* The next fire date, nanoseconds. The heaps hold lower bounds of it.
-    private let plannedDate: Atomic<Int64>
+    /// *atomic* The next fire date. The heaps hold lower bounds of it.
+    private let plannedDate: PlannedDate
     /// *atomic* Nanoseconds between fires; 0 for a one-shot.
     private let plannedInterval: Atomic<Int64>
     /// *atomic* Nanoseconds of tolerance; complemented, and so negative, for a precise timer.
     private let plannedTolerance: Atomic<Int64>
     /// *loop thread* The installed modes whose heaps hold no entry for the current version.
     @safe @exclusivity(unchecked) var unqueued: UInt64 = 0
+    /// *loop thread* Of these, the modes whose heaps hold one for it all the same, which must not come alive again.
+    @safe @exclusivity(unchecked) var loosened: UInt64 = 0
     /// *loop thread* Grid points passed over when the timer last moved along its grid; told at the next fire.
     @safe @exclusivity(unchecked) var missed: UInt32 = 0
     /// *loop thread* Place in the sequence of scheduling, which breaks ties of fire date and order. Wraps.
     @safe @exclusivity(unchecked) var stamp: UInt32 = 0
+    /// *loop thread* How many heap entries it was last given in a mode: one by date, and with tolerance a second.
+    @safe @exclusivity(unchecked) var entriesPerMode: UInt8 = 1
 
     init(_ schedule: Schedule, order: Int, handler: sending @escaping (Tick) -> Void) {
       self.handler = handler
-      plannedDate = Atomic(schedule.fireDate.nanoseconds)
+      plannedDate = PlannedDate(schedule.fireDate)
       plannedInterval = Atomic(schedule.interval)
       plannedTolerance = Atomic(schedule.tolerance)
       super.init(kind: .timer, order: order)
@@ -140,8 +144,9 @@ extension Loop {
       schedule.interval > 0
     }
 
-    /// Calls the handler now. A repeating timer's grid stays; a one-shot is invalidated. Calls out.
+    /// Calls the handler now. A repeating timer's grid stays. Calls out.
     ///
+    /// A one-shot is invalid afterwards, unless the handler gave it another date.
     /// On the thread of the loop the timer is in.
     public func fire() {
       if let loop = withOwner({ $0 }) {
@@ -151,9 +156,10 @@ extension Loop {
       holdHandlers()
       defer { unholdHandlers() }
       guard isValid else { return }
-      let (date, interval) = (schedule.fireDate, schedule.interval)
+      let date = schedule.fireDate
+      let isLast = schedule.interval == 0 && plannedDate.spend(date)
       callOutTimer(self, Tick(timer: self, scheduledAt: date, firedAt: clockNow, missed: 0))
-      if interval == 0 { invalidate() }
+      if isLast, hasNothingToFire { invalidate() }
     }
 
     override func releaseHandlers() {
@@ -165,7 +171,7 @@ extension Loop {
     var schedule: Schedule {
       let tolerance = plannedTolerance.load(ordering: .relaxed)
       return Schedule(
-        fireDate: Instant(nanoseconds: plannedDate.load(ordering: .relaxed)),
+        fireDate: plannedDate.date,
         interval: plannedInterval.load(ordering: .relaxed), tolerance: tolerance < 0 ? ~tolerance : tolerance,
         isPrecise: tolerance < 0)
     }
@@ -173,10 +179,10 @@ extension Loop {
     /// Sets the date. What can only be later than the loop's heaps say, they find out by themselves.
     private func setFireDate(_ date: Instant, in loop: Loop?) {
       guard isValid else { return }
-      let old = plannedDate.exchange(date.nanoseconds, ordering: .sequentiallyConsistent)
+      let old = plannedDate.set(date)
       // The owner is looked at after the date is there, or a loop the timer joins meanwhile might miss it.
       let current = loop ?? withOwner { $0 }
-      current?.noteReschedule(of: self, mayBeSooner: date.nanoseconds < old)
+      current?.noteReschedule(of: self, mayBeSooner: date < old)
     }
 
     private func setTolerance(_ change: (Int64) -> Int64) {
@@ -196,23 +202,27 @@ extension Loop {
       withOwner { $0 }?.noteReschedule(of: self, mayBeSooner: true)
     }
 
-    /// Moves a repeating timer to its next date after the fire at `fired`; the loop's thread, after the callout.
+    /// Whether the fire of its date has begun, and nobody has set another since.
+    var isDateSpent: Bool { plannedDate.isSpent }
+
+    /// Whether it is a one-shot whose only fire has begun or is over.
+    @inline(__always)
+    var hasNothingToFire: Bool { plannedDate.isSpent && !repeats }
+
+    /// The fire of `date` begins: false if another date was set meanwhile.
+    @inline(__always)
+    func beginFire(_ date: Instant) -> Bool { plannedDate.spend(date) }
+
+    /// Moves a repeating timer from the date that has fired to its next one; the loop's thread, after the callout.
     ///
-    /// A later date that anybody set meanwhile is kept and begins a new grid.
-    func moveOn(from fired: Instant, now: Instant) {
+    /// A date that anybody set meanwhile is kept and begins a new grid.
+    func moveOn(now: Instant) {
       var planned = schedule
       missed = 0
-      while planned.fireDate <= fired {
-        let old = planned.fireDate.nanoseconds
-        let passed = planned.advance(past: now, from: fired)
-        let (exchanged, seen) = plannedDate.compareExchange(
-          expected: old, desired: planned.fireDate.nanoseconds, ordering: .relaxed)
-        if exchanged {
-          missed = UInt32(clamping: passed)
-          return
-        }
-        planned.fireDate = Instant(nanoseconds: seen)
-      }
+      guard planned.interval > 0 else { return }
+      let fired = planned.fireDate
+      let passed = planned.advance(past: now, from: fired)
+      if plannedDate.replace(fired, isSpent: true, by: planned.fireDate) { missed = UInt32(clamping: passed) }
     }
 
     private var clockNow: Instant {

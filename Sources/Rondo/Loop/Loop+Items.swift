@@ -4,8 +4,10 @@ import Synchronization
 extension Loop {
   /// Puts an item into a mode, or with `.common` into the common set and every mode that is common now. Any thread.
   ///
-  /// Adding twice, or an invalid item, changes nothing. A timer, observer or descriptor source can be in one loop at a
-  /// time. From another thread it wakes the loop. O(log n) for a timer, O(n) for an observer, O(1) otherwise.
+  /// The loop keeps the item until it is invalidated or removed. Adding twice, or an invalid item, changes nothing. A
+  /// timer, observer or descriptor source can be in one loop at a time; one that is moved in its own callout may be
+  /// called by its new loop before that callout has returned. From another thread it wakes the loop. O(log n) for a
+  /// timer, O(1) otherwise, but O(n) for an observer that goes before others.
   ///
   /// - Returns: Whether the item is a member afterwards: false if it is invalid, in another loop, or the loop is gone.
   @discardableResult
@@ -14,6 +16,8 @@ extension Loop {
     if item.kind != .source {
       let admission = admit(item, mode)
       settle(admission, item)
+      // Whoever invalidated it at this moment may have found it in this loop.
+      if !admission.isMember, item.kind == .descriptor { downcast(item, to: DescriptorSource.self).closeIfFree() }
       return admission.isMember
     }
     let source = downcast(item, to: Source.self)
@@ -28,7 +32,7 @@ extension Loop {
   /// Takes an item out of a mode, or with `.common` out of the common set and every common mode. Any thread.
   ///
   /// It holds at once: the item is not called in that mode again. From another thread it wakes the loop, and the item
-  /// is free for another loop once the loop's thread has looked. O(1), O(n) for an observer.
+  /// is free for another loop once the loop's thread has looked. O(1), O(log n) for an observer.
   public func remove(_ item: Item, from mode: Mode = .default) {
     checkProcess()
     if item.kind != .source {
@@ -51,8 +55,9 @@ extension Loop {
     } else {
       member = item
     }
-    guard let member, member.withOwner({ $0 === self }) else { return false }
+    guard let member else { return false }
     return mailbox.withLock { state in
+      guard member.withOwner({ $0 === self }) else { return false }
       if mode == .common { return member.isCommon }
       guard let index = state.modes.index(of: mode) else { return false }
       return member.belongs(to: 1 << UInt64(index))
@@ -63,9 +68,11 @@ extension Loop {
   private func admit(_ item: Item, _ mode: Mode) -> Admission {
     let isOwn = isCurrent
     return mailbox.withLock { state -> Admission in
-      guard !state.isDead, item.bind(to: self) else { return .refused }
+      if state.isDead { return .refused }
+      guard let wasFree = item.bind(to: self) else { return .refused }
       guard item.canJoin else {
-        item.unbindIfHomeless()
+        // One that is on its way out of this loop is freed when the loop's thread has let go of it.
+        if wasFree { item.unbindIfHomeless() }
         return .refused
       }
       let wanted: UInt64
@@ -84,21 +91,21 @@ extension Loop {
       let joined = wanted & ~item.modes.load(ordering: .relaxed)
       item.modes.bitwiseOr(joined, ordering: .sequentiallyConsistent)
       if isOwn { return Admission(isMember: true, joined: joined, mail: state.takeMail()) }
-      if joined != 0 { state.mail.changes.append(.install(item, modes: joined)) }
+      if joined != 0 { state.mailMembership(of: item, joins: joined) }
       return Admission(isMember: true, joined: joined)
     }
   }
 
   /// Brings the structures of the loop's thread in line with an admission, or has that thread do so. Calls out.
   private func settle(_ admission: Admission, _ item: Item) {
-    guard admission.joined != 0 else {
-      core.apply(admission.mail)
-      return
-    }
     if isCurrent {
       core.apply(admission.mail)
-      core.install(item, in: admission.joined)
-    } else {
+      // Taken out again by another thread, it may have been freed by the mail, and have gone elsewhere.
+      if admission.joined != 0, admission.mail == nil || core.isOwner(of: item) {
+        core.install(item, in: admission.joined)
+      }
+      core.callOutAfterMail()
+    } else if admission.joined != 0 {
       wakeup.post([.mail, .wake])
     }
   }
@@ -120,6 +127,7 @@ extension Loop {
 
   /// An invalid item leaves every mode and the common set.
   func expel(_ item: Item) {
+    checkProcess()
     let left = uproot(item) { state in
       if item.isCommon {
         item.isCommon = false
@@ -132,41 +140,48 @@ extension Loop {
     }
   }
 
-  /// Takes an item out of the modes that `choose` names, under the lock. Does nothing if it is not this loop's.
+  /// Takes an item out of the modes that `choose` names, under the lock. Does nothing if it is not this loop's. Calls out.
+  ///
+  /// The item is free for another loop when this one's thread has let go of it, in the last line of its eviction.
   private func uproot(_ item: Item, _ choose: (inout MailboxState) -> UInt64?) -> UInt64 {
     let isOwn = isCurrent
-    let (left, changed, mail) = mailbox.withLock { state -> (UInt64, Bool, Mail?) in
+    let departure = mailbox.withLock { state -> Departure? in
       let left = item.withOwner { owner -> UInt64? in
         guard owner === self, let mask = choose(&state) else { return nil }
         let old = item.modes.load(ordering: .relaxed)
         item.modes.store(old & ~mask, ordering: .sequentiallyConsistent)
-        // Its loop's thread may be at work on it: an item is free for another loop when that thread has let go of it.
-        if item.isHomeless && (isOwn || state.isDead) { owner = nil }
+        // Nobody is left to let go of it.
+        if state.hasEnded, item.isHomeless { owner = nil }
         return old & mask
       }
-      guard let left else { return (0, false, nil) }
-      if isOwn { return (left, true, state.takeMail()) }
-      state.mail.changes.append(.uninstall(item, modes: left, isCommon: item.isCommon))
-      return (left, true, nil)
+      guard let left else { return nil }
+      if isOwn { return Departure(left: left, isCommon: item.isCommon, mail: state.takeMail()) }
+      if !state.hasEnded { state.mailMembership(of: item, leaves: left) }
+      return Departure(left: left, isCommon: item.isCommon)
     }
-    guard changed else { return 0 }
+    guard let departure else { return 0 }
     if isOwn {
-      core.apply(mail)
-      core.uninstall(item, from: left, isCommon: item.isCommon)
+      core.apply(departure.mail)
+      // The mail may have evicted it already, and another loop may have it by now.
+      let isOurs = departure.mail == nil || core.isOwner(of: item)
+      if isOurs, core.uninstall(item, from: departure.left, isCommon: departure.isCommon) {
+        core.letGo(ofEvicted: item)
+      }
+      core.callOutAfterMail()
     } else {
       wakeup.post([.mail, .wake])
     }
-    return left
+    return departure.left
   }
 
   // MARK: - Notes from items
 
   func noteSignal(of attachment: SourceAttachment, isNew: Bool, waking: Bool) {
-    checkProcess()
     if isCurrent {
       if isNew { core.enqueueSignal(of: attachment) }
       if waking { core.wakeFromOwnThread() }
     } else {
+      checkProcess()
       if isNew { mailbox.signals.push(attachment) }
       let isAccepted = wakeup.post(isNew ? (waking ? [.signals, .wake] : .signals) : .wake)
       // Nobody else will take it off.
@@ -176,10 +191,13 @@ extension Loop {
 
   func noteReschedule(of timer: Timer, mayBeSooner: Bool) {
     if isCurrent {
-      core.applyMail()
+      // The mail may take it out, and its next loop looks at its date by itself.
+      if core.applyMail(), !core.isOwner(of: timer) { return }
       core.reschedule(timer, mayBeSooner: mayBeSooner)
     } else {
-      note(.rescheduled(timer, mayBeSooner: mayBeSooner), waking: true)
+      checkProcess()
+      let notes = mayBeSooner ? Item.Note.rescheduled | Item.Note.mayBeSooner : Item.Note.rescheduled
+      mail(.rescheduled(timer), of: timer, notes, announcing: Item.Note.rescheduled)
     }
   }
 
@@ -187,17 +205,38 @@ extension Loop {
     if isCurrent {
       core.markDirty(source)
     } else {
-      note(.interestChanged(source), waking: true)
+      checkProcess()
+      mail(.interestChanged(source), of: source, Item.Note.interest, announcing: Item.Note.interest)
     }
   }
 
-  /// Mails a change from another thread.
-  private func note(_ change: Change, waking: Bool) {
-    mailbox.withLock { state in
+  /// Mails a change from another thread, unless mail that says the same is under way: it is looked at after this.
+  private func mail(_ change: Change, of item: Item, _ notes: UInt8, announcing bit: UInt8) {
+    guard item.notes.bitwiseOr(notes, ordering: .sequentiallyConsistent).oldValue & bit == 0 else { return }
+    let isAccepted = mailbox.withLock { state in
       if !state.isDead { state.mail.changes.append(change) }
+      return !state.isDead
     }
-    wakeup.post(waking ? [.mail, .wake] : .mail)
+    if isAccepted {
+      wakeup.post([.mail, .wake])
+    } else {
+      item.notes.bitwiseAnd(~notes, ordering: .sequentiallyConsistent)
+      // Somebody else may have relied on this mail, for an item that has moved to another loop meanwhile.
+      if let owner = item.withOwner({ $0 }), owner !== self {
+        owner.mail(change, of: item, notes, announcing: bit)
+      }
+    }
   }
+}
+
+/// What came of an item's leaving modes.
+private struct Departure {
+  /// The modes it left.
+  var left: UInt64
+  /// Whether it stays in the common set.
+  var isCommon: Bool
+  /// Mail that has to be applied before the item leaves the structures; on the loop's thread only.
+  var mail: Mail?
 }
 
 /// What came of an item's wish to join modes.
@@ -219,15 +258,19 @@ extension Loop.Item {
   }
 
   /// Makes the loop the item's owner. Inside the loop's mailbox lock.
-  fileprivate func bind(to loop: Loop) -> Bool {
+  ///
+  /// - Returns: Whether it had no owner before; nil if it has another one.
+  fileprivate func bind(to loop: Loop) -> Bool? {
     withOwner { owner in
-      if owner == nil { owner = loop }
-      return owner === loop
+      if owner != nil { return owner === loop ? false : nil }
+      owner = loop
+      mailed = .none
+      return true
     }
   }
 
   /// Whether it is in no mode and not in the common set. Inside the mailbox lock.
-  fileprivate var isHomeless: Bool {
+  var isHomeless: Bool {
     modes.load(ordering: .relaxed) == 0 && !isCommon
   }
 

@@ -14,7 +14,7 @@ extension Loop {
 
   /// Runs `block` once on the loop's thread, while it runs in `mode`, after what was posted before. Any thread.
   ///
-  /// Wakes the loop, at the cost of one write(2) if it sleeps. `.common` means any common mode. A block posted by a
+  /// Wakes the loop, at the cost of one epoll_ctl(2) if it sleeps. `.common` means any common mode. A block posted by a
   /// block waits for the next drain. O(1). See CFRunLoopPerformBlock.
   ///
   /// - Parameter waking: False leaves a sleeping loop asleep, as CFRunLoopPerformBlock does.

@@ -3,6 +3,7 @@
 extension LoopCore {
   /// One run in one mode. Calls out.
   func runTurns(_ frame: RunFrame) -> Loop.RunResult {
+    assertOwnThread()
     tellObservers(.entry, frame)  // 0 entry observers
     startClock(frame)
     var result: Loop.RunResult? = stopBeforeFirstTurn(frame)
@@ -28,6 +29,7 @@ extension LoopCore {
       }
       retire()  // 12 retire; decide
       result = decide(frame)
+      assertInvariants()
     }
     tellObservers(.exit, frame)  // 13 exit observers
     return result!
@@ -71,7 +73,7 @@ extension LoopCore {
     frame.polls = frame.hasHandledSource || frame.isInstant || hasJobs(in: frame.mode)
     frame.foundMainQueueReady = false
     guard frame.servesMainQueue else { return }
-    let isWatched = !frame.mode.activities.isDisjoint(with: [.beforeWaiting, .afterWaiting])
+    let isWatched = !frame.mode.observers.activities.isDisjoint(with: [.beforeWaiting, .afterWaiting])
     if !frame.justServedMainQueue, isWatched || servesOneEventPerTurn, MainQueue.isReady {
       frame.foundMainQueueReady = true
       frame.polls = true

@@ -48,6 +48,7 @@ extension Loop {
 extension LoopCore {
   /// One run: nothing at all if the mode does not exist or is empty.
   fileprivate func run(_ name: Loop.Mode, limit: RunLimit, returnsAfterSourceHandled: Bool) -> Loop.RunResult {
+    assertOwnThread()
     if let outer = innermost {
       // What was posted until now is meant for the run that is about to be interrupted.
       absorbPosts(outer, keepingWake: outer.keepsWakes)
@@ -68,11 +69,19 @@ extension LoopCore {
     popFrame()
     outer?.keepsWakes = outerKeepsWakes
     loop.setRunningMode(innermost?.mode.index ?? -1)
-    if depth == 0, result == .stopped { _ = wakeup.take(.stopRequest) }
+    if depth == 0 {
+      if result == .stopped { _ = wakeup.take(.stopRequest) }
+      // What left in the exit observers, or with the last mail, need not wait for another run.
+      retire()
+    } else {
+      // A stop that came too late for this run was not meant for the one around it.
+      _ = wakeup.take(.stop)
+    }
     return result
   }
 
   func nextFireDate(in mode: ModeState) -> Instant {
+    assertOwnThread()
     let queued = mode.timers.nextFireDate(in: slots)
     // A timer in its callout, or collected to fire, has no entry, and is still one of the mode's.
     let firing = frames.flatMap(\.due).compactMap { due -> Instant? in

@@ -15,14 +15,18 @@ extension Loop {
     for item in core.slots.all {
       if item.kind == .attachment {
         let attachment = downcast(item, to: SourceAttachment.self)
+        attachment.source.holdHandlers()
+        defer { attachment.source.unholdHandlers() }
         expel(attachment)
         attachment.source.drop(attachment)
-      } else {
+      } else if !mailbox.withLock({ _ in item.isHomeless }) {
         item.invalidate()
       }
     }
-    // What another thread invalidates at this moment is in mail that nobody will read.
-    for item in core.slots.all { core.uninstall(item, from: .max, isCommon: false) }
+    // What another thread took out at this moment is in mail that nobody will read.
+    for item in core.slots.all {
+      if core.uninstall(item, from: .max, isCommon: false) { core.letGo(ofEvicted: item) }
+    }
     core.dropBlocks()
     // Tasks that waited for an item or a block have been resumed, so some of these jobs are theirs.
     core.serveLastJobs()
@@ -30,7 +34,7 @@ extension Loop {
     wakeup.close()
     core.takeSignals()
     core.end()
-    if wakeup.descriptor >= 0 { _ = Glibc.close(wakeup.descriptor) }
+    if wakeup.descriptor >= 0 { OwnDescriptors.close(wakeup.descriptor) }
   }
 }
 
@@ -60,6 +64,7 @@ extension Loop {
       return state.takeMail()
     }
     core.apply(mail)
+    core.callOutAfterMail()
     core.refusesBlocks = true
   }
 }
@@ -71,7 +76,17 @@ extension LoopCore {
     for mode in modes { mode.spareFrames = [] }
     modes = []
     // The loop is gone when its last reference is, and modes still list sources that were signalled.
-    mailbox.withLock { $0.states = [] }
+    let unread = mailbox.withLock { state in
+      state.states = []
+      state.hasEnded = true
+      let unread = state.takeMail()
+      // Taken out since the table was emptied: from here on whoever does that frees the item himself.
+      for item in unread?.changes.members ?? [] { item.unbindIfHomeless() }
+      return unread
+    }
+    for item in unread?.changes.members ?? [] where item.kind == .descriptor {
+      downcast(item, to: Loop.DescriptorSource.self).closeIfFree()
+    }
     wait.close()
   }
 

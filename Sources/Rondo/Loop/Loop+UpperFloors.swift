@@ -28,9 +28,6 @@ extension Loop {
     return core.isEmpty(core.modeState(index))
   }
 
-  /// Whether `mode` is one of the common modes. Any thread.
-  package func isCommon(_ mode: Mode) -> Bool { mailbox.withLock { $0.modes.isCommon(mode) } }
-
   /// Whether the loop waits by script.
   package var isVirtual: Bool { script != nil }
 }

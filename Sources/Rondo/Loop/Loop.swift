@@ -30,28 +30,33 @@ public final class Loop: @unchecked Sendable {
   /// *atomic* The innermost run's mode by index; -1 when the loop is not running.
   private let runningMode = Atomic<Int>(-1)
 
-  /// A loop for `thread`; with a script it waits in virtual time, without one in the kernel.
-  init(thread: ThreadRecord, script: ScriptedWait? = nil) {
+  /// A loop for `thread` that waits in the kernel. It makes all the descriptors that a run needs.
+  convenience init(thread: ThreadRecord) throws(DescriptorShortage) {
+    let isMain = thread.canServeMainQueue
+    let (own, base) = try KernelDescriptors.make(servesMainQueue: isMain)
+    let wakeup = Wakeup(descriptor: own.wakeup)
+    self.init(thread, isMain: isMain, wakeup, .kernel(KernelWait(own, base, wakeup)), script: nil)
+  }
+
+  /// A loop for `thread` that waits in virtual time.
+  convenience init(thread: ThreadRecord, script: ScriptedWait) {
+    self.init(thread, isMain: false, Wakeup(descriptor: -1), .scripted(script), script: script)
+  }
+
+  private init(_ thread: ThreadRecord, isMain: Bool, _ wakeup: Wakeup, _ wait: Wait, script: ScriptedWait?) {
     self.thread = thread
     self.script = script
-    var wait: Wait
-    if let script {
-      wakeup = Wakeup(descriptor: -1)
-      wait = .scripted(script)
-    } else {
-      let descriptor = rondo_eventfd()
-      precondition(descriptor >= 0, "A loop needs an eventfd, and none could be made: errno \(errno).")
-      wakeup = Wakeup(descriptor: descriptor)
-      wait = .kernel(KernelWait(wakeupDescriptor: descriptor))
-    }
+    self.wakeup = wakeup
     core = LoopCore(
-      isMain: thread.isMain && thread.generation == 0 && script == nil, mailbox: mailbox, wakeup: wakeup,
-      counters: counters, pulse: pulse, wait: wait)
+      isMain: isMain, mailbox: mailbox, wakeup: wakeup, counters: counters, pulse: pulse, wait: wait)
     actorLane = JobLane(core: core, thread: thread, group: core.jobs)
     taskLane = JobLane(core: core, thread: thread, group: core.jobs)
     core.loop = self
     taskLane.serveTasks(preferring: self)
-    script?.token = { [unowned core] in core.slots.token(of: $0) }
+    script?.token = { [unowned core] source, mode in
+      guard core.isOwner(of: source), source.installed & mode.bit != 0 else { return nil }
+      return core.slots.token(of: source)
+    }
   }
 
   /// The calling thread's loop, made on first use. Not from async code, where the thread is nobody's.
@@ -67,9 +72,8 @@ public final class Loop: @unchecked Sendable {
     ThreadRecord.main.ownLoop
   }
 
-  /// Whether the calling thread is the loop's.
-  @inline(__always)
-  package var isCurrent: Bool {
+  /// Whether the calling thread is the loop's. Any thread.
+  public var isCurrent: Bool {
     ThreadRecord.isCurrent(thread)
   }
 
@@ -97,9 +101,7 @@ public final class Loop: @unchecked Sendable {
   /// After a fork, a loop of the parent has the parent's kernel objects: using it would steal the parent's events.
   @inline(__always)
   func checkProcess() {
-    precondition(
-      thread.generation == ProcessGeneration.current,
-      "This loop belongs to the parent of a forked process. Ask the child's own Loop.current or Loop.main.")
+    if !thread.isOfThisProcess { ThreadRecord.failAfterFork() }
   }
 
   // MARK: - Stop and wake
@@ -129,7 +131,7 @@ public final class Loop: @unchecked Sendable {
 
   /// Has the sleeping loop go round once more, or keeps it from falling asleep. Any thread; not from a signal handler.
   ///
-  /// Costs one write(2) if the loop sleeps and nothing if it is awake. A loop that is not running ignores it. See
+  /// Costs one epoll_ctl(2) if the loop sleeps and nothing if it is awake. A loop that is not running ignores it. See
   /// CFRunLoopWakeUp.
   public func wakeUp() {
     checkProcess()
@@ -168,14 +170,14 @@ public final class Loop: @unchecked Sendable {
     let (index, mail) = mailbox.withLock { state -> (Int?, Mail?) in
       guard !state.isDead else { return (nil, nil) }
       let index = state.modes.makeCommon(mode, creates: state.commonItemCount > 0)
-      if let index, !isOwn { state.mail.changes.append(.joinCommon(mode: index)) }
+      if let index, !isOwn { state.mailJoinCommon(index) }
       return (index, isOwn ? state.takeMail() : nil)
     }
-    core.apply(mail)
-    guard let index else { return }
     if isOwn {
-      core.joinCommon(index)
-    } else {
+      core.apply(mail)
+      if let index { core.joinCommon(index) }
+      core.callOutAfterMail()
+    } else if index != nil {
       wakeup.post([.mail, .wake])
     }
   }

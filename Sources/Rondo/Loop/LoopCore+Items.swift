@@ -2,19 +2,21 @@ import Synchronization
 
 /// The structures behind membership: what joins and leaves a mode's indices.
 extension LoopCore {
+  /// Enters the item into the structures of the modes in `mask`.
   func install(_ item: Loop.Item, in mask: UInt64) {
+    assertOwnThread()
     slots.insert(item)
     let joined = mask & ~item.installed
     item.installed |= joined
     switch item.kind {
     case .observer:
       let observer = downcast(item, to: Loop.Observer.self)
-      forEachMode(joined) { $0.insert(observer) }
+      forEachMode(joined) { observer.number = $0.observers.insert(observer) }
     case .timer:
       let timer = downcast(item, to: Loop.Timer.self)
       forEachMode(joined) { $0.itemCount += 1 }
       timer.unqueued |= joined
-      enqueue(timer)
+      enqueueAfterJoining(timer, joined)
       rearm(joined)
     case .attachment:
       let attachment = downcast(item, to: SourceAttachment.self)
@@ -32,27 +34,24 @@ extension LoopCore {
     }
   }
 
+  /// Takes the item out of the structures of the modes in `mask`, and evicts it if nothing keeps it here.
+  ///
   /// - Parameter isCommon: Whether it stays in the common-mode item set, and so in the slot table.
-  /// - Parameter unbinds: Whether the item has yet to be freed for another loop.
-  func uninstall(_ item: Loop.Item, from mask: UInt64, isCommon: Bool, unbinds: Bool = false) {
+  /// - Returns: Whether it gave up its slot: the caller lets go of it, which may call out.
+  func uninstall(_ item: Loop.Item, from mask: UInt64, isCommon: Bool) -> Bool {
+    assertOwnThread()
     let left = mask & item.installed
     item.installed &= ~left
     switch item.kind {
     case .observer:
-      forEachMode(left) { $0.remove(downcast(item, to: Loop.Observer.self)) }
+      let observer = downcast(item, to: Loop.Observer.self)
+      forEachMode(left) { $0.observers.remove(observer, number: observer.number) }
     case .timer:
       forEachMode(left) { $0.itemCount -= 1 }
       if left != 0 { invalidateEntries(of: downcast(item, to: Loop.Timer.self), alsoIn: left) }
       rearm(left)
     case .attachment:
-      let attachment = downcast(item, to: SourceAttachment.self)
-      forEachMode(left) {
-        $0.itemCount -= 1
-        if attachment.queued & $0.bit != 0 {
-          unsafe $0.signalled.removeAll { unsafe $0.takeUnretainedValue() === attachment }
-        }
-      }
-      attachment.queued &= ~left
+      forEachMode(left) { $0.itemCount -= 1 }
     case .descriptor:
       let source = downcast(item, to: Loop.DescriptorSource.self)
       forEachMode(left) {
@@ -63,39 +62,90 @@ extension LoopCore {
     case .source:
       break
     }
-    if unbinds { mailbox.withLock { _ in item.unbindIfHomeless() } }
-    if item.installed == 0, item.slot >= 0, !isCommon { release(item) }
+    return item.installed == 0 && !isCommon ? evict(item) : false
   }
 
-  /// The item has left its last mode.
-  private func release(_ item: Loop.Item) {
-    slots.remove(item)
-    if item.kind == .descriptor, !item.isValid { downcast(item, to: Loop.DescriptorSource.self).closeIfAsked() }
+  /// Ends the item's residence: it leaves every list, gives up its slot, and in the last line is free for another loop.
+  ///
+  /// Whatever a loop's thread keeps in an item is as new afterwards; until then no other loop can have it.
+  ///
+  /// - Returns: Whether it had a slot.
+  private func evict(_ item: Loop.Item) -> Bool {
+    assertOwnThread()
+    let hadSlot = item.slot >= 0
+    if hadSlot {
+      slots.remove(item)
+      switch item.kind {
+      case .timer:
+        let timer = downcast(item, to: Loop.Timer.self)
+        if !firing.isEmpty { firing.removeAll { $0 === timer } }
+        timer.unqueued = 0
+        timer.loosened = 0
+        timer.missed = 0
+      case .attachment:
+        let attachment = downcast(item, to: SourceAttachment.self)
+        forEachMode(attachment.queued) { $0.signalled.noteStale(in: slots) }
+        attachment.queued = 0
+      case .descriptor:
+        let source = downcast(item, to: Loop.DescriptorSource.self)
+        forEachMode(source.dirty) { $0.dirtyDescriptors.noteStale(in: slots) }
+        source.dirty = 0
+      case .observer, .source:
+        break
+      }
+    }
+    mailbox.withLock { _ in item.unbindIfHomeless() }
+    // Not before: whoever invalidates it from here on finds it free, and closes it.
+    if item.kind == .descriptor { downcast(item, to: Loop.DescriptorSource.self).closeIfFree() }
+    return hadSlot
+  }
+
+  /// Lets go of an item that was evicted: now, or once no callout of it can be under way. Calls out.
+  func letGo(ofEvicted item: Loop.Item) {
+    assertOwnThread()
     if depth == 0 { letGo(of: item) } else { slots.retire(item) }
   }
 
-  /// 12. retire: lets go of removed items that are in no callout.
+  /// 12. retire: lets go of removed items that are in no callout. Calls out.
   @inline(__always)
   func retire() {
+    assertOwnThread()
     if slots.hasRetired { releaseRetired() }
   }
 
   @inline(never)
   private func releaseRetired() {
+    assertOwnThread()
     // Their closures may own anything, so they die after the table is consistent again.
-    for item in slots.takeRetired() { letGo(of: item) }
+    for item in slots.takeRetired({ isCalling($0) }) { letGo(of: item) }
   }
 
   private func letGo(of item: Loop.Item) {
+    assertOwnThread()
     if item.kind == .attachment {
       let attachment = downcast(item, to: SourceAttachment.self)
       attachment.source.dropIfHomeless(attachment)
     }
+    // Without a slot since it was evicted; the table's hold ends here, and another loop's table has its own.
     item.unholdHandlers()
   }
 
-  /// A mode joins the common set: every common item joins it.
+  /// Whether a callout of the item is under way on this loop, in this run or in one around it.
+  @inline(__always)
+  func isCalling(_ item: Loop.Item) -> Bool {
+    assertOwnThread()
+    for level in 0..<depth where frames[level].calling == ObjectIdentifier(item) { return true }
+    return false
+  }
+
+  /// Whether the item is this loop's still, after a callout. Then what it keeps for its loop's thread is this thread's.
+  func isOwner(of item: Loop.Item) -> Bool {
+    item.withOwner { $0 === loop }
+  }
+
+  /// A mode joins the common set: every common item joins it. Sources are told of it after the mail.
   func joinCommon(_ index: Int) {
+    assertOwnThread()
     let mode = modeState(index)
     mode.isCommon = true
     var joining: [Loop.Item] = []
@@ -108,24 +158,26 @@ extension LoopCore {
     for item in joining {
       install(item, in: mode.bit)
       if item.kind == .attachment {
-        downcast(item, to: SourceAttachment.self).source.tellSchedule(loop, loop.names(of: mode.bit))
+        afterMail.append(.tellSchedule(downcast(item, to: SourceAttachment.self), mode: index))
       }
     }
   }
 
   /// Puts the attachment on the signalled list of each of its modes.
   func enqueueSignal(of attachment: SourceAttachment) {
+    assertOwnThread()
     let missing = attachment.installed & ~attachment.queued
     attachment.queued |= missing
-    forEachMode(missing) { unsafe $0.signalled.append(.passUnretained(attachment)) }
+    forEachMode(missing) { $0.signalled.append(slots.token(of: attachment)) }
   }
 
   /// Has the watches of a descriptor source brought up to date before the next wait of each of its modes.
   func markDirty(_ source: Loop.DescriptorSource) {
+    assertOwnThread()
     let missing = source.installed & ~source.dirty
     source.dirty |= missing
     forEachMode(missing) {
-      $0.dirtyDescriptors.append(source)
+      $0.dirtyDescriptors.append(slots.token(of: source))
       // To serve in order of arrival, the kernel has to know at once whose arrivals count.
       if servesOneEventPerTurn { updateWatches($0) }
     }
@@ -133,70 +185,11 @@ extension LoopCore {
 
   @inline(__always)
   func forEachMode(_ mask: UInt64, _ body: (ModeState) -> Void) {
+    assertOwnThread()
     var rest = mask
     while rest != 0 {
       body(modeState(rest.trailingZeroBitCount))
       rest &= rest - 1
-    }
-  }
-}
-
-// MARK: - Timers
-
-extension LoopCore {
-  /// Gives the timer an entry in each mode that lacks one.
-  func enqueue(_ timer: Loop.Timer) {
-    guard timer.callouts == 0 else { return }
-    timer.stamp = nextStamp()
-    let modes = timer.unqueued & timer.installed
-    timer.unqueued = 0
-    forEachMode(modes) { $0.timers.insert(timer, in: slots) }
-  }
-
-  /// Makes every entry of the timer stale.
-  func invalidateEntries(of timer: Loop.Timer, alsoIn left: UInt64 = 0) {
-    let queued = (timer.installed | left) & ~timer.unqueued
-    slots.renewVersion(of: timer)
-    timer.unqueued = timer.installed
-    forEachMode(queued) { $0.timers.noteStale(in: slots) }
-    if timer.installed != 0 { enqueue(timer) }
-  }
-
-  /// The modes will arm anew, for a timer that is not in its callout: until then a timer in its callout that is in
-  /// several modes is due in the others. See `__CFArmNextTimerInMode`.
-  @inline(__always)
-  private func rearm(_ modes: UInt64) {
-    if !firing.isEmpty { for timer in firing { timer.unqueued |= timer.installed & modes } }
-  }
-
-  /// The timer's date, interval or tolerance was set.
-  ///
-  /// - Parameter mayBeSooner: Whether its entries in the heaps may be too late now, or in the wrong heap.
-  func reschedule(_ timer: Loop.Timer, mayBeSooner: Bool) {
-    rearm(timer.installed)
-    guard timer.installed != 0, timer.callouts == 0 else { return }
-    if mayBeSooner {
-      invalidateEntries(of: timer)
-    } else {
-      // Entries are lower bounds: they are re-seated when they reach the top.
-      timer.stamp = nextStamp()
-    }
-  }
-
-  /// After a fire: the next date of a repeating timer, the end of a one-shot.
-  func finishFire(of timer: Loop.Timer, fired: Instant) {
-    guard timer.isValid else { return }
-    guard timer.schedule.interval > 0 else {
-      timer.invalidate()
-      return
-    }
-    timer.moveOn(from: fired, now: wait.now)
-    guard timer.installed != 0, timer.callouts == 0 else { return }
-    if timer.schedule.effectiveTolerance == 0 {
-      enqueue(timer)
-    } else {
-      // Its entry by hard deadline is still in the heap and must not come alive again.
-      invalidateEntries(of: timer)
     }
   }
 }

@@ -1,54 +1,96 @@
+import Synchronization
+
 /// Applying what other threads have left.
 extension LoopCore {
-  /// 1. apply mail: makes every structural change that has been posted, and takes over the posted blocks.
+  /// 1. apply mail: makes every structural change that has been posted, and takes over the posted blocks. Calls out.
   ///
-  /// Costs one relaxed load when there is none.
+  /// Costs one relaxed load when there is none. Nothing is called before all the mail has been applied: what user code
+  /// does then is later than all of it.
+  ///
+  /// - Returns: Whether there was any.
   @inline(__always)
-  func applyMail() {
-    if wakeup.has([.mail, .signals]) { applyPendingMail() }
+  @discardableResult
+  func applyMail() -> Bool {
+    assertOwnThread()
+    if !wakeup.has([.mail, .signals]) { return false }
+    applyPendingMail()
+    return true
   }
 
   @inline(never)
   private func applyPendingMail() {
+    assertOwnThread()
     // The bits go before the mail is taken: a poster that finds the mailbox empty afterwards sets it again.
     applyMail(of: wakeup.take([.mail, .signals]))
   }
 
+  /// Calls what applying mail has found to call, and lets go of what has left. Calls out.
+  @inline(__always)
+  func callOutAfterMail() {
+    if !afterMail.isEmpty { callOutAfterMailPresent() }
+  }
+
+  @inline(never)
+  private func callOutAfterMailPresent() {
+    assertOwnThread()
+    var due: [AfterMail] = []
+    swap(&due, &afterMail)
+    for callout in due {
+      switch callout {
+      case .tellSchedule(let attachment, let mode):
+        let source = attachment.source
+        source.holdHandlers()
+        defer { source.unholdHandlers() }
+        // Even if it has left since: whoever took it out tells that it left.
+        source.tellSchedule(loop, loop.names(of: 1 << UInt64(mode)))
+      case .letGo(let item):
+        letGo(ofEvicted: item)
+      }
+    }
+  }
+
   @inline(__always)
   private func applyMail(of bits: WakeProtocol.Bits) {
+    assertOwnThread()
     if bits.contains(.mail) { takeAndApplyMail() }
     // A source is installed before its signals count, and asks for them when it is.
     if bits.contains(.signals) { takeSignals() }
+    callOutAfterMail()
   }
 
   func takeSignals() {
+    assertOwnThread()
     mailbox.signals.takeAll { enqueueSignal(of: $0) }
   }
 
   private func takeAndApplyMail() {
+    assertOwnThread()
     // Two lots of arrays change places, so that mail costs no allocation. Applying may open the box again, and then
     // finds new ones.
     var mail = Mail()
     swap(&mail, &spareMail)
-    mailbox.withLock { swap(&mail, &$0.mail) }
+    mailbox.withLock { $0.exchangeMail(&mail) }
     apply(&mail)
     swap(&mail, &spareMail)
   }
 
-  /// Applies mail that a change of the loop's own thread has found in the box.
+  /// Applies mail that a change of the loop's own thread has found in the box; `callOutAfterMail()` comes after that
+  /// change.
   @inline(__always)
   func apply(_ mail: Mail?) {
+    assertOwnThread()
     if var mail { apply(&mail) }
   }
 
   /// Makes the changes of `mail`, takes over its jobs and blocks, and empties it. Nobody else can reach it.
   private func apply(_ mail: inout Mail) {
+    assertOwnThread()
     if !mail.jobs.isEmpty {
       for job in mail.jobs { enqueue(job) }
       mail.jobs.removeAll(keepingCapacity: true)
     }
     if !mail.changes.isEmpty {
-      for change in mail.changes { apply(change) }
+      mail.changes.forEach(apply)
       mail.changes.empty()
     }
     if mail.blocks.isEmpty { return }
@@ -60,22 +102,47 @@ extension LoopCore {
     }
   }
 
-  func apply(_ change: Change) {
+  /// Makes one change. Calls nothing of the user's.
+  private func apply(_ change: Change) {
+    assertOwnThread()
     switch change {
-    case .install(let item, let modes): install(item, in: modes)
-    case .uninstall(let item, let modes, let isCommon):
-      uninstall(item, from: modes, isCommon: isCommon, unbinds: true)
+    case .membership(let item, let leaves, let joins):
+      applyMembership(of: item, leaves: leaves, joins: joins)
     case .joinCommon(let mode): joinCommon(mode)
-    case .rescheduled(let timer, let mayBeSooner):
-      if isOwner(of: timer) { reschedule(timer, mayBeSooner: mayBeSooner) }
+    case .rescheduled(let timer):
+      // Taken before the date is looked at: whoever sets another from here on mails again.
+      let notes = timer.notes.bitwiseAnd(~(Note.rescheduled | Note.mayBeSooner), ordering: .sequentiallyConsistent)
+      let mayBeSooner = notes.oldValue & Note.mayBeSooner != 0
+      if isOwner(of: timer) {
+        reschedule(timer, mayBeSooner: mayBeSooner)
+      } else {
+        // It has moved, and the setter may have seen this mail under way when it was another loop's to hear.
+        timer.withOwner { $0 }?.noteReschedule(of: timer, mayBeSooner: mayBeSooner)
+      }
     case .interestChanged(let source):
-      if isOwner(of: source) { markDirty(source) }
+      source.notes.bitwiseAnd(~Note.interest, ordering: .sequentiallyConsistent)
+      if isOwner(of: source) {
+        markDirty(source)
+      } else {
+        source.withOwner { $0 }?.noteInterest(of: source)
+      }
     }
   }
 
-  /// Whether the item is still this loop's: a change may have been meant for the loop it was in before.
-  private func isOwner(of item: Loop.Item) -> Bool {
-    item.withOwner { $0 === loop }
+  private typealias Note = Loop.Item.Note
+
+  private func applyMembership(of item: Loop.Item, leaves: UInt64, joins: UInt64) {
+    assertOwnThread()
+    // Whoever took it out a second time mailed that as well; the first mail may have freed it for another loop.
+    guard isOwner(of: item) else { return }
+    // It left modes, or the common set, before it joined any: whether it stays is for what it is in now to say.
+    if leaves != 0 || joins == 0 {
+      let isCommon = mailbox.withLock { _ in item.isCommon }
+      let isEvicted = uninstall(item, from: leaves, isCommon: isCommon)
+      if isEvicted { afterMail.append(.letGo(item)) }
+    }
+    // Another thread may have taken it out meanwhile, so that it was freed.
+    if joins != 0, isOwner(of: item) { install(item, in: joins) }
   }
 
   /// Hands a wakeup or stop that came from elsewhere to the runs it concerns.
@@ -83,12 +150,14 @@ extension LoopCore {
   /// - Parameter keeping: Whether this run's next wait shall return at once; false where the run goes round anyway.
   @inline(__always)
   func absorbPosts(_ frame: RunFrame, keepingWake keeping: Bool) {
+    assertOwnThread()
     if wakeup.has([.wake, .stop]) { absorb(wakeup.take([.wake, .stop]), frame, keepingWake: keeping) }
   }
 
   /// First thing after a sleep: everything that was posted, for one atomic operation.
   @inline(__always)
   func absorbAfterSleep(_ frame: RunFrame) {
+    assertOwnThread()
     let bits = wakeup.wokeTaking([.mail, .signals, .wake, .stop])
     applyMail(of: bits)
     absorb(bits, frame, keepingWake: true)
@@ -96,6 +165,7 @@ extension LoopCore {
 
   @inline(__always)
   private func absorb(_ bits: WakeProtocol.Bits, _ frame: RunFrame, keepingWake keeping: Bool) {
+    assertOwnThread()
     if bits.contains(.stop) {
       // It concerns this run alone.
       frame.isStopped = true
@@ -109,6 +179,7 @@ extension LoopCore {
   /// A wakeup asked for on the loop's own thread.
   @inline(__always)
   func wakeFromOwnThread() {
+    assertOwnThread()
     let time = arrivalTime
     for level in 0..<depth { frames[level].noteWake(at: time) }
   }

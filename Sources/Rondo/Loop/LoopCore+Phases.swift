@@ -6,22 +6,27 @@ extension LoopCore {
   /// 0, 2, 3, 6, 8, 13. Calls out.
   @inline(__always)
   func tellObservers(_ activity: Loop.Activity, _ frame: RunFrame) {
-    if frame.mode.activities.contains(activity) { tellObserversPresent(activity, frame) }
+    assertOwnThread()
+    if frame.mode.observers.activities.contains(activity) { tellObserversPresent(activity, frame) }
   }
 
   @inline(never)
   private func tellObserversPresent(_ activity: Loop.Activity, _ frame: RunFrame) {
+    assertOwnThread()
     applyMail()
     pulse.enter(.observers)
-    let bit = frame.mode.bit
-    for entry in frame.mode.observers where entry.activities.contains(activity) {
-      let observer = entry.observer
-      // One that is in its callout is skipped by the runs nested in it.
-      guard observer.belongs(to: bit), observer.callouts == 0, observer.isValid else { continue }
+    let mode = frame.mode
+    let departures = mode.observers.departures
+    for entry in mode.observers.entries where entry.activities.contains(activity) {
+      guard let observer = entry.observer else { continue }
+      // One that is in its callout is skipped by the runs nested in it. One that has left may be another loop's by now.
+      guard observer.belongs(to: mode.bit), !isCalling(observer), observer.isValid,
+        mode.observers.departures == departures || isOwner(of: observer)
+      else { continue }
       counters.observerCallouts.count()
-      observer.callouts += 1
+      frame.calling = ObjectIdentifier(observer)
       callOutObserver(observer, activity)
-      observer.callouts -= 1
+      frame.calling = nil
       if !observer.repeats { observer.invalidate() }
     }
     // What is due is judged after the observers, who may have taken their time or set a timer to now.
@@ -31,12 +36,14 @@ extension LoopCore {
   /// 4, 11. Runs the queued blocks that match the mode; blocks they queue wait for the next drain. Calls out.
   @inline(__always)
   func drainBlocks(_ frame: RunFrame) {
+    assertOwnThread()
     applyMail()
     if !blocks.isEmpty { runBlocks(frame) }
   }
 
   @inline(never)
   private func runBlocks(_ frame: RunFrame) {
+    assertOwnThread()
     pulse.enter(.blocks)
     swap(&frame.blocks, &blocks)
     var unmatched: [Block] = []
@@ -56,17 +63,25 @@ extension LoopCore {
   /// 5. Performs the signalled sources of the mode by order, then by time of signal. Calls out.
   @inline(__always)
   func performSignalledSources(_ frame: RunFrame) {
-    if unsafe !frame.mode.signalled.isEmpty { performSourcesPresent(frame) }
+    assertOwnThread()
+    if !frame.mode.signalled.isEmpty { performSourcesPresent(frame) }
   }
 
   @inline(never)
   private func performSourcesPresent(_ frame: RunFrame) {
+    assertOwnThread()
     pulse.enter(.sources)
     let mode = frame.mode
-    if unsafe mode.signalled.count == 1 { return performOnlySource(mode, frame) }
+    if mode.signalled.tokens.count == 1 { return performOnlySource(mode, frame) }
     // What is signalled from here on has its turn in the next turn, so entries that are served or gone leave first.
-    unsafe mode.signalled.removeAll { unsafe !staysSignalled($0.takeUnretainedValue(), mode) }
-    var attachments = unsafe mode.signalled.map { unsafe $0.takeUnretainedValue() }
+    var attachments: [SourceAttachment] = []
+    mode.signalled.removeAll { token in
+      guard let item = slots.item(token) else { return true }
+      let attachment = downcast(item, to: SourceAttachment.self)
+      guard staysSignalled(attachment, mode) else { return true }
+      attachments.append(attachment)
+      return false
+    }
     attachments.sort {
       ($0.order, $0.source.signalTicket.load(ordering: .relaxed))
         < ($1.order, $1.source.signalTicket.load(ordering: .relaxed))
@@ -80,26 +95,34 @@ extension LoopCore {
   /// The usual case. Calls out.
   @inline(__always)
   private func performOnlySource(_ mode: ModeState, _ frame: RunFrame) {
-    let entry = unsafe mode.signalled[0]
-    unsafe entry._withUnsafeGuaranteedRef { attachment in
+    assertOwnThread()
+    let token = mode.signalled.tokens[0]
+    guard let item = unsafe slots.borrowed(token) else { return mode.signalled.removeLast() }
+    unsafe item._withUnsafeGuaranteedRef { item in
+      let attachment = downcast(item, to: SourceAttachment.self)
       if staysSignalled(attachment, mode) {
         perform(attachment, frame)
-        // Left alone if it was signalled in its callout, or others were.
-        let isAlone = unsafe mode.signalled.count == 1
-        if attachment.source.isSignalled || !isAlone || attachment.queued & mode.bit == 0 { return }
+        // Left alone if it has left the loop, was signalled in its callout, or others were.
+        if !slots.holds(token) || attachment.source.isSignalled || mode.signalled.tokens.count != 1
+          || attachment.queued & mode.bit == 0
+        {
+          return
+        }
         attachment.queued &= ~mode.bit
       }
-      unsafe mode.signalled.removeLast()
+      mode.signalled.removeLast()
     }
   }
 
   /// The attachment itself, or the one that took its place if its source left the loop and came back meanwhile.
   private func standing(_ attachment: SourceAttachment) -> SourceAttachment {
-    attachment.installed != 0 ? attachment : attachment.source.attachment(in: loop) ?? attachment
+    assertOwnThread()
+    return attachment.installed != 0 ? attachment : attachment.source.attachment(in: loop) ?? attachment
   }
 
   @inline(__always)
   private func staysSignalled(_ attachment: SourceAttachment, _ mode: ModeState) -> Bool {
+    assertOwnThread()
     let stays = attachment.source.isSignalled && attachment.installed & mode.bit != 0
     if !stays { attachment.queued &= ~mode.bit }
     return stays
@@ -107,22 +130,24 @@ extension LoopCore {
 
   @inline(__always)
   private func perform(_ attachment: SourceAttachment, _ frame: RunFrame) {
+    assertOwnThread()
     // Being installed is what keeps the handler: a source that left and was added again has yet to be.
     guard attachment.installed & attachment.modes.load(ordering: .relaxed) & frame.mode.bit != 0,
       attachment.source.isValid, attachment.source.takeSignal()
     else { return }
     counters.sourceCallouts.count()
-    attachment.callouts += 1
+    frame.calling = ObjectIdentifier(attachment)
     frame.isPerformingSource = true
     callOutSource(attachment.source)
     frame.isPerformingSource = false
-    attachment.callouts -= 1
+    frame.calling = nil
     frame.hasHandledSource = true
   }
 
   /// 9. Fires every timer of the mode whose date had passed when the wait ended. Calls out.
   @inline(__always)
   func fireDueTimers(_ frame: RunFrame) {
+    assertOwnThread()
     guard frame.servesTimers, !frame.mode.timers.isEmpty else { return }
     let limit = now
     frame.mode.timers.collectDue(limit, in: slots, into: &frame.due)
@@ -131,24 +156,26 @@ extension LoopCore {
 
   @inline(never)
   private func fireCollectedTimers(_ frame: RunFrame, _ limit: Instant) {
+    assertOwnThread()
     pulse.enter(.timers)
     frame.nextDue = 0
     while frame.nextDue < frame.due.count {
       let due = frame.due[frame.nextDue]
       frame.nextDue += 1
       guard let item = unsafe slots.borrowed(due.token) else { continue }
-      unsafe item._withUnsafeGuaranteedRef { fire(downcast($0, to: Loop.Timer.self), in: frame.mode, limit) }
+      unsafe item._withUnsafeGuaranteedRef { fire(downcast($0, to: Loop.Timer.self), due.token, frame, limit) }
     }
     frame.due.removeAll(keepingCapacity: true)
   }
 
   @inline(__always)
-  private func fire(_ timer: Loop.Timer, in mode: ModeState, _ limit: Instant) {
-    guard timer.belongs(to: mode.bit), timer.isValid, timer.callouts == 0 else { return }
+  private func fire(_ timer: Loop.Timer, _ token: Token, _ frame: RunFrame, _ limit: Instant) {
+    assertOwnThread()
+    guard timer.belongs(to: frame.mode.bit), timer.isValid, !isCalling(timer) else { return }
     let date = timer.schedule.fireDate
-    guard date <= limit || date <= wait.now else {
-      // Put off by an earlier callout of this turn.
-      enqueue(timer)
+    guard date <= limit || date <= wait.now, timer.beginFire(date) else {
+      // Put off by an earlier callout of this turn, or at this moment.
+      requeue(timer)
       return
     }
     counters.timerCallouts.count()
@@ -157,21 +184,23 @@ extension LoopCore {
     timer.missed = 0
     let isInSeveralModes = timer.installed & (timer.installed &- 1) != 0
     if isInSeveralModes { firing.append(timer) }
-    timer.callouts += 1
+    frame.calling = ObjectIdentifier(timer)
     callOutTimer(
       timer, Loop.Timer.Tick(timer: timer, scheduledAt: date, firedAt: max(date, limit), missed: Int(missed)))
-    timer.callouts -= 1
-    if isInSeveralModes { firing.removeLast() }
-    finishFire(of: timer, fired: date)
+    frame.calling = nil
+    // Not by place: it may have left the list with the loop.
+    if isInSeveralModes { firing.removeAll { $0 === timer } }
+    finishFire(of: timer, token)
   }
 
   /// A nested run of the same mode must find the due timers that enclosing runs have collected and not fired yet.
   ///
   /// They stay collected as well: what the nested run does not fire, the enclosing one does.
   func returnDueTimers(to mode: ModeState) {
+    assertOwnThread()
     for outer in frames where outer.mode === mode {
       for due in outer.due.dropFirst(outer.nextDue) {
-        if let item = slots.item(due.token) { enqueue(downcast(item, to: Loop.Timer.self)) }
+        if let item = slots.item(due.token) { requeue(downcast(item, to: Loop.Timer.self)) }
       }
     }
   }
@@ -179,11 +208,13 @@ extension LoopCore {
   /// 10. Tells the whole ready batch by order, or the first under `returnAfterSourceHandled`. Calls out.
   @inline(__always)
   func tellReadyDescriptors(_ frame: RunFrame) {
+    assertOwnThread()
     if !frame.ready.isEmpty { tellDescriptorsPresent(frame) }
   }
 
   @inline(never)
   private func tellDescriptorsPresent(_ frame: RunFrame) {
+    assertOwnThread()
     pulse.enter(.descriptors)
     if frame.mode.orderedDescriptorCount > 0, frame.ready.count > 1, !servesOneEventPerTurn { sortReady(frame) }
     for index in frame.ready.indices {
@@ -203,13 +234,14 @@ extension LoopCore {
   private func tell(
     _ source: Loop.DescriptorSource, _ collected: Loop.DescriptorSource.Readiness, _ frame: RunFrame
   ) -> Bool {
+    assertOwnThread()
     guard source.belongs(to: frame.mode.bit), source.isValid else { return false }
     let readiness = readinessToTell(collected, source)
     guard !readiness.isEmpty else { return false }
     counters.descriptorCallouts.count()
-    source.callouts += 1
+    frame.calling = ObjectIdentifier(source)
     callOutDescriptorSource(source, readiness)
-    source.callouts -= 1
+    frame.calling = nil
     frame.hasHandledSource = true
     return true
   }
@@ -219,6 +251,7 @@ extension LoopCore {
   private func readinessToTell(
     _ collected: Loop.DescriptorSource.Readiness, _ source: Loop.DescriptorSource
   ) -> Loop.DescriptorSource.Readiness {
+    assertOwnThread()
     let enabled = source.enabled
     let readiness = collected.intersection(enabled)
     if readiness.isEmpty && enabled == .closed && source.hasHungUp { return .closed }
@@ -227,18 +260,18 @@ extension LoopCore {
 
   /// Leaves collected descriptors for a later turn. The kernel repeats the level-triggered ones by itself.
   func dropReadyDescriptors(_ frame: RunFrame, from start: Int) {
+    assertOwnThread()
     guard start < frame.ready.count else { return }
     for record in frame.ready[start...] {
       guard let item = slots.item(record.token) else { continue }
       let source = downcast(item, to: Loop.DescriptorSource.self)
-      guard source.trigger == .edge || source.enabled == .closed else { continue }
-      if source.carried.isEmpty { frame.mode.carriedDescriptors.append(source) }
-      source.carried.formUnion(record.readiness)
+      if source.trigger == .edge || source.enabled == .closed { frame.mode.carriedDescriptors.append(record) }
     }
     frame.ready.removeSubrange(start...)
   }
 
   private func sortReady(_ frame: RunFrame) {
+    assertOwnThread()
     let order = { (record: ReadyDescriptor) in self.slots.item(record.token)?.order ?? 0 }
     let sorted = frame.ready.enumerated().sorted { (order($0.element), $0.offset) < (order($1.element), $1.offset) }
     for (place, record) in sorted.enumerated() { frame.ready[place] = record.element }
@@ -247,11 +280,13 @@ extension LoopCore {
   /// 11. Runs what the main dispatch queue holds, on the main loop in common modes, outermost. Calls out.
   @inline(__always)
   func serveMainQueue(_ frame: RunFrame) {
+    assertOwnThread()
     if frame.isMainQueueReady && !isDrainingMainQueue { drainMainQueue(frame) }
   }
 
   @inline(never)
   private func drainMainQueue(_ frame: RunFrame) {
+    assertOwnThread()
     // Under returnAfterSourceHandled the first source ends the turn, and the queue is still ready for the next.
     if frame.hasHandledSource && frame.returnsAfterSourceHandled && !frame.ready.isEmpty { return }
     pulse.enter(.mainQueue)

@@ -7,6 +7,7 @@ extension LoopCore {
   /// Only asked when a precise timer stands in the mode.
   @inline(never)
   func alarm(before deadline: Instant, in mode: ModeState) -> Instant {
+    assertOwnThread()
     let date = mode.timers.nextPreciseDate(in: slots)
     guard date != .distantFuture, wait.canSpin else { return deadline }
     forgetClock()
@@ -21,6 +22,7 @@ extension LoopCore {
 
   /// Spins until `deadline`, and looks at the kernel now and then: whatever would end a sleep ends it as well.
   func spin(_ frame: RunFrame, until deadline: Instant) {
+    assertOwnThread()
     let start = wait.now
     // The kernel has not been asked in this wait if the loop came too close to the date for a sleep.
     var nextLook = frame.hasJustSlept ? start.advanced(by: Self.lookEvery) : start

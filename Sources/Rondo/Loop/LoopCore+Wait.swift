@@ -65,6 +65,7 @@ extension LoopCore {
         if noteWakeReason(frame, deadline) { return }
         continue
       }
+      wait.choose(frame)
       switch wakeup.prepareToSleep() {
       case .stayAwake:
         applyMail()
@@ -127,22 +128,17 @@ extension LoopCore {
   @inline(__always)
   func updateWatches(_ mode: ModeState) {
     if !mode.dirtyDescriptors.isEmpty { updateDirtyWatches(mode) }
-    wait.mend(mode) { descriptorSources(of: mode).map { ($0, slots.token(of: $0)) } }
-  }
-
-  private func descriptorSources(of mode: ModeState) -> [Loop.DescriptorSource] {
-    slots.all.filter { $0.kind == .descriptor && $0.installed & mode.bit != 0 }
-      .map { downcast($0, to: Loop.DescriptorSource.self) }
+    wait.mend(mode)
   }
 
   private func updateDirtyWatches(_ mode: ModeState) {
     // Invalidation of a refused source changes the list, so it is taken first.
-    var dirty: ContiguousArray<Loop.DescriptorSource> = []
-    swap(&dirty, &mode.dirtyDescriptors)
-    for source in dirty {
+    for token in mode.dirtyDescriptors.takeAll() {
+      guard let item = slots.item(token) else { continue }
+      let source = downcast(item, to: Loop.DescriptorSource.self)
       source.dirty &= ~mode.bit
       guard source.installed & mode.bit != 0, source.isValid else { continue }
-      wait.watch(source, in: mode, token: slots.token(of: source)) { descriptorSources(of: mode) }
+      wait.watch(source, in: mode, token: slots.token(of: source))
     }
   }
 
@@ -150,11 +146,11 @@ extension LoopCore {
   @inline(__always)
   private func takeCarriedDescriptors(_ frame: RunFrame) {
     if frame.mode.carriedDescriptors.isEmpty { return }
-    for source in frame.mode.carriedDescriptors where source.installed & frame.mode.bit != 0 {
-      frame.ready.append(ReadyDescriptor(token: slots.token(of: source), readiness: source.carried))
-      source.carried = []
+    for record in frame.mode.carriedDescriptors {
+      guard let item = slots.item(record.token), item.installed & frame.mode.bit != 0 else { continue }
+      frame.ready.append(record)
     }
-    frame.mode.carriedDescriptors.removeAll()
+    frame.mode.carriedDescriptors.removeAll(keepingCapacity: true)
   }
 
   /// Carried readiness that the kernel has reported anew is told once.

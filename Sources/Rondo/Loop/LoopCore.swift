@@ -1,3 +1,4 @@
+import CLinux
 import Synchronization
 
 /// What the loop's thread owns. Nothing here is locked; only that thread may touch it.
@@ -6,7 +7,7 @@ import Synchronization
 final class LoopCore {
   /// *constant* once set. The handle that owns this core, and outlives it.
   @safe unowned(unsafe) var loop: Loop!
-  /// *constant* Whether this is the main thread's loop.
+  /// *constant* Whether this is the main thread's loop, and serves the main dispatch queue.
   let isMain: Bool
   /// *constant* The loop's one lock.
   let mailbox: Mailbox
@@ -52,11 +53,17 @@ final class LoopCore {
   @safe @exclusivity(unchecked) var isDrainingMainQueue = false
   /// One kernel event a turn in order of arrival, as CFRunLoop.
   @safe @exclusivity(unchecked) var servesOneEventPerTurn = false
+  /// What is to be called when the mail under way has been applied.
+  @safe @exclusivity(unchecked) var afterMail: [AfterMail] = []
+  /// Whether debug builds check the invariants after every turn.
+  @safe @exclusivity(unchecked) var checksInvariants = false
   /// Timers in their callouts that are in several modes.
   @safe @exclusivity(unchecked) var firing: [Loop.Timer] = []
   /// What the loop has learned about spinning for precise timers.
   @safe @exclusivity(unchecked) var spinPlan = SpinPlan()
   @safe @exclusivity(unchecked) private var lastStamp: UInt32 = 0
+  /// The loop's thread as assertions found it, by its control block.
+  @safe @exclusivity(unchecked) private var assertedThread: UInt = 0
 
   init(isMain: Bool, mailbox: Mailbox, wakeup: Wakeup, counters: Counters, pulse: Pulse, wait: Wait) {
     self.isMain = isMain
@@ -78,6 +85,7 @@ final class LoopCore {
 
   @inline(__always)
   func readClock() {
+    assertOwnThread()
     lastReading = wait.now
     isClockRead = true
   }
@@ -85,7 +93,22 @@ final class LoopCore {
   /// Time has passed: whoever asks next reads the clock.
   @inline(__always)
   func forgetClock() {
+    assertOwnThread()
     isClockRead = false
+  }
+
+  /// Only the loop's thread may be here; or, if the system could not start it, whoever ends the loop in its place.
+  @inline(__always)
+  func assertOwnThread() {
+    assert(
+      rondo_thread_pointer() == assertedThread || isOnOwnThread(), "A loop's own state was touched by another thread.")
+  }
+
+  /// For debug builds; remembers the thread, so that the next question costs no reference count.
+  private func isOnOwnThread() -> Bool {
+    guard loop.isCurrent || !loop.thread.hasStarted else { return false }
+    assertedThread = rondo_thread_pointer()
+    return true
   }
 
   /// The innermost run, if any.
@@ -95,6 +118,7 @@ final class LoopCore {
   }
 
   func nextStamp() -> UInt32 {
+    assertOwnThread()
     lastStamp &+= 1
     return lastStamp
   }
@@ -102,11 +126,13 @@ final class LoopCore {
   /// The state of the mode with this index, made on first sight.
   @inline(__always)
   func modeState(_ index: Int) -> ModeState {
-    index < modes.count ? modes[index] : makeModeState(index)
+    assertOwnThread()
+    return index < modes.count ? modes[index] : makeModeState(index)
   }
 
   @inline(never)
   private func makeModeState(_ index: Int) -> ModeState {
+    assertOwnThread()
     while modes.count <= index {
       let index = modes.count
       mailbox.withLock { state in
@@ -119,6 +145,7 @@ final class LoopCore {
 
   /// A frame for one more level of nesting.
   func pushFrame(for mode: ModeState, limit: RunLimit, returnsAfterSourceHandled: Bool) -> RunFrame {
+    assertOwnThread()
     let frame = mode.spareFrames.popLast() ?? RunFrame(mode: mode)
     frames.append(frame)
     frame.begin(limit: limit, returnsAfterSourceHandled: returnsAfterSourceHandled)
@@ -129,6 +156,7 @@ final class LoopCore {
   }
 
   func popFrame() {
+    assertOwnThread()
     let frame = frames.removeLast()
     frame.mode.spareFrames.append(frame)
     depth -= 1
@@ -139,23 +167,33 @@ final class LoopCore {
   /// Whether nothing but observers is left in the mode. See `__CFRunLoopModeIsEmpty`.
   @inline(__always)
   func isEmpty(_ mode: ModeState) -> Bool {
-    mode.itemCount == 0 && hasNothingToServe(mode)
+    assertOwnThread()
+    return mode.itemCount == 0 && hasNothingToServe(mode)
   }
 
   @inline(never)
   private func hasNothingToServe(_ mode: ModeState) -> Bool {
-    !servesMainQueue(in: mode) && !hasBlocks(in: mode) && !hasJobs(in: mode)
+    assertOwnThread()
+    return !servesMainQueue(in: mode) && !hasBlocks(in: mode) && !hasJobs(in: mode)
   }
 
   /// Whether a block waits for a run of the mode.
   func hasBlocks(in mode: ModeState) -> Bool {
-    blocks.contains { $0.runs(in: mode) }
+    assertOwnThread()
+    return blocks.contains { $0.runs(in: mode) }
   }
 
   /// Whether a run in the mode serves the main dispatch queue.
-  ///
-  /// A forked child does not: its copy of the queue shares the parent's descriptor.
   func servesMainQueue(in mode: ModeState) -> Bool {
-    isMain && mode.isCommon && !isDrainingMainQueue
+    assertOwnThread()
+    return isMain && mode.isCommon && !isDrainingMainQueue
   }
+}
+
+/// What mail leads to outside the loop, once all of it has been applied.
+enum AfterMail {
+  /// A common source joined a mode that has become common.
+  case tellSchedule(SourceAttachment, mode: Int)
+  /// An item has left the loop; its closures may die.
+  case letGo(Loop.Item)
 }

@@ -1,4 +1,5 @@
 import CLinux
+import Glibc
 
 /// The main dispatch queue, where `DispatchQueue.main` and `@MainActor` code wait for the main thread.
 ///
@@ -6,6 +7,19 @@ import CLinux
 enum MainQueue {
   /// *constant* An eventfd that becomes readable when the queue has work; -1 in a program without libdispatch.
   static let descriptor: CInt = rondo_main_queue_handle()
+
+  /// Makes the descriptor, for libdispatch would trap if it could not; in a forked child, one that its parent does not
+  /// share. 0, or the errno that there is none left for. On the making of the main loop.
+  static func prepare(isForked: Bool) -> CInt {
+    let probe = rondo_eventfd()
+    guard probe >= 0 else { return errno }
+    close(probe)
+    guard descriptor >= 0 else { return 0 }
+    if rondo_may_be_eventfd(descriptor) == 0 {
+      ClosedBehindTheLoop.fail("the eventfd of the main dispatch queue", descriptor, EBADF)
+    }
+    return isForked ? rondo_renew_eventfd(descriptor) : 0
+  }
 
   /// Whether the queue has work now: one poll(2).
   static var isReady: Bool {

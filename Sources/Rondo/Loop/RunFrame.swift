@@ -18,6 +18,8 @@ final class RunFrame {
   /// Whether a wakeup is remembered: from the beginning of a turn to its wait. Later ones need not be, the loop goes
   /// round anyway.
   @safe @exclusivity(unchecked) var keepsWakes = true
+  /// The item whose callout this run is in; whoever made the callout keeps it.
+  @safe @exclusivity(unchecked) var calling: ObjectIdentifier?
   /// A source of this run is being performed: the turn will poll and go round, whatever a nested run was woken for.
   @safe @exclusivity(unchecked) var isPerformingSource = false
   /// Whether this run serves the main dispatch queue: decided once.

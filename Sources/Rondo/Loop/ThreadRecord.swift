@@ -3,13 +3,15 @@ import Glibc
 import Synchronization
 
 /// A thread as loops know it: who it is, its loop, and what becomes of it when the thread ends.
-final class ThreadRecord: @unchecked Sendable, CustomStringConvertible {
+@safe final class ThreadRecord: @unchecked Sendable, CustomStringConvertible {
   /// *constant*
   let isMain: Bool
   /// *constant* The process the record was made in, told apart by forks.
   let generation: UInt32
+  /// *constant* Where to look which process this is.
+  private let process: ProcessGeneration.Word
   /// *its own lock* The thread's loop, once somebody asked for it.
-  private let loop = Mutex<Loop?>(nil)
+  private let loop = Guarded<Loop?>(nil)
   /// *its thread* A loop in virtual time that stands in for the thread's own.
   var virtualLoop: Loop?
   /// *atomic* The kernel's name for the thread; 0 until it has asked for its record itself.
@@ -19,8 +21,8 @@ final class ThreadRecord: @unchecked Sendable, CustomStringConvertible {
 
   private init(isMain: Bool) {
     self.isMain = isMain
-    ProcessGeneration.watchForks()
     generation = ProcessGeneration.current
+    unsafe process = ProcessGeneration.word
   }
 
   /// A record for a thread that is yet to start, and that calls `adopt()` first thing.
@@ -31,18 +33,48 @@ final class ThreadRecord: @unchecked Sendable, CustomStringConvertible {
   /// Makes the record the calling thread's, which has none yet.
   func adopt() {
     threadID.store(rondo_thread_id(), ordering: .relaxed)
+    if isMain && generation == 0 { Self.firstMainThread.store(rondo_thread_pointer(), ordering: .relaxed) }
     threadPointer.store(rondo_thread_pointer(), ordering: .relaxed)
     _ = unsafe pthread_setspecific(Self.key, Unmanaged.passRetained(self).toOpaque())
   }
 
   /// The thread's own loop, made on first use. Any thread, for the main thread's sake.
+  ///
+  /// Who asks for it has no way to hear that there are no descriptors for it: the process ends with a message.
   var ownLoop: Loop {
-    loop.withLock { loop in
+    do { return try makeOwnLoop() } catch { fatalError("\(error)") }
+  }
+
+  /// The same, for a caller that can be told.
+  func makeOwnLoop() throws(DescriptorShortage) -> Loop {
+    try loop.withLock { (loop) throws(DescriptorShortage) in
       if let loop { return loop }
-      let made = Loop(thread: self)
+      let made = try Loop(thread: self)
       loop = made
       return made
     }
+  }
+
+  /// Whether the loop that is to be made shall serve the main dispatch queue.
+  ///
+  /// In a forked child, if the calling thread was the first process's main thread as well: libdispatch takes it for that.
+  var canServeMainQueue: Bool {
+    guard isMain else { return false }
+    if generation == 0 { return true }
+    return rondo_is_main_thread() != 0
+      && Self.firstMainThread.load(ordering: .relaxed) == rondo_thread_pointer()
+  }
+
+  /// *atomic* The first process's main thread, once it has asked for its record.
+  private static let firstMainThread = Atomic<UInt>(0)
+
+  /// Whether this is the process the record was made in, and no forked child of it: one relaxed load.
+  @inline(__always)
+  var isOfThisProcess: Bool { unsafe process.pointee.load(ordering: .relaxed) == generation &+ 1 }
+
+  @inline(never)
+  static func failAfterFork() -> Never {
+    fatalError("This loop belongs to the parent of a forked process. Ask the child's own Loop.current or Loop.main.")
   }
 
   /// What `Loop.current` answers.
@@ -72,7 +104,7 @@ final class ThreadRecord: @unchecked Sendable, CustomStringConvertible {
       let record = unsafe Unmanaged<ThreadRecord>.fromOpaque(pointer).takeRetainedValue()
       // Cancel callbacks and closures that die now must still find themselves on the loop's thread.
       _ = unsafe pthread_setspecific(ThreadRecord.key, pointer)
-      if record.generation == ProcessGeneration.current { record.end() }
+      if record.isOfThisProcess { record.end() }
       _ = pthread_setspecific(ThreadRecord.key, nil)
       // The next thread may be given the same one.
       record.threadPointer.store(0, ordering: .relaxed)
@@ -90,7 +122,7 @@ final class ThreadRecord: @unchecked Sendable, CustomStringConvertible {
 
   /// The calling thread's record, made on first use.
   static var current: ThreadRecord {
-    if let record = existing, record.generation == ProcessGeneration.current { return record }
+    if let record = existing, record.isOfThisProcess { return record }
     return makeCurrent()
   }
 
@@ -106,7 +138,7 @@ final class ThreadRecord: @unchecked Sendable, CustomStringConvertible {
   static func isCurrent(_ record: ThreadRecord) -> Bool {
     let pointer = record.threadPointer.load(ordering: .relaxed)
     if pointer == 0 { return isOfCurrent(record) }
-    return pointer == rondo_thread_pointer() && record.generation == ProcessGeneration.current
+    return pointer == rondo_thread_pointer() && record.isOfThisProcess
   }
 
   /// For the record of a thread that has not asked for it yet, or is gone.
@@ -115,16 +147,19 @@ final class ThreadRecord: @unchecked Sendable, CustomStringConvertible {
     current === record
   }
 
+  /// Whether the thread has ever asked for its record.
+  var hasStarted: Bool { threadID.load(ordering: .relaxed) != 0 }
+
   /// Whether the calling thread is the record's.
   @inline(__always)
   var isCurrent: Bool { ThreadRecord.isCurrent(self) }
 
-  private static let mainRecord = Mutex<ThreadRecord?>(nil)
+  private static let mainRecord = Guarded<ThreadRecord?>(nil)
 
   /// The main thread's record, from any thread.
   static var main: ThreadRecord {
     mainRecord.withLock { record in
-      if let record, record.generation == ProcessGeneration.current { return record }
+      if let record, record.isOfThisProcess { return record }
       let made = ThreadRecord(isMain: true)
       record = made
       return made
@@ -135,19 +170,4 @@ final class ThreadRecord: @unchecked Sendable, CustomStringConvertible {
   static var virtualNow: Instant? {
     existing?.virtualLoop?.now
   }
-}
-
-/// How many forks lie between the first process and this one: one relaxed load tells a child from its parent.
-enum ProcessGeneration {
-  private static let count = Atomic<UInt32>(0)
-
-  @inline(__always)
-  static var current: UInt32 { count.load(ordering: .relaxed) }
-
-  /// Has every later fork counted in its child: pthread_atfork(3), once.
-  static func watchForks() { isWatching }
-
-  private static let isWatching: Void = {
-    pthread_atfork(nil, nil) { ProcessGeneration.count.add(1, ordering: .relaxed) }
-  }()
 }

@@ -1,12 +1,3 @@
-/// A structural change that the loop's thread has yet to make.
-enum Change {
-  case install(Loop.Item, modes: UInt64)
-  case uninstall(Loop.Item, modes: UInt64, isCommon: Bool)
-  case joinCommon(mode: Int)
-  case rescheduled(Loop.Timer, mayBeSooner: Bool)
-  case interestChanged(Loop.DescriptorSource)
-}
-
 /// A run-loop block and the modes it may run in.
 struct Block {
   /// Taken out by whoever runs it, so that it dies right after its run.
@@ -25,7 +16,7 @@ struct Block {
 ///
 /// *mailbox lock* while it is in the box, *loop thread* once it was taken.
 struct Mail {
-  var changes: ContiguousArray<Change> = []
+  var changes = ChangeList()
   var blocks: [Block] = []
   var jobs: ContiguousArray<QueuedJob> = []
 
@@ -64,8 +55,13 @@ final class Mailbox: @unchecked Sendable {
 /// Everything behind the loop's one lock: mail, mode names, and who belongs where.
 struct MailboxState {
   var mail = Mail()
+  /// Counts the lots of mail, so that a change that was taken is not looked for in the box. Zero is no lot.
+  private var lot: UInt32 = 1
   var modes = ModeTable()
+  /// The loop's thread is ending, and takes its mail for the last time.
   var isDead = false
+  /// The loop's thread has let go of everything that was in the loop.
+  var hasEnded = false
   /// The loop's thread has run its last job: later ones go to the orphanage.
   var hasOrphanedJobs = false
   /// By mode index, for what a mode publishes to other threads.
@@ -78,9 +74,30 @@ struct MailboxState {
   /// Takes the mail if there is any, for the loop's thread to apply before a change of its own.
   mutating func takeMail() -> Mail? {
     guard !mail.isEmpty else { return nil }
-    let taken = mail
-    mail = Mail()
+    var taken = Mail()
+    exchangeMail(&taken)
     return taken
+  }
+
+  /// Takes all the mail and leaves `other`, which is empty.
+  mutating func exchangeMail(_ other: inout Mail) {
+    swap(&mail, &other)
+    beginLot()
+  }
+
+  /// Mails a change of the item's modes, which takes in one that waits already.
+  mutating func mailMembership(of item: Loop.Item, leaves: UInt64 = 0, joins: UInt64 = 0) {
+    mail.changes.appendMembership(of: item, leaves: leaves, joins: joins, lot: lot)
+  }
+
+  /// Mails that a mode becomes common. What items did before stays before it.
+  mutating func mailJoinCommon(_ mode: Int) {
+    mail.changes.append(.joinCommon(mode: mode))
+    beginLot()
+  }
+
+  private mutating func beginLot() {
+    lot = lot == .max ? 1 : lot + 1
   }
 
   /// The mode's bit, made if need be; none for `.common`, which is not a mode.

@@ -1,8 +1,9 @@
 /// Who has to wake whom: the word that a loop and its posters share, as a pure state machine.
 ///
 /// The loop announces sleep only when nothing has been posted; a poster that finds it asleep takes the announcement
-/// back and owes one write. So there is at most one write per sleep, none while the loop is awake, and no post between
-/// the last look and the sleep is lost. `Wakeup` runs these transitions on an atomic; the tests run them exhaustively.
+/// back and owes one write: the system call that ends the sleep, whichever that is. So there is at most one write per
+/// sleep, none while the loop is awake, and no post between the last look and the sleep is lost. `Wakeup` runs these
+/// transitions on an atomic; the tests run them exhaustively.
 package struct WakeProtocol: Equatable, Hashable, Sendable {
   package var word: UInt32
 
@@ -65,7 +66,12 @@ package struct WakeProtocol: Equatable, Hashable, Sendable {
     return .write
   }
 
-  /// The poster that was told to write has written.
+  /// A poster is at work, and whoever closes has to wait for it.
+  package mutating func beginWriting() {
+    word += Self.oneWriter
+  }
+
+  /// The poster that was told to write has written, or is no longer at work.
   package mutating func wrote() {
     word -= Self.oneWriter
   }

@@ -1,14 +1,18 @@
 import CLinux
+import Glibc
 import Synchronization
 
-/// The wake protocol on an atomic word, and the descriptor that ends a sleep.
+/// The wake protocol on an atomic word, and the system call that ends a sleep.
 ///
 /// Any thread may post; only the loop's thread prepares, sleeps, takes and closes.
 final class Wakeup: Sendable {
   /// *atomic*
   private let word = Atomic<UInt32>(0)
-  /// *constant* An eventfd watched edge-triggered, hence never read; -1 for a loop that never sleeps in the kernel.
+  /// *constant* An eventfd that is always readable, watched edge-triggered and never read; -1 for a loop that never
+  /// sleeps in the kernel.
   let descriptor: CInt
+  /// *atomic* The epoll set that the loop sleeps in; stored before it says that it sleeps.
+  private let epoll = Atomic<CInt>(-1)
 
   init(descriptor: CInt) {
     self.descriptor = descriptor
@@ -41,10 +45,33 @@ final class Wakeup: Sendable {
     case .refused:
       return false
     case .write:
-      if descriptor >= 0 { rondo_eventfd_signal(descriptor) }
+      if descriptor >= 0 { wake() }
       update { $0.wrote() }
       return true
     }
+  }
+
+  /// Keeps the loop from ending until `endPost()`: for a poster whose own post may end what it posts through.
+  func beginPost() { update { $0.beginWriting() } }
+
+  /// The poster touches nothing of the loop's any more.
+  func endPost() { update { $0.wrote() } }
+
+  /// Has the epoll set that the loop sleeps in tell the eventfd anew: one epoll_ctl(2), as fast as a write to it.
+  ///
+  /// A write would go into whatever file has the number by now, if somebody has closed the eventfd. This system call
+  /// fails unless both numbers stand for what they stood for when the loop made them.
+  @inline(never)
+  private func wake() {
+    let error = rondo_wake(epoll.load(ordering: .relaxed), descriptor)
+    if error != 0 {
+      ClosedBehindTheLoop.fail("the eventfd that wakes it, or its epoll set", descriptor, error)
+    }
+  }
+
+  /// The loop will sleep in another epoll set. The loop's thread, before it says that it sleeps.
+  func sleeps(in epoll: CInt) {
+    self.epoll.store(epoll, ordering: .relaxed)
   }
 
   /// Whether any of `bits` is set: one relaxed load.
@@ -67,6 +94,11 @@ final class Wakeup: Sendable {
   /// Refuses later posts and waits for a poster that is between its decision and its write.
   func close() {
     update { $0.close() }
+    awaitWriters()
+  }
+
+  /// Waits for a poster that is between its decision and its write. The loop's thread, awake.
+  func awaitWriters() {
     while WakeProtocol(word: word.load(ordering: .sequentiallyConsistent)).hasWriters { sched_yield() }
   }
 }

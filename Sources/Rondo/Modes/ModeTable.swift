@@ -17,14 +17,20 @@ struct ModeTable {
   /// The mode's index, made if need be.
   mutating func makeIndex(of mode: Loop.Mode) -> Int {
     if let index = index(of: mode) { return index }
-    precondition(
-      names.count < Self.capacity,
-      "A loop has room for \(Self.capacity) modes and mode '\(mode)' would be one more. Reuse the names of modes.")
+    let isAwaited = awaitedCommonNames.remove(mode) != nil
+    if !isAwaited { checkRoom(for: mode) }
     names.append(mode)
     let index = names.count - 1
     indices[mode] = index
-    if awaitedCommonNames.remove(mode) != nil { common |= 1 << UInt64(index) }
+    if isAwaited { common |= 1 << UInt64(index) }
     return index
+  }
+
+  /// Names that were made common take room from then on: the first common item brings their modes into being.
+  private func checkRoom(for mode: Loop.Mode) {
+    precondition(
+      names.count + awaitedCommonNames.count < Self.capacity,
+      "A loop has room for \(Self.capacity) modes and mode '\(mode)' would be one more. Reuse the names of modes.")
   }
 
   /// Makes the modes that were made common before they existed: an item joins the common set.
@@ -44,6 +50,7 @@ struct ModeTable {
   mutating func makeCommon(_ mode: Loop.Mode, creates: Bool) -> Int? {
     guard !isCommon(mode) else { return nil }
     guard creates || index(of: mode) != nil else {
+      checkRoom(for: mode)
       awaitedCommonNames.insert(mode)
       return nil
     }

@@ -14,11 +14,16 @@ public final class LoopThread: Sendable {
   /// Starts a thread. It has a loop at once, and serves what is given to that loop in order.
   ///
   /// - Parameter stackSize: In bytes; nil for the system's choice. See pthread_attr_setstacksize(3).
-  /// - Throws: `.noThread` if the system has none left, `.stackSize` if it cannot give that stack.
+  /// - Throws: `.noThread` if the system has none left, `.stackSize` if it cannot give that stack, `.noDescriptors` if
+  ///   there are not the three that a loop needs.
   public init(name: String = "LoopThread", stackSize: Int? = nil) throws(StartError) {
     self.name = name
     let record = ThreadRecord.forNewThread()
-    loop = record.ownLoop
+    do {
+      loop = try record.makeOwnLoop()
+    } catch {
+      throw .noDescriptors(errno: error.errno)
+    }
     life = ThreadLife(record: record, loop: loop, name: name)
     do {
       try life.start(stackSize: stackSize)
@@ -81,12 +86,15 @@ public final class LoopThread: Sendable {
   public enum StartError: Error, Hashable, Sendable, CustomStringConvertible {
     /// pthread_create(3) failed with this errno.
     case noThread(errno: CInt)
+    /// A loop needs three file descriptors, and making them failed with this errno.
+    case noDescriptors(errno: CInt)
     /// The stack's size in bytes is less than the least or not a size the system can give.
     case stackSize(Int)
 
     public var description: String {
       switch self {
       case .noThread(let errno): "no thread could be started: errno \(errno)"
+      case .noDescriptors(let errno): "a loop needs three file descriptors, and could not have them: errno \(errno)"
       case .stackSize(let bytes): "a thread cannot have a stack of \(bytes) bytes"
       }
     }

@@ -135,7 +135,7 @@ final class ThreadLife: @unchecked Sendable {
   /// The handle is gone, on whatever thread.
   func release() {
     // A forked child has no such thread, and must leave the parent's loop alone.
-    guard record.generation == ProcessGeneration.current else { return }
+    guard record.isOfThisProcess else { return }
     requestEnd(.drain)
     let handle = state.withLock { state in
       defer { state.handle = nil }

@@ -15,6 +15,14 @@ struct DeadlineHeap {
   @inline(__always)
   var top: Entry? { entries.first }
 
+  /// Whether no entry is earlier than its parent: for tests.
+  var isOrdered: Bool {
+    entries.indices.dropFirst().allSatisfy { entries[($0 - 1) / 4].deadline <= entries[$0].deadline }
+  }
+
+  /// How many entries `isCounted` is true of: for tests.
+  func count(where isCounted: (Entry) -> Bool) -> Int { entries.count(where: isCounted) }
+
   mutating func push(_ entry: Entry) {
     entries.append(entry)
     siftUp(from: entries.count - 1, entry)

@@ -10,8 +10,9 @@ struct TimerQueue {
   private var precise = DeadlineHeap()
   private var soft = DeadlineHeap()
   private var hard = DeadlineHeap()
-  /// Stale entries at most; the heaps are swept when these are more than half.
-  private var staleCount = 0
+  /// How many entries are of an older version than their slots, at most; the heaps are swept when these are more than
+  /// half. What a sweep could not drop yet is not among them.
+  private(set) var staleCount = 0
   /// *constant* The mode's bit.
   private let bit: UInt64
 
@@ -27,11 +28,22 @@ struct TimerQueue {
   @inline(__always)
   var hasPrecise: Bool { precise.count != 0 }
 
-  private var entryCount: Int { exact.count + soft.count + hard.count + precise.count }
+  /// How many entries the heaps hold, stale ones included.
+  var entryCount: Int { exact.count + soft.count + hard.count + precise.count }
 
-  mutating func insert(_ timer: Loop.Timer, in slots: SlotTable) {
+  /// Whether no entry is earlier than its parent: for tests.
+  var isHeapOrdered: Bool {
+    exact.isOrdered && precise.isOrdered && soft.isOrdered && hard.isOrdered
+  }
+
+  /// How many entries are of an older version than their slots: for tests, O(n).
+  func countStale(in slots: SlotTable) -> Int {
+    [exact, precise, soft, hard].reduce(0) { $0 + $1.count { slots.version($0.slot) != $0.version } }
+  }
+
+  /// Enters a timer by its schedule: one entry, with tolerance two.
+  mutating func insert(_ timer: Loop.Timer, _ schedule: Schedule, in slots: SlotTable) {
     isEmpty = false
-    let schedule = timer.schedule
     var entry = DeadlineHeap.Entry(
       deadline: schedule.fireDate, slot: UInt32(timer.slot), version: slots.version(UInt32(timer.slot)))
     if schedule.isPrecise {
@@ -45,11 +57,12 @@ struct TimerQueue {
     }
   }
 
-  /// A timer's entries have become stale.
+  /// So many entries of a timer have become stale. They are swept when they are more than half, so that what has left
+  /// holds no more memory than what is there; below 64 entries of 16 bytes, a sweep is not worth its while.
   @inline(__always)
-  mutating func noteStale(in slots: SlotTable) {
-    staleCount += 2
-    if staleCount > 64, staleCount > entryCount { sweep(slots) }
+  mutating func noteStale(_ count: UInt8, in slots: SlotTable) {
+    staleCount += Int(count)
+    if staleCount > 64, staleCount > entryCount / 2 { sweep(slots) }
   }
 
   @inline(never)
@@ -69,23 +82,24 @@ struct TimerQueue {
     if isEmpty { return .distantFuture }
     defer { isEmpty = entryCount == 0 }
     return min(
-      Self.settleTop(of: &exact, slots, bit) { $0.schedule.fireDate },
-      Self.settleTop(of: &hard, slots, bit) { $0.schedule.hardDeadline },
+      Self.settleTop(of: &exact, &staleCount, slots, bit) { $0.schedule.fireDate },
+      Self.settleTop(of: &hard, &staleCount, slots, bit) { $0.schedule.hardDeadline },
       nextPreciseDate(in: slots))
   }
 
   /// The date of the mode's next precise timer.
   @inline(__always)
   mutating func nextPreciseDate(in slots: SlotTable) -> Instant {
-    precise.count == 0 ? .distantFuture : Self.settleTop(of: &precise, slots, bit) { $0.schedule.fireDate }
+    if precise.count == 0 { return .distantFuture }
+    return Self.settleTop(of: &precise, &staleCount, slots, bit) { $0.schedule.fireDate }
   }
 
   /// The earliest date a timer of the mode wants.
   mutating func nextFireDate(in slots: SlotTable) -> Instant {
     if isEmpty { return .distantFuture }
     return min(
-      Self.settleTop(of: &exact, slots, bit) { $0.schedule.fireDate },
-      Self.settleTop(of: &soft, slots, bit) { $0.schedule.fireDate },
+      Self.settleTop(of: &exact, &staleCount, slots, bit) { $0.schedule.fireDate },
+      Self.settleTop(of: &soft, &staleCount, slots, bit) { $0.schedule.fireDate },
       nextPreciseDate(in: slots))
   }
 
@@ -93,8 +107,8 @@ struct TimerQueue {
   mutating func collectDue(_ now: Instant, in slots: SlotTable, into batch: inout ContiguousArray<DueTimer>) {
     let start = batch.count
     while true {
-      let exactDate = Self.settleTop(of: &exact, slots, bit) { $0.schedule.fireDate }
-      let softDate = Self.settleTop(of: &soft, slots, bit) { $0.schedule.fireDate }
+      let exactDate = Self.settleTop(of: &exact, &staleCount, slots, bit) { $0.schedule.fireDate }
+      let softDate = Self.settleTop(of: &soft, &staleCount, slots, bit) { $0.schedule.fireDate }
       let preciseDate = nextPreciseDate(in: slots)
       let date = min(exactDate, softDate, preciseDate)
       guard date <= now, date != .distantFuture else { break }
@@ -105,7 +119,6 @@ struct TimerQueue {
       } else if date == softDate {
         entry = soft.top!
         soft.removeTop()
-        staleCount += 1
       } else {
         entry = precise.top!
         precise.removeTop()
@@ -122,10 +135,12 @@ struct TimerQueue {
 
   /// Makes the top exact: drops stale entries, re-seats a timer that was put off.
   private static func settleTop(
-    of heap: inout DeadlineHeap, _ slots: SlotTable, _ bit: UInt64, _ deadline: (Loop.Timer) -> Instant
+    of heap: inout DeadlineHeap, _ staleCount: inout Int, _ slots: SlotTable, _ bit: UInt64,
+    _ deadline: (Loop.Timer) -> Instant
   ) -> Instant {
     while let top = heap.top {
       guard let exact = exactDeadline(of: top, slots, bit, deadline) else {
+        if slots.version(top.slot) != top.version { staleCount -= 1 }
         heap.removeTop()
         continue
       }

@@ -4,19 +4,14 @@ import CLibevent
 @safe struct DescriptorWatch {
   /// The mode's index.
   let mode: Int
-  /// libevent's event and where it reports.
+  /// Its place among the watches of its number.
   let raw: UnsafeMutablePointer<rondo_watch>
   /// What the kernel has been asked for.
   var interest: Loop.DescriptorSource.Readiness
 }
 
-extension Loop.DescriptorSource.Readiness {
-  /// libevent's flags for an interest, without the trigger.
-  var libeventFlags: CShort {
-    var flags: CInt = 0
-    if contains(.read) { flags |= EV_READ }
-    if contains(.write) { flags |= EV_WRITE }
-    if contains(.closed) { flags |= EV_CLOSED }
-    return CShort(flags)
-  }
+/// A source that the loop gives up, and why. Told when the wait set is in order again: a handler may die of it.
+struct FallenSource {
+  let source: Loop.DescriptorSource
+  let reason: Loop.DescriptorSource.InvalidationReason
 }

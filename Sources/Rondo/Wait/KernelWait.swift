@@ -2,13 +2,13 @@ import CLibevent
 import CLinux
 import Glibc
 
-/// Waiting in the kernel: an event_base for each mode, one timerfd and one eventfd for the loop. *loop thread*
+/// Waiting in the kernel: an event base for each mode, one timerfd and one eventfd for the loop. *loop thread*
 ///
 /// Both are watched edge-triggered by every wait set, hence never read. An edge left from another mode's wait ends a
 /// sleep early; the turn notices that nothing happened and sleeps on.
 @safe final class KernelWait {
-  private let wakeupDescriptor: CInt
-  private let timerDescriptor: CInt
+  private let own: KernelDescriptors
+  private let wakeup: Wakeup
   @safe @exclusivity(unchecked) private var sets: ContiguousArray<WaitSet?> = []
   /// Some wait set has to be brought in order before it is waited in.
   @safe @exclusivity(unchecked) private var needsMending = false
@@ -17,45 +17,44 @@ import Glibc
   /// What the timerfd was armed for last; `.distantFuture` when disarmed.
   @safe @exclusivity(unchecked) private var armedFor = Instant.distantFuture
 
-  init(wakeupDescriptor: CInt) {
-    rondo_silence_libevent()
-    self.wakeupDescriptor = wakeupDescriptor
-    timerDescriptor = rondo_timerfd()
-    precondition(timerDescriptor >= 0, "A loop needs a timerfd, and none could be made: errno \(errno).")
+  /// - Parameter base: For the first mode. So a loop that could be made can run.
+  init(_ own: KernelDescriptors, _ base: EventBase, _ wakeup: Wakeup) {
+    self.own = own
+    self.wakeup = wakeup
+    let first = WaitSet(own: own)
+    _ = first.open(base, besides: [])
+    sets = [first]
   }
 
   @inline(__always)
   var now: Instant { Instant(nanoseconds: rondo_monotonic_now()) }
 
-  @inline(__always)
-  private func waitSet(of mode: ModeState) -> WaitSet {
-    if mode.index < sets.count, let set = sets[mode.index] { return set }
-    return makeWaitSet(of: mode)
-  }
+  // MARK: - Waiting
 
-  private func makeWaitSet(of mode: ModeState) -> WaitSet {
-    while sets.count <= mode.index { sets.append(nil) }
-    let set = WaitSet(wakeup: wakeupDescriptor, timer: timerDescriptor)
-    sets[mode.index] = set
-    return set
+  /// Makes `frame`'s mode the one that a post wakes. Before the loop says that it sleeps.
+  @inline(__always)
+  func choose(_ frame: RunFrame) {
+    _ = unsafe select(frame)
   }
 
   @inline(__always)
   func wait(_ frame: RunFrame, until deadline: Instant, blocks: Bool) -> WaitOutcome {
     let selection = unsafe select(frame)
     let collection = unsafe selection.collection
+    let error: CInt
     if blocks {
       arm(deadline)
-      unsafe WaitSet.sleepInKernel(selection.base, collection)
+      error = unsafe WaitSet.sleepInKernel(selection.base, collection)
     } else {
-      unsafe WaitSet.look(selection.base, collection)
+      error = unsafe WaitSet.look(selection.base, collection)
     }
+    if error != 0 { unsafe ClosedBehindTheLoop.fail("its epoll set", selection.epoll, error) }
     for index in 0..<Int(unsafe collection.pointee.count) {
       let record = unsafe collection.pointee.ready[index]
-      let readiness = Loop.DescriptorSource.Readiness(rawValue: UInt8(truncatingIfNeeded: record.readiness))
-      frame.ready.append(ReadyDescriptor(token: Token(record.token), readiness: readiness))
+      let readiness = Loop.DescriptorSource.Readiness(rawValue: UInt8(truncatingIfNeeded: unsafe record.readiness))
+      unsafe frame.ready.append(ReadyDescriptor(token: Token(record.token), readiness: readiness))
     }
-    if unsafe collection.pointee.edges & UInt32(WaitSet.Edge.mainQueue) != 0 { frame.isMainQueueReady = true }
+    if unsafe collection.pointee.edges & WaitSet.Edge.mainQueue != 0 { frame.isMainQueueReady = true }
     return .looked
   }
 
@@ -73,9 +72,12 @@ import Glibc
   private func selectAnew(_ frame: RunFrame) -> Selection {
     let set = waitSet(of: frame.mode)
     set.watchMainQueue(frame.servesMainQueue)
+    let base = set.base!
     let selection = unsafe Selection(
-      mode: frame.mode.index, servesMainQueue: frame.servesMainQueue, base: set.base, collection: set.collection)
+      mode: frame.mode.index, servesMainQueue: frame.servesMainQueue, base: base.pointer, epoll: base.epoll,
+      collection: set.collection)
     unsafe selected = selection
+    wakeup.sleeps(in: base.epoll)
     return unsafe selection
   }
 
@@ -84,6 +86,7 @@ import Glibc
     let mode: Int
     let servesMainQueue: Bool
     let base: OpaquePointer
+    let epoll: CInt
     let collection: UnsafeMutablePointer<rondo_collection>
   }
 
@@ -93,146 +96,108 @@ import Glibc
     guard deadline != armedFor else { return }
     armedFor = deadline
     // 0 would disarm, and a negative time is an error: both mean a deadline long past.
-    rondo_timerfd_arm(timerDescriptor, deadline == .distantFuture ? 0 : max(1, deadline.nanoseconds))
+    let error = rondo_timerfd_arm(own.timer, deadline == .distantFuture ? 0 : max(1, deadline.nanoseconds))
+    if error != 0 { ClosedBehindTheLoop.fail("the timerfd that wakes it in time", own.timer, error) }
+  }
+
+  // MARK: - Wait sets
+
+  /// The mode's wait set, with a base.
+  @inline(__always)
+  private func waitSet(of mode: ModeState) -> WaitSet {
+    if mode.index < sets.count, let set = sets[mode.index], set.base != nil { return set }
+    return openWaitSet(of: mode)
+  }
+
+  /// Gives the mode's set a base of its own, or that of another mode while descriptors are short.
+  @inline(never)
+  private func openWaitSet(of mode: ModeState) -> WaitSet {
+    while sets.count <= mode.index { sets.append(nil) }
+    let set = sets[mode.index] ?? WaitSet(own: own)
+    sets[mode.index] = set
+    do {
+      open(set, try EventBase(for: "A mode of a loop needs an epoll set"))
+    } catch {
+      // No set is being waited in: callouts happen outside of waits. The other mode takes a base back when it runs.
+      guard let other = sets.firstIndex(where: { $0?.base != nil }) else { fatalError("\(error)") }
+      DescriptorShortage.note(error, "The loop's modes share what there is, which makes a switch O(sources).")
+      open(set, letGo(of: sets[other]!)!)
+    }
+    return set
+  }
+
+  private func open(_ set: WaitSet, _ base: EventBase) {
+    // The set's old base is closed last, so that the new one has another number.
+    let old = letGo(of: set)
+    let others = sets.compactMap { $0?.base?.epoll } + (old.map { [$0.epoll] } ?? [])
+    give(up: set.open(base, besides: others))
+  }
+
+  /// Takes a set's base away.
+  private func letGo(of set: WaitSet) -> EventBase? {
+    selected = nil
+    // Whoever is about to wake the loop may still have the set's number in his hands.
+    wakeup.awaitWriters()
+    return set.release()
   }
 
   // MARK: - Descriptor sources
 
-  func watch(
-    _ source: Loop.DescriptorSource, in mode: ModeState, token: Token, others: () -> [Loop.DescriptorSource]
-  ) {
+  /// Brings the kernel in line with what a source wants in a mode.
+  func watch(_ source: Loop.DescriptorSource, in mode: ModeState, token: Token) {
     let wanted = source.enabled
     let place = source.watches.firstIndex { $0.mode == mode.index }
     if let place, source.watches[place].interest == wanted { return }
     if place == nil && wanted.isEmpty { return }
+    if place == nil, source.identity.isDevice {
+      let error = rondo_is_refused(source.descriptor)
+      if error != 0 { return source.invalidate(because: .refused(errno: error)) }
+    }
     let set = waitSet(of: mode)
-    let isRegistered = place.map { !source.watches[$0].interest.isEmpty } ?? false
-    if !isRegistered {
-      guard checkIdentity(of: source) else { return }
-      if set.watchCount(of: source.descriptor) > (place == nil ? 0 : 1) {
-        checkSharing(source, in: mode, set, others())
-        guard source.isValid else { return }
-      }
-    }
-    let raw: UnsafeMutablePointer<rondo_watch>
-    if let place {
-      unsafe raw = source.watches[place].raw
-      source.watches[place].interest = wanted
-    } else {
-      unsafe raw = rondo_watch_new(set.collection, token.packed)
-      unsafe source.watches.append(DescriptorWatch(mode: mode.index, raw: raw, interest: wanted))
-      set.countWatch(of: source.descriptor, 1)
-    }
-    let isShared = set.watchCount(of: source.descriptor) > 1
-    let error = unsafe rondo_watch_set(
-      raw, set.base, source.descriptor, flags(for: wanted, of: source, isShared: isShared), 0)
-    if isShared && wanted == .closed { set.hasSharedCloseWatches = true }
-    if error == 0 { return }
-    if error == EBADF {
-      source.invalidate(because: .descriptorClosed)
-    } else if error == EINVAL && set.watchCount(of: source.descriptor) > 1 {
-      source.invalidate(because: .mixedTriggers)
-    } else {
-      source.invalidate(because: .refused(errno: error))
-    }
-  }
-
-  /// libevent's flags for what a source wants.
-  ///
-  /// An error, or a hang-up of both sides, reaches libevent as readable and writable, not as closed. A source that waits
-  /// for the close alone therefore asks for reading too, and the loop asks the kernel which it was; edge-triggered, or
-  /// unread data would be told for ever. Where others watch the descriptor, the trigger is theirs and so is the error.
-  private func flags(
-    for wanted: Loop.DescriptorSource.Readiness, of source: Loop.DescriptorSource, isShared: Bool
-  ) -> CShort {
-    if wanted.isEmpty { return 0 }
-    if wanted == .closed && !isShared { return CShort(EV_READ | EV_CLOSED | EV_ET) }
-    return source.trigger == .edge ? wanted.libeventFlags | CShort(EV_ET) : wanted.libeventFlags
+    let fallen = set.watch(source, in: mode.index, token: token, wanted)
+    needsMending = needsMending || set.mayHaveOrphans
+    give(up: fallen)
   }
 
   func unwatch(_ source: Loop.DescriptorSource, in mode: ModeState) {
-    guard let place = source.watches.firstIndex(where: { $0.mode == mode.index }) else { return }
-    let watch = source.watches.remove(at: place)
-    let set = waitSet(of: mode)
-    if (try? FileIdentity(of: source.descriptor)) != source.identity { set.mayHaveOrphans = true }
-    defer { needsMending = needsMending || set.mayHaveOrphans || set.mayHaveLoneCloseWatches }
-    unsafe rondo_watch_free(watch.raw)
-    set.countWatch(of: source.descriptor, -1)
-    if set.hasSharedCloseWatches { set.mayHaveLoneCloseWatches = true }
+    guard mode.index < sets.count, let set = sets[mode.index] else { return }
+    let fallen = set.unwatch(source, in: mode.index)
+    needsMending = needsMending || set.mayHaveOrphans
+    give(up: fallen)
   }
 
-  /// Whether the descriptor still stands for the file the source was made for; invalidates the source if not.
-  private func checkIdentity(of source: Loop.DescriptorSource) -> Bool {
-    if let identity = try? FileIdentity(of: source.descriptor), identity == source.identity { return true }
-    source.invalidate(because: .descriptorClosed)
-    return false
+  private func give(up fallen: [FallenSource]) {
+    for fallen in fallen { fallen.source.invalidate(because: fallen.reason) }
   }
 
-  /// Another source has watched the same number: if the file behind it has changed since, that source has to go, and
-  /// libevent, which believes the number to be registered, has to register it again.
-  private func checkSharing(
-    _ source: Loop.DescriptorSource, in mode: ModeState, _ set: WaitSet, _ others: [Loop.DescriptorSource]
-  ) {
-    for other in others where other !== source && other.descriptor == source.descriptor {
-      guard let watch = other.watches.first(where: { $0.mode == mode.index }) else { continue }
-      if other.identity != source.identity {
-        other.invalidate(because: .descriptorClosed)
-      } else if !other.identity.isUnique {
-        // Look-alikes: only a fresh registration is sure to be for the file that is open now.
-        if !watch.interest.isEmpty { unsafe rondo_watch_again(watch.raw) }
-      }
-      if other.isValid, watch.interest == .closed {
-        let flags = flags(for: .closed, of: other, isShared: true)
-        _ = unsafe rondo_watch_set(watch.raw, set.base, other.descriptor, flags, 0)
-        set.hasSharedCloseWatches = true
-      }
-      if other.isValid, other.trigger != source.trigger, !watch.interest.isEmpty {
-        return source.invalidate(because: .mixedTriggers)
-      }
-    }
-  }
-
-  /// Makes the mode's wait set anew if a descriptor closed behind the loop's back may have stayed in it.
+  /// Gives the mode's set a new base if a descriptor closed behind the loop's back may have stayed in the old one.
   ///
   /// The kernel keeps reporting a closed descriptor while a duplicate is open, and can no longer be told to stop.
   @inline(__always)
-  func mend(_ mode: ModeState, sources: () -> [(Loop.DescriptorSource, Token)]) {
-    if needsMending { mendNow(mode, sources: sources) }
+  func mend(_ mode: ModeState) {
+    if needsMending { mendNow(mode) }
   }
 
   @inline(never)
-  private func mendNow(_ mode: ModeState, sources: () -> [(Loop.DescriptorSource, Token)]) {
-    defer { needsMending = sets.contains { $0.map { $0.mayHaveOrphans || $0.mayHaveLoneCloseWatches } ?? false } }
-    guard mode.index < sets.count, let set = sets[mode.index] else { return }
-    if set.mayHaveLoneCloseWatches { rearmLoneCloseWatches(of: mode, set, sources()) }
-    guard set.mayHaveOrphans else { return }
-    let watched = sources()
-    for (source, _) in watched {
-      guard let place = source.watches.firstIndex(where: { $0.mode == mode.index }) else { continue }
-      unsafe rondo_watch_free(source.watches.remove(at: place).raw)
+  private func mendNow(_ mode: ModeState) {
+    defer { needsMending = sets.contains { $0?.mayHaveOrphans ?? false } }
+    guard mode.index < sets.count, let set = sets[mode.index], set.mayHaveOrphans else { return }
+    guard set.base != nil else {
+      set.mayHaveOrphans = false
+      return
     }
-    sets[mode.index] = nil
-    selected = nil
-    for (source, token) in watched { watch(source, in: mode, token: token) { watched.map(\.0) } }
-  }
-
-  /// Sources that wait for the close alone have lost the company that would have told of an error.
-  private func rearmLoneCloseWatches(
-    of mode: ModeState, _ set: WaitSet, _ sources: [(Loop.DescriptorSource, Token)]
-  ) {
-    set.mayHaveLoneCloseWatches = false
-    for (source, _) in sources where set.watchCount(of: source.descriptor) == 1 {
-      guard let watch = source.watches.first(where: { $0.mode == mode.index }), watch.interest == .closed else {
-        continue
-      }
-      let flags = flags(for: .closed, of: source, isShared: false)
-      _ = unsafe rondo_watch_set(watch.raw, set.base, source.descriptor, flags, 0)
+    do {
+      open(
+        set, try EventBase(for: "A closed descriptor may stay in a mode's epoll set, which then has to be made anew"))
+    } catch {
+      // The old one still works; the next wait tries again.
+      DescriptorShortage.note(error, "Until it can, the loop may find itself awake for nothing.")
     }
   }
 
   func close() {
     selected = nil
     sets = []
-    _ = Glibc.close(timerDescriptor)
+    own.close()
   }
 }

@@ -53,8 +53,8 @@ package final class ScriptedWait {
   /// Readiness told by script, by source; consumed by the next wait in a mode that holds the source.
   private var readiness: [(source: Loop.DescriptorSource, readiness: Loop.DescriptorSource.Readiness)] = []
 
-  /// *constant* once set. How the loop names a source in its records.
-  var token: ((Loop.DescriptorSource) -> Token)?
+  /// *constant* once set. How the loop names a source in its records; nil if it is not in that mode of this loop.
+  var token: ((Loop.DescriptorSource, ModeState) -> Token?)?
 
   /// Makes a descriptor source ready, once.
   package func makeReady(_ source: Loop.DescriptorSource, _ ready: Loop.DescriptorSource.Readiness) {
@@ -89,10 +89,10 @@ package final class ScriptedWait {
     guard let token else { return }
     guard !readiness.isEmpty else { return }
     readiness.removeAll { entry in
-      guard entry.source.installed & frame.mode.bit != 0 else { return false }
+      guard let token = token(entry.source, frame.mode) else { return false }
       let told = entry.readiness.intersection(entry.source.enabled)
-      guard !told.isEmpty, entry.source.slot >= 0 else { return false }
-      frame.ready.append(ReadyDescriptor(token: token(entry.source), readiness: told))
+      guard !told.isEmpty else { return false }
+      frame.ready.append(ReadyDescriptor(token: token, readiness: told))
       return true
     }
   }

@@ -1,7 +1,6 @@
 /// How a loop waits: the kernel through libevent, or a script in virtual time.
 ///
-/// Five verbs, crossed a few times a turn and never per event: `now`, `watch`, `unwatch`, `wait`, and the wakeup
-/// descriptor that posters write. *loop thread*
+/// A clock and six verbs, crossed a few times a turn and never per event. *loop thread*
 enum Wait {
   case kernel(KernelWait)
   case scripted(ScriptedWait)
@@ -22,13 +21,9 @@ enum Wait {
   }
 
   /// Brings the watch of a descriptor source in a mode in line with what it wants.
-  ///
-  /// - Parameter others: The mode's descriptor sources, asked for only if the descriptor has another one.
-  func watch(
-    _ source: Loop.DescriptorSource, in mode: ModeState, token: Token, others: () -> [Loop.DescriptorSource]
-  ) {
+  func watch(_ source: Loop.DescriptorSource, in mode: ModeState, token: Token) {
     switch self {
-    case .kernel(let kernel): kernel.watch(source, in: mode, token: token, others: others)
+    case .kernel(let kernel): kernel.watch(source, in: mode, token: token)
     case .scripted: break
     }
   }
@@ -37,6 +32,15 @@ enum Wait {
   func unwatch(_ source: Loop.DescriptorSource, in mode: ModeState) {
     switch self {
     case .kernel(let kernel): kernel.unwatch(source, in: mode)
+    case .scripted: break
+    }
+  }
+
+  /// Makes `frame`'s mode the one in which a post finds the loop, before the loop says that it sleeps.
+  @inline(__always)
+  func choose(_ frame: RunFrame) {
+    switch self {
+    case .kernel(let kernel): kernel.choose(frame)
     case .scripted: break
     }
   }
@@ -54,9 +58,10 @@ enum Wait {
   }
 
   /// Rebuilds what a descriptor closed behind the loop's back may have left behind.
-  func mend(_ mode: ModeState, sources: () -> [(Loop.DescriptorSource, Token)]) {
+  @inline(__always)
+  func mend(_ mode: ModeState) {
     switch self {
-    case .kernel(let kernel): kernel.mend(mode, sources: sources)
+    case .kernel(let kernel): kernel.mend(mode)
     case .scripted: break
     }
   }

@@ -1,86 +1,111 @@
 import CLibevent
 import Glibc
 
-/// The kernel's side of one mode: an event_base with the loop's own descriptors and the mode's. *loop thread*
+/// The kernel's side of one mode: the loop's own descriptors and the mode's, in an event base. *loop thread*
 ///
-/// An event_base costs three descriptors, so it is made when its mode is first waited in.
+/// It can do without its base for a while, when descriptors are short and another mode needs one: it then remembers what
+/// is watched, and asks the kernel for it when it gets a base again. What it watches is in `WaitSet+Watches.swift`.
 @safe final class WaitSet {
-  let base: OpaquePointer
   let collection: UnsafeMutablePointer<rondo_collection>
-  private let wakeupWatch: UnsafeMutablePointer<rondo_watch>
-  private let timerWatch: UnsafeMutablePointer<rondo_watch>
-  private let mainQueueWatch: UnsafeMutablePointer<rondo_watch>
+  private let wakeupWatch: UnsafeMutablePointer<rondo_own>
+  private let timerWatch: UnsafeMutablePointer<rondo_own>
+  private let mainQueueWatch: UnsafeMutablePointer<rondo_own>
+  /// What the loop wakes up by: its eventfd and its timerfd.
+  private let own: KernelDescriptors
+  @safe @exclusivity(unchecked) private(set) var base: EventBase?
   @safe @exclusivity(unchecked) private var watchesMainQueue = false
-  /// How many watches each descriptor number has in this set.
-  @safe @exclusivity(unchecked) private var watchCounts: ContiguousArray<UInt16> = []
+  /// What is watched, by descriptor number.
+  @safe @exclusivity(unchecked) var numbers: ContiguousArray<UnsafeMutablePointer<rondo_number>?> = unsafe []
   /// A watched descriptor was closed before it was unwatched: the kernel may report it for ever.
   @safe @exclusivity(unchecked) var mayHaveOrphans = false
-  /// A source that waits for its peer's close alone shares its descriptor, and relies on the others to hear of errors.
-  @safe @exclusivity(unchecked) var hasSharedCloseWatches = false
-  /// One of those others has gone.
-  @safe @exclusivity(unchecked) var mayHaveLoneCloseWatches = false
 
   /// Bits of `rondo_collection.edges`.
   enum Edge {
-    static let wakeup: UInt64 = 1
-    static let timer: UInt64 = 2
-    static let mainQueue: UInt64 = 4
+    static let wakeup: UInt32 = 1
+    static let timer: UInt32 = 2
+    static let mainQueue: UInt32 = 4
   }
 
-  init(wakeup: CInt, timer: CInt) {
-    guard let base = unsafe rondo_base_new() else {
-      preconditionFailure("libevent could not make an event_base: out of descriptors (errno \(errno)).")
-    }
-    unsafe self.base = base
+  init(own: KernelDescriptors) {
+    self.own = own
     unsafe collection = rondo_collection_new()
-    unsafe wakeupWatch = rondo_watch_new(collection, Edge.wakeup)
-    unsafe timerWatch = rondo_watch_new(collection, Edge.timer)
-    unsafe mainQueueWatch = rondo_watch_new(collection, Edge.mainQueue)
-    let edge = CShort(EV_READ | EV_ET)
-    let wakeupError = unsafe rondo_watch_set(wakeupWatch, base, wakeup, edge, 1)
-    let timerError = unsafe rondo_watch_set(timerWatch, base, timer, edge, 1)
-    precondition(wakeupError == 0 && timerError == 0, "epoll refused the loop's own descriptors.")
+    unsafe wakeupWatch = rondo_own_new(collection, Edge.wakeup)
+    unsafe timerWatch = rondo_own_new(collection, Edge.timer)
+    unsafe mainQueueWatch = rondo_own_new(collection, Edge.mainQueue)
   }
 
   deinit {
-    unsafe rondo_watch_free(wakeupWatch)
-    unsafe rondo_watch_free(timerWatch)
-    unsafe rondo_watch_free(mainQueueWatch)
-    unsafe event_base_free(base)
+    for descriptor in unsafe numbers.indices {
+      if let number = unsafe numbers[descriptor] { unsafe discard(number) }
+    }
+    _ = release()
+    unsafe free(wakeupWatch)
+    unsafe free(timerWatch)
+    unsafe free(mainQueueWatch)
     unsafe rondo_collection_free(collection)
+  }
+
+  /// Has the set, which has no base, wait by `made` from now on, for all that it watches.
+  ///
+  /// - Parameter others: The epoll sets of the loop's other modes.
+  /// - Returns: The sources whose descriptors stand for another file by now, or that the kernel refuses.
+  func open(_ made: EventBase, besides others: [CInt]) -> [FallenSource] {
+    unsafe collection.pointee.batch = UInt32(rondo_least_batch)
+    unsafe startOwn(wakeupWatch, made, own.wakeup, "the eventfd that wakes it")
+    made.findEpoll(watching: own.wakeup, besides: others)
+    // What is readable from the beginning is told at once, and would end the first sleep for nothing.
+    _ = unsafe rondo_wait(made.pointer, collection, 0)
+    unsafe startOwn(timerWatch, made, own.timer, "the timerfd that wakes it in time")
+    base = made
+    mayHaveOrphans = false
+    return watchAgain()
+  }
+
+  private func startOwn(_ watch: UnsafeMutablePointer<rondo_own>, _ base: EventBase, _ descriptor: CInt, _ what: String)
+  {
+    let error = unsafe rondo_own_start(watch, base.pointer, descriptor)
+    if error == ENOMEM || error == ENOSPC {
+      fatalError("A loop cannot wait: the kernel has no room for one more watched descriptor (errno \(error)).")
+    }
+    if error != 0 { ClosedBehindTheLoop.fail(what, descriptor, error) }
+  }
+
+  /// Gives the base up, with nothing in it. Nobody may be about to wake the loop by it.
+  func release() -> EventBase? {
+    guard let base else { return nil }
+    stopWatching()
+    unsafe rondo_own_stop(wakeupWatch)
+    unsafe rondo_own_stop(timerWatch)
+    unsafe rondo_own_stop(mainQueueWatch)
+    watchesMainQueue = false
+    self.base = nil
+    return base
   }
 
   /// Watches the main dispatch queue only in runs that serve it: one that does not would never sleep.
   @inline(__always)
   func watchMainQueue(_ wanted: Bool) {
-    guard wanted != watchesMainQueue, MainQueue.descriptor >= 0 else { return }
+    guard wanted != watchesMainQueue, let base, MainQueue.descriptor >= 0 else { return }
     watchesMainQueue = wanted
-    _ = unsafe rondo_watch_set(mainQueueWatch, base, MainQueue.descriptor, wanted ? CShort(EV_READ) : 0, 1)
-  }
-
-  /// How many sources watch this descriptor number here.
-  func watchCount(of descriptor: CInt) -> Int {
-    Int(descriptor) < watchCounts.count ? Int(watchCounts[Int(descriptor)]) : 0
-  }
-
-  func countWatch(of descriptor: CInt, _ change: Int) {
-    let index = Int(descriptor)
-    if index >= watchCounts.count {
-      watchCounts.append(contentsOf: repeatElement(0, count: index + 1 - watchCounts.count))
+    if wanted {
+      unsafe startOwn(mainQueueWatch, base, MainQueue.descriptor, "the eventfd of the main dispatch queue")
+    } else {
+      unsafe rondo_own_stop(mainQueueWatch)
     }
-    watchCounts[index] = UInt16(Int(watchCounts[index]) + change)
   }
 
-  /// The one place where a loop sleeps.
+  /// The one place where a loop sleeps. 0, or errno.
   @inline(never)
-  static func sleepInKernel(_ base: OpaquePointer, _ collection: UnsafeMutablePointer<rondo_collection>) {
-    unsafe rondo_wait(base, collection, 1)
+  static func sleepInKernel(_ base: OpaquePointer, _ collection: UnsafeMutablePointer<rondo_collection>) -> CInt {
+    let error = unsafe rondo_wait(base, collection, 1)
     CalloutBarrier.keepFrame()
+    return error
   }
 
   @inline(never)
-  static func look(_ base: OpaquePointer, _ collection: UnsafeMutablePointer<rondo_collection>) {
-    unsafe rondo_wait(base, collection, 0)
+  static func look(_ base: OpaquePointer, _ collection: UnsafeMutablePointer<rondo_collection>) -> CInt {
+    let error = unsafe rondo_wait(base, collection, 0)
     CalloutBarrier.keepFrame()
+    return error
   }
 }

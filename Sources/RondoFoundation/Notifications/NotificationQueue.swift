@@ -69,7 +69,8 @@ open class NotificationQueue: NSObject {
   /// `.now` posts it before returning, `.asap` at the end of the turn, `.whenIdle` before the loop sleeps. Coalescing
   /// takes those that are like it out of the queue first.
   ///
-  /// - Parameter modes: Where it may be posted; nil for the default mode. The common modes count one by one.
+  /// - Parameter modes: Where it may be posted; nil for the default mode. `.common` stands for no mode here: a
+  ///   notification with that alone is posted only by `.now`, and only while the loop does not run. Name each mode.
   open func enqueue(
     _ notification: Notification, postingStyle: PostingStyle, coalesceMask: NotificationCoalescing,
     forModes modes: [RunLoop.Mode]?
@@ -79,13 +80,17 @@ open class NotificationQueue: NSObject {
     switch postingStyle {
     case .now:
       if runLoop?.currentMode.map({ matches(entry, $0) }) ?? true { center.post(notification) }
-    case .asap:
-      asap.append(entry)
-      observe(entry.modes)
-    case .whenIdle:
-      idle.append(entry)
-      observe(entry.modes)
+    case .asap: wait(entry, in: \.asap)
+    case .whenIdle: wait(entry, in: \.idle)
     }
+  }
+
+  /// What has no mode that can run is never posted, and not kept for it.
+  private func wait(_ entry: Entry, in list: ReferenceWritableKeyPath<NotificationQueue, [Entry]>) {
+    let modes = entry.modes.filter { $0 != .common }
+    if modes.isEmpty { return }
+    self[keyPath: list].append(entry)
+    observe(modes)
   }
 
   /// Takes out every notification that is like `notification` in the ways that `coalesceMask` says; of none, nothing.
@@ -159,8 +164,8 @@ open class NotificationQueue: NSObject {
   }
 
   private func matches(_ entry: Entry, _ mode: RunLoop.Mode) -> Bool {
+    // As in Foundation, `.common` is a name that no running mode has.
     entry.modes.contains(mode)
-      || (entry.modes.contains(.common) && runLoop?.getLoop().isCommon(Loop.Mode(mode)) == true)
   }
 
   private func isIdle(_ loop: Loop, _ mode: RunLoop.Mode) -> Bool {

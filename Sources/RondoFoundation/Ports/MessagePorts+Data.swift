@@ -1,6 +1,6 @@
 public import Foundation
 import Rondo
-@_exported public import RondoPorts
+public import RondoPorts
 
 /// Named message ports in Foundation's terms.
 extension RunLoop {

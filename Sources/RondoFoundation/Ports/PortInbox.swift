@@ -13,6 +13,9 @@ final class PortInbox: @unchecked Sendable {
   /// The modes the port was added to, each once.
   private var places: [Place] = []
   private var capacity = 1024
+  /// What the messages that wait cost, of those that came from elsewhere; and how much that may be.
+  private var cost = 0
+  private var costLimit = Int.max
   /// Called, with nothing held, when a full inbox has room again.
   private var hasRoom: (@Sendable () -> Void)?
 
@@ -20,6 +23,8 @@ final class PortInbox: @unchecked Sendable {
     weak var loop: Loop?
     let mode: Loop.Mode
   }
+
+  private var isFull: Bool { messages.count >= capacity || cost >= costLimit }
 
   private func withLock<Result>(_ body: () -> Result) -> Result {
     condition.lock()
@@ -38,12 +43,24 @@ final class PortInbox: @unchecked Sendable {
     get { withLock { capacity } }
     set {
       precondition(newValue > 0, "A port takes one message at least. Use invalidate() for one that takes none.")
-      withLock {
+      let roomy = withLock { () -> (@Sendable () -> Void)? in
         capacity = newValue
         condition.broadcast()
+        var roomy: (@Sendable () -> Void)?
+        if !isFull { swap(&roomy, &hasRoom) }
+        return roomy
       }
+      roomy?()
     }
   }
+
+  /// What messages from elsewhere may cost while they wait, in bytes; one more than fits is taken.
+  func limitCost(to limit: Int) {
+    withLock { costLimit = limit }
+  }
+
+  /// What the messages from elsewhere that wait cost.
+  var waitingCost: Int { withLock { cost } }
 
   /// - Returns: False if it was invalid before.
   func invalidate() -> Bool {
@@ -51,6 +68,7 @@ final class PortInbox: @unchecked Sendable {
       defer {
         isOpen = false
         self.messages = []
+        cost = 0
         self.source = nil
         places = []
         hasRoom = nil
@@ -82,19 +100,23 @@ final class PortInbox: @unchecked Sendable {
     return true
   }
 
-  /// Takes messages however many there are.
-  ///
-  /// - Parameter hasRoom: Called once when there are fewer than the limit again, if there are not.
-  /// - Returns: Whether there is room for more.
-  func put(_ more: [PortMessage], hasRoom: @escaping @Sendable () -> Void) -> Bool {
-    let (source, isRoomy) = withLock { () -> (Loop.Source?, Bool) in
-      guard isOpen else { return (nil, true) }
-      messages += more
-      if messages.count >= capacity { self.hasRoom = hasRoom }
-      return (self.source, messages.count < capacity)
+  /// Whether there is room for a message from elsewhere; if not, `tell` is called once when there is.
+  func hasRoom(orTell tell: @escaping @Sendable () -> Void) -> Bool {
+    withLock {
+      if isOpen, isFull { hasRoom = tell }
+      return !isOpen || !isFull
+    }
+  }
+
+  /// Takes a message from elsewhere. An invalid port drops it.
+  func take(_ message: PortMessage) {
+    let source = withLock { () -> Loop.Source? in
+      guard isOpen else { return nil }
+      messages.append(message)
+      cost += message.cost
+      return self.source
     }
     source?.signal()
-    return isRoomy
   }
 
   /// One message to its handler; the others have turns of their own. Calls out.
@@ -102,11 +124,10 @@ final class PortInbox: @unchecked Sendable {
     let (message, source, roomy) = withLock { () -> (PortMessage?, Loop.Source?, (@Sendable () -> Void)?) in
       guard !messages.isEmpty else { return (nil, nil, nil) }
       let message = messages.removeFirst()
+      cost -= message.cost
       var roomy: (@Sendable () -> Void)?
-      if messages.count < capacity {
-        condition.signal()
-        swap(&roomy, &hasRoom)
-      }
+      if messages.count < capacity { condition.signal() }
+      if !isFull { swap(&roomy, &hasRoom) }
       return (message, messages.isEmpty ? nil : self.source, roomy)
     }
     source?.signal()

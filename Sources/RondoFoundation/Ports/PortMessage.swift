@@ -11,6 +11,9 @@ open class PortMessage: NSObject, NSCopying, @unchecked Sendable {
   /// Where it is to be sent: of a message that came in, the port to answer to, if any.
   open private(set) var sendPort: Port?
 
+  /// *constant once it waits* What it costs a port to keep it, in bytes; 0 for a message of this process.
+  var cost = 0
+
   public init(sendPort: Port?, receivePort replyPort: Port?, components: [AnyObject]?) {
     self.sendPort = sendPort
     receivePort = replyPort

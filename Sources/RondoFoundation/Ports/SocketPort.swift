@@ -20,9 +20,56 @@ open class SocketPort: Port, @unchecked Sendable {
   /// The longest message sent and accepted, header and all; a connection that states a longer one is closed.
   public static let maximumMessageLength = 16 << 20
 
-  /// A TCP port that the kernel chooses, on every interface.
+  /// What senders can make a local port hold.
+  public struct Limits: Sendable, Hashable {
+    /// How many connections there are at once; one more is closed, unless another one has been quiet for so long that
+    /// it has to make room. By default a quarter of the descriptors this process may open, and 1,024 at most.
+    public var maximumConnections = MessagePortOptions.defaultMaximumConnections
+    /// How many bytes of memory half messages and messages that wait may take, each for themselves; one message more
+    /// if need be. Beyond it, the connection that has stood still longest is closed, and no more messages are read.
+    public var maximumHeldBytes = 64 << 20
+    /// How long a sender may leave a message unfinished without a byte that comes; nil for ever. It is closed, never
+    /// before this time and at most as long again after it.
+    public var maximumIdleTime: TimeInterval? = 30
+
+    public init() {}
+  }
+
+  /// What senders can make this port hold; without effect on a remote port. Set it before adding it to a run loop.
+  public final var limits: Limits {
+    get { receiver?.limits ?? Limits() }
+    set {
+      precondition(
+        newValue.maximumConnections > 0 && newValue.maximumHeldBytes > 0 && newValue.maximumIdleTime ?? 1 > 0,
+        "A socket port's limits are positive. Use invalidate() for a port that takes nothing.")
+      receiver?.limits = newValue
+    }
+  }
+
+  /// How much memory, in bytes, senders make the port hold: half messages, and messages that wait for their turn.
+  public final var heldByteCount: Int {
+    (receiver?.heldByteCount ?? 0) + inbox.waitingCost
+  }
+
+  /// How many senders are connected.
+  public final var connectionCount: Int { receiver?.connectionCount ?? 0 }
+
+  /// A TCP port that the kernel chooses, on every interface. Ends the process, and says why, if there can be none.
   public convenience override init() {
-    self.init(tcpPort: 0)!
+    let address = SocketAddress.ipv4(.any, port: 0)
+    do {
+      let socket = try Socket.listening(at: address)
+      self.init(AF_INET, CInt(SOCK_STREAM.rawValue), CInt(IPPROTO_TCP), socket, at: socket.localAddress ?? address)
+    } catch {
+      fatalError("SocketPort() could not be made: \(error). \(descriptorAdvice) Use init(tcpPort:), which may fail.")
+    }
+  }
+
+  private init(_ family: Int32, _ type: Int32, _ transport: Int32, _ socket: Socket, at address: SocketAddress) {
+    receiver = SocketPortReceiver(socket)
+    signature = SocketPortSignature(family, type, transport, address)
+    sender = .shared(for: signature)
+    super.init()
   }
 
   /// A TCP port on every interface; 0 lets the kernel choose. Nil if it is taken.

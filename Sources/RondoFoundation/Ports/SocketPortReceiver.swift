@@ -5,29 +5,23 @@ import RondoSockets
 
 /// The listening side of a local socket port: connections in, messages to the port's inbox.
 final class SocketPortReceiver: @unchecked Sendable {
-  private let state: Guarded<State>
+  let state: Guarded<State>
 
-  private struct State {
+  struct State {
     /// Nil once the port is invalid.
     var socket: Socket?
+    var limits = SocketPort.Limits()
+    var account = PortAccount(limit: SocketPort.Limits().maximumHeldBytes)
     /// The loop owns it and it owns the port: weak, so that the loop's end is the end of the circle.
     weak var source: SocketSource?
-    var connections: [ObjectIdentifier: Connection] = [:]
-    weak var loop: Loop?
-    var modes: [Loop.Mode] = []
-  }
+    var connections: [ObjectIdentifier: SocketPortConnection] = [:]
+    /// Looks for senders that stand still, as long as one has something unfinished. Weak for the same reason.
+    weak var watch: Loop.Timer?
+    var membership = Membership()
+    /// Whether no descriptor was left for the last connection.
+    var isShort = false
 
-  /// A sender's connection. *loop thread*, but for the weak reference: *the receiver's lock*.
-  private final class Connection: @unchecked Sendable {
-    let socket: Socket
-    let peer: SocketAddress
-    var decoder = SocketPortFrameDecoder(limit: SocketPort.maximumMessageLength)
-    weak var source: SocketSource?
-
-    init(_ socket: Socket, _ peer: SocketAddress) {
-      self.socket = socket
-      self.peer = peer
-    }
+    var all: [SocketPortConnection] { Array(connections.values) }
   }
 
   init(_ socket: Socket) {
@@ -38,39 +32,83 @@ final class SocketPortReceiver: @unchecked Sendable {
     state.withLock { $0.socket }
   }
 
-  func invalidate() {
-    let (old, sources) = state.withLock { state -> (State, [SocketSource]) in
-      defer { state = State() }
-      return (state, ([state.source] + state.connections.values.map(\.source)).compactMap { $0 })
+  var limits: SocketPort.Limits {
+    get { state.withLock { $0.limits } }
+    set {
+      state.withLock { state in
+        state.limits = newValue
+        state.account = PortAccount(limit: max(newValue.maximumHeldBytes, 2 * SocketPort.maximumMessageLength))
+      }
     }
+  }
+
+  /// How much memory half messages take, and those that were read and wait for room.
+  var heldByteCount: Int { state.withLock { $0.account.held } }
+
+  var connectionCount: Int { state.withLock { $0.connections.count } }
+
+  func invalidate() {
+    let (old, watch, sources) = state.withLock { state -> (State, Loop.Timer?, [SocketSource]) in
+      defer { state = State() }
+      return (state, state.watch, ([state.source] + state.all.map(\.source)).compactMap { $0 })
+    }
+    watch?.invalidate()
     for source in sources { source.invalidate() }
     _ = old
   }
 
   // MARK: - Membership
 
+  /// Nothing is held while the loop is asked: it may run anybody's code, which may touch this port. Calls out.
   func schedule(_ port: SocketPort, in loop: Loop, _ mode: Loop.Mode) {
-    state.withLock { state in
-      guard let socket = state.socket else { return }
+    port.inbox.limitCost(to: limits.maximumHeldBytes)
+    let source = state.withLock { state -> SocketSource? in
+      guard let socket = state.socket else { return nil }
       let source = state.source ?? makeSource(socket, port)
-      guard loop.add(source, to: mode) else { return }
-      (state.source, state.loop) = (source, loop)
-      if !state.modes.contains(mode) { state.modes.append(mode) }
-      for connection in state.connections.values { add(connection, port, to: loop, [mode]) }
+      if let present = state.membership.loop, present !== loop, state.source != nil { return nil }
+      state.source = source
+      state.membership.join(loop, mode)
+      return source
     }
+    guard let source else { return }
+    guard loop.add(source, to: mode) else { return remove(from: loop, mode) }
+    settle(loop, mode, port)
   }
 
+  /// Calls out.
   func remove(from loop: Loop, _ mode: Loop.Mode) {
-    // What the loop lets go of dies after the lock.
-    let owned = state.withLock { state -> [SocketSource] in
-      guard let source = state.source, state.loop === loop else { return [] }
-      let sources = [source] + state.connections.values.compactMap(\.source)
-      for source in sources { loop.remove(source, from: mode) }
-      state.modes.removeAll { $0 == mode }
-      if state.modes.isEmpty { state.loop = nil }
-      return sources
+    let (source, stale, isMember) = state.withLock { state -> (SocketSource?, Loop.Timer?, Bool) in
+      guard state.membership.contains(loop, mode) else { return (nil, nil, false) }
+      guard state.membership.leave(mode) else { return (state.source, nil, true) }
+      defer { state.watch = nil }
+      return (state.source, state.watch, true)
     }
-    _ = owned
+    guard isMember else { return }
+    stale?.invalidate()
+    settle(loop, mode, nil)
+    // What the loop has let go of dies here, with nothing held.
+    _ = source
+  }
+
+  /// Brings everything in line with what was last asked for. Calls out.
+  private func settle(_ loop: Loop, _ mode: Loop.Mode, _ port: SocketPort?) {
+    Membership.settle(loop, mode) {
+      state.withLock { $0.membership }
+    } _: { isMember in
+      let (listener, watch, connections) = state.withLock { ($0.source, $0.watch, $0.all) }
+      for connection in connections {
+        let source = port.map { self.source(of: connection, $0) } ?? state.withLock { _ in connection.source }
+        guard let source else { continue }
+        if isMember { loop.add(source, to: mode) } else { loop.remove(source, from: mode) }
+      }
+      if isMember {
+        if let listener { loop.add(listener, to: mode) }
+        if let watch { loop.add(watch, to: mode) }
+      } else {
+        if let listener { loop.remove(listener, from: mode) }
+        if let watch { loop.remove(watch, from: mode) }
+      }
+    }
   }
 
   private func makeSource(_ socket: Socket, _ port: SocketPort) -> SocketSource {
@@ -80,43 +118,94 @@ final class SocketPortReceiver: @unchecked Sendable {
       }
     }
     return SocketSource(socket, for: .accept) { _, event in
-      if case .accepted(let socket, let peer) = event { self.welcome(Connection(socket, peer), port) }
+      switch event {
+      case .accepted(let socket, let peer): self.welcome(socket, peer, port)
+      case .acceptPaused(let error, _): self.noteAcceptError(error, port)
+      case .failed: port.invalidate()
+      default: break
+      }
     }
   }
 
-  /// Puts a connection's source, made if need be, into modes. Under the lock.
-  private func add(_ connection: Connection, _ port: SocketPort, to loop: Loop, _ modes: [Loop.Mode]) {
-    let source =
-      connection.source
-      ?? SocketSource(connection.socket, for: .data) { _, event in self.take(event, of: connection, port) }
-    connection.source = source
-    for mode in modes { loop.add(source, to: mode) }
+  /// A connection's source, made if need be.
+  private func source(of connection: SocketPortConnection, _ port: SocketPort) -> SocketSource {
+    state.withLock { _ in
+      if let source = connection.source { return source }
+      let source = SocketSource(connection.socket, for: .data) { _, event in self.take(event, of: connection, port) }
+      connection.source = source
+      return source
+    }
   }
 
   // MARK: - On the loop's thread
 
-  private func welcome(_ connection: Connection, _ port: SocketPort) {
-    state.withLock { state in
-      guard state.socket != nil, let loop = state.loop else { return }
+  private func noteAcceptError(_ error: SocketError, _ port: SocketPort) {
+    let wasShort = state.withLock { state in
+      defer { state.isShort = true }
+      return state.isShort
+    }
+    if !wasShort { warn("A socket port cannot let its next sender in: \(error). \(descriptorAdvice)") }
+  }
+
+  private func welcome(_ socket: Socket, _ peer: SocketAddress, _ port: SocketPort) {
+    let (account, isFull) = state.withLock { state in
+      state.isShort = false
+      return (state.account, state.connections.count >= state.limits.maximumConnections)
+    }
+    if isFull {
+      guard let quiet = quietConnection() else { return watchForStalls() }
+      end(quiet)
+    }
+    let connection = SocketPortConnection(socket, peer, account)
+    let isIn = state.withLock { state in
+      guard state.socket != nil, state.membership.loop != nil else { return false }
       state.connections[ObjectIdentifier(connection)] = connection
-      add(connection, port, to: loop, state.modes)
+      return true
+    }
+    guard isIn else { return }
+    let source = source(of: connection, port)
+    Membership.place {
+      state.withLock { $0.membership }
+    } adding: {
+      $0.add(source, to: $1)
+    } removing: {
+      $0.remove(source, from: $1)
     }
   }
 
-  private func take(_ event: SocketSource.Event, of connection: Connection, _ port: SocketPort) {
+  private func take(_ event: SocketSource.Event, of connection: SocketPortConnection, _ port: SocketPort) {
     switch event {
     case .received(let bytes, _):
-      connection.decoder.append(bytes)
-      do {
-        var messages: [PortMessage] = []
-        while let frame = try connection.decoder.next() { messages.append(message(frame, connection.peer)) }
-        hand(messages, to: port)
-      } catch {
-        end(connection)
-      }
-    case .end, .failed: end(connection)
+      connection.append(bytes)
+      serve(connection, port)
+      makeRoom()
+      if connection.isUnfinished { watchForStalls() }
+    case .end:
+      // What waits for room in the inbox was sent before.
+      if connection.hasBacklog { connection.hasEnded = true } else { end(connection) }
+    case .failed: end(connection)
     default: break
     }
+  }
+
+  /// Hands over what there is room for; while there is none, nothing is read.
+  private func serve(_ connection: SocketPortConnection, _ port: SocketPort) {
+    do {
+      while connection.hasBacklog {
+        guard port.inbox.hasRoom(orTell: { self.serveAll(port) }) else { return setReading(false) }
+        guard let frame = try connection.next() else { break }
+        port.inbox.take(message(frame, connection.peer))
+      }
+      if connection.hasEnded { end(connection) }
+    } catch {
+      end(connection)
+    }
+  }
+
+  /// There is room in the inbox again.
+  private func serveAll(_ port: SocketPort) {
+    for connection in state.withLock({ $0.all }) where connection.hasBacklog { serve(connection, port) }
+    if state.withLock({ state in state.all.allSatisfy { !$0.hasBacklog } }) { setReading(true) }
   }
 
   private func takeDatagram(_ bytes: [UInt8], _ peer: SocketAddress?, _ port: SocketPort) {
@@ -124,41 +213,94 @@ final class SocketPortReceiver: @unchecked Sendable {
     decoder.append(bytes)
     // What is no message was for somebody else.
     guard let frame = try? decoder.next(), decoder.buffered == 0 else { return }
-    hand([message(frame, peer)], to: port)
-  }
-
-  /// A full inbox is given no more until it has room.
-  private func hand(_ messages: [PortMessage], to port: SocketPort) {
-    guard !messages.isEmpty else { return }
-    if !port.inbox.put(messages, hasRoom: { self.setReading(true) }) { setReading(false) }
+    port.inbox.take(message(frame, peer))
+    if !port.inbox.hasRoom(orTell: { self.setReading(true) }) { setReading(false) }
   }
 
   private func setReading(_ isReading: Bool) {
     let sources = state.withLock { state in
       let isStream = state.socket?.kind == .stream
-      return isStream ? state.connections.values.compactMap(\.source) : [state.source].compactMap { $0 }
+      return isStream ? state.all.compactMap(\.source) : [state.source].compactMap { $0 }
     }
     for source in sources { if isReading { source.enable(.data) } else { source.disable(.data) } }
   }
 
-  private func end(_ connection: Connection) {
+  private func end(_ connection: SocketPortConnection) {
     let source = state.withLock { state -> SocketSource? in
       state.connections[ObjectIdentifier(connection)] = nil
       return connection.source
     }
+    connection.end()
     source?.invalidate()
   }
 
   private func message(_ frame: SocketPortFrame, _ peer: SocketAddress?) -> PortMessage {
+    // Beside its bytes, what stands for a message and for each of its components.
+    var cost = 1024
     let components = frame.components.compactMap { component -> AnyObject? in
+      cost += 1024
       switch component {
-      case .data(let bytes): NSData(data: Data(bytes))
-      case .port(let wire): SocketPortSignature(wire, from: nil).map { SocketPort(remote: $0) }
+      case .data(let bytes):
+        cost += bytes.count
+        return NSData(data: Data(bytes))
+      case .port(let wire): return SocketPortSignature(wire, from: nil).map { SocketPort(remote: $0) }
       }
     }
     let sender = SocketPortSignature(frame.sender, from: peer).map { SocketPort(remote: $0) }
     let message = PortMessage(sendPort: sender, receivePort: nil, components: components)
     message.msgid = frame.identifier
+    message.cost = cost
     return message
+  }
+}
+
+// MARK: - Bounds
+
+extension SocketPortReceiver {
+  /// Ends those connections that have stood still longest, until what is held is no more than the limit.
+  private func makeRoom() {
+    while true {
+      let victim = state.withLock { state in
+        state.account.isExceeded
+          ? state.all.filter { $0.share.held > 0 }.min { $0.share.age < $1.share.age } : nil
+      }
+      guard let victim else { return }
+      end(victim)
+    }
+  }
+
+  /// The connection that has been quiet longest, if one has been for `maximumIdleTime`.
+  private func quietConnection() -> SocketPortConnection? {
+    state.withLock { $0.all }.filter { $0.isStalled && !$0.hasBacklog }.min { $0.share.age < $1.share.age }
+  }
+
+  /// Looks from time to time for senders that stand still.
+  private func watchForStalls() {
+    let watch = state.withLock { state -> Loop.Timer? in
+      guard let time = state.limits.maximumIdleTime, state.socket != nil, state.watch == nil,
+        state.membership.loop != nil
+      else { return nil }
+      let watch = Loop.Timer(every: .seconds(time)) { _ in self.lookForStalls() }
+      state.watch = watch
+      return watch
+    }
+    if let watch { Membership.place(watch) { state.withLock { $0.membership } } }
+  }
+
+  /// Who has stood still since the last look is ended, if there is something unfinished.
+  private func lookForStalls() {
+    let (connections, watch, isFull) = state.withLock { state in
+      (state.all, state.watch, state.connections.count >= state.limits.maximumConnections)
+    }
+    var isNeeded = isFull
+    for connection in connections {
+      connection.share.look()
+      // While the inbox is full, nobody is read.
+      guard connection.isUnfinished, connection.source?.enabled.contains(.data) == true else { continue }
+      if connection.isStalled { end(connection) } else { isNeeded = true }
+    }
+    if isNeeded { return }
+    state.withLock { $0.watch = nil }
+    watch?.invalidate()
   }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import Rondo
 import RondoSockets
 
 /// The way to a socket port, shared by everybody in the process who sends to it.
@@ -17,15 +18,24 @@ final class SocketPortSender: @unchecked Sendable {
     weak var sender: SocketPortSender?
   }
 
-  private static let senders = Guarded<[SocketPortSignature: Weak]>([:])
+  private struct Senders {
+    var all: [SocketPortSignature: Weak] = [:]
+    /// How many there may be before those that have gone are taken out: a peer's messages can name many.
+    var sweepCount = 64
+  }
 
-  /// The one for a signature.
+  private static let senders = Guarded(Senders())
+
+  /// The one for a signature. Amortised O(1).
   static func shared(for signature: SocketPortSignature) -> SocketPortSender {
     senders.withLock { senders in
-      if let sender = senders[signature]?.sender { return sender }
-      senders = senders.filter { $0.value.sender != nil }
+      if let sender = senders.all[signature]?.sender { return sender }
+      if senders.all.count >= senders.sweepCount {
+        senders.all = senders.all.filter { $0.value.sender != nil }
+        senders.sweepCount = max(64, 2 * senders.all.count)
+      }
       let sender = SocketPortSender(signature)
-      senders[signature] = Weak(sender: sender)
+      senders.all[signature] = Weak(sender: sender)
       return sender
     }
   }

@@ -1,6 +1,6 @@
 public import Foundation
 import Rondo
-@_exported public import RondoSockets
+public import RondoSockets
 
 /// Socket sources in Foundation's terms.
 extension RunLoop {

@@ -102,14 +102,13 @@ open class Timer: NSObject, @unchecked Sendable {
   open func fire() {
     guard isValid else { return }
     callOut()
-    if interval == 0 { invalidate() }
   }
 
-  /// Calls the block, and lets go of it if that was the last time. Calls out.
+  /// Calls the block, and ends the timer if that was the last time: a date set in the block is too late. Calls out.
   private func callOut() {
     guard let block = state.withLock({ $0.block }) else { return }
     block(self)
-    if interval == 0 { drop() }
+    if interval == 0 { invalidate() }
   }
 
   // MARK: - Dates

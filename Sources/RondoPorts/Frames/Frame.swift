@@ -38,6 +38,7 @@ package struct Frame: Hashable, Sendable {
     case crowded = 4
     case unanswered = 5
     case closing = 6
+    case tooSlow = 7
   }
 
   package init(_ kind: Kind, serial: UInt32 = 0, identifier: Int32 = 0, _ payload: [UInt8] = []) {
@@ -84,6 +85,8 @@ public enum FrameError: Error, Hashable, Sendable, CustomStringConvertible {
   case tooLong(stated: Int, limit: Int)
   /// The bytes end inside a frame.
   case truncated
+  /// A socket port's message has more components than are accepted.
+  case tooManyComponents(limit: Int)
 
   public var description: String {
     switch self {
@@ -93,6 +96,7 @@ public enum FrameError: Error, Hashable, Sendable, CustomStringConvertible {
     case .inconsistent: "the header contradicts itself"
     case .tooLong(let stated, let limit): "a payload of \(stated) bytes is longer than the limit of \(limit)"
     case .truncated: "the bytes end inside a frame"
+    case .tooManyComponents(let limit): "a message of more than \(limit) components is not accepted"
     }
   }
 }

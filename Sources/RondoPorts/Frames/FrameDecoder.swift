@@ -3,9 +3,7 @@
 /// What cannot become a frame is refused with its first wrong byte, so at most one frame and what came with its end is
 /// kept. An error is final. Amortised O(1) a byte.
 package struct FrameDecoder: Sendable {
-  private var bytes: [UInt8] = []
-  /// Where the next frame begins.
-  private var start = 0
+  private var buffer = FrameBuffer()
   private var error: FrameError?
   private let limit: Int
 
@@ -15,15 +13,15 @@ package struct FrameDecoder: Sendable {
   }
 
   /// How many bytes wait to become a frame.
-  package var buffered: Int { bytes.count - start }
+  package var buffered: Int { buffer.count }
+
+  /// How much memory they take.
+  package var held: Int { buffer.held }
 
   package mutating func append(_ more: [UInt8]) {
     guard error == nil else { return }
-    if start > 0 {
-      bytes.removeFirst(start)
-      start = 0
-    }
-    bytes += more
+    let header = try? readHeader()
+    buffer.append(more, expecting: header.map { Frame.headerLength + $0.length })
   }
 
   /// The next frame; nil if its end has not come yet.
@@ -31,20 +29,14 @@ package struct FrameDecoder: Sendable {
     if let error { throw error }
     do throws(FrameError) {
       guard let header = try readHeader(), buffered >= Frame.headerLength + header.length else { return nil }
-      let payloadStart = start + Frame.headerLength
+      let payload = buffer.rest.dropFirst(Frame.headerLength).prefix(header.length)
       let frame = Frame(
-        header.kind, serial: header.serial, identifier: header.identifier,
-        Array(bytes[payloadStart..<payloadStart + header.length]))
-      start = payloadStart + header.length
-      if start == bytes.count {
-        bytes = []
-        start = 0
-      }
+        header.kind, serial: header.serial, identifier: header.identifier, Array(payload))
+      buffer.drop(Frame.headerLength + header.length)
       return frame
     } catch {
       self.error = error
-      bytes = []
-      start = 0
+      buffer.removeAll()
       throw error
     }
   }
@@ -77,7 +69,7 @@ package struct FrameDecoder: Sendable {
 
   /// The header, once it is whole; its beginning is checked as soon as it is there.
   private func readHeader() throws(FrameError) -> Header? {
-    let header = bytes[start...].prefix(Frame.headerLength)
+    let header = buffer.rest.prefix(Frame.headerLength)
     guard header.starts(with: Frame.magic.prefix(header.count)) else { throw .noFrame }
     guard let version = byte(4) else { return nil }
     if version != Frame.version { throw .unknownVersion(version) }
@@ -102,10 +94,10 @@ package struct FrameDecoder: Sendable {
   }
 
   private func byte(_ offset: Int) -> UInt8? {
-    start + offset < bytes.count ? bytes[start + offset] : nil
+    offset < buffer.count ? buffer.bytes[buffer.start + offset] : nil
   }
 
   private func number(_ offset: Int) -> UInt32 {
-    (0..<4).reduce(0) { $0 | UInt32(bytes[start + offset + $1]) << (8 * UInt32($1)) }
+    (0..<4).reduce(0) { $0 | UInt32(buffer.bytes[buffer.start + offset + $1]) << (8 * UInt32($1)) }
   }
 }

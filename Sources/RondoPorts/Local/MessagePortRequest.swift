@@ -14,35 +14,49 @@ public final class MessagePortRequest: Sendable {
   public let wantsReply: Bool
   private let serial: UInt32
   private let connection: ServedConnection
+  /// Where a request counts until it is answered.
+  private let account: PortAccount
   /// Whether an answer is still awaited.
   private let isAwaited: Guarded<Bool>
 
-  init(_ frame: Frame, from connection: ServedConnection) {
+  /// A message that `connection` has taken, and a request that `account` keeps.
+  init(_ frame: Frame, from connection: ServedConnection, _ account: PortAccount) {
     identifier = frame.identifier
     bytes = frame.payload
     sender = connection.peer
     wantsReply = frame.kind == .request
     serial = frame.serial
     self.connection = connection
+    self.account = account
     isAwaited = Guarded(frame.kind == .request)
   }
 
   deinit {
-    if takeDuty() { connection.send(.failure(.unanswered, serial: serial)) }
+    guard takeDuty() else { return }
+    account.letGo(of: bytes.count)
+    _ = connection.answer(.failure(.unanswered, serial: serial), isBounded: false)
   }
 
   /// Answers, now or later, from any thread: with bytes, or with nil for an answer without any.
   ///
   /// It returns at once; a sender that does not read is waited for by the loop.
   ///
-  /// - Throws: `.notAwaited` the second time or for a message that wants none; `.messageTooLong`, and it can still be
-  ///   answered otherwise; `.peerGone`.
+  /// - Throws: `.notAwaited` the second time or for a message that wants none; `.peerGone`. `.messageTooLong`, and
+  ///   `.tooManyReplies` if more than `maximumQueuedReplies` bytes wait: it can still be answered then.
   public func reply(_ bytes: [UInt8]? = nil) throws(MessagePortError) {
     let limit = connection.options.maximumMessageLength
     if let bytes, bytes.count > limit { throw .messageTooLong(count: bytes.count, limit: limit) }
     guard takeDuty() else { throw .notAwaited }
     let frame = bytes.map { Frame(.reply, serial: serial, identifier: identifier, $0) }
-    guard connection.send(frame ?? Frame(.emptyReply, serial: serial, identifier: identifier)) else { throw .peerGone }
+    switch connection.answer(frame ?? Frame(.emptyReply, serial: serial, identifier: identifier), isBounded: true) {
+    case .accepted: account.letGo(of: self.bytes.count)
+    case .gone:
+      account.letGo(of: self.bytes.count)
+      throw .peerGone
+    case .refused(let waiting):
+      isAwaited.withLock { $0 = true }
+      throw .tooManyReplies(waiting: waiting, limit: connection.options.maximumQueuedReplies)
+    }
   }
 
   private func takeDuty() -> Bool {

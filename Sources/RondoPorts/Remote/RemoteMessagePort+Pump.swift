@@ -55,15 +55,15 @@ extension RemoteMessagePort {
     guard let old else { return }
     let keeper = old.keeper
     old.item?.invalidate()
-    keeper?.release(by: old.loop)
+    keeper?.release(by: old.membership.loop)
   }
 
   /// Has the loop call it, in the modes of the port; without a loop, calls it.
   private func post(_ telling: @escaping () -> Void) {
-    let (loop, modes) = state.withLock { ($0.loop, $0.modes) }
-    guard let loop, !modes.isEmpty else { return telling() }
+    let membership = state.withLock { $0.membership }
+    guard let loop = membership.loop else { return telling() }
     nonisolated(unsafe) let telling = telling
-    loop.perform(in: modes) { unsafe telling() }
+    loop.perform(in: membership.modes) { unsafe telling() }
   }
 }
 
@@ -89,6 +89,12 @@ extension RemoteMessagePort.State {
     (wire?.queue ?? unsent)?.hasSent(ticket) ?? false
   }
 
+  /// The port is in no loop.
+  fileprivate mutating func forgetLoop() {
+    item = nil
+    membership.leaveAll()
+  }
+
   /// Brings the loop's item in line.
   func updateInterest() {
     guard let item, let wire else { return }
@@ -99,35 +105,65 @@ extension RemoteMessagePort.State {
 // MARK: - Membership
 
 extension RemoteMessagePort {
+  /// Nothing is held while the loop is asked: it may run anybody's code, which may touch this port. Calls out.
   fileprivate func join(_ loop: Loop, _ mode: Loop.Mode) -> Bool {
-    state.withLock { state in
-      guard let socket = state.wire?.socket else { return false }
-      if state.item?.isValid != true {
-        state.item = nil
-        state.modes = []
+    let item = state.withLock { state -> Loop.DescriptorSource? in
+      guard let socket = state.wire?.socket else { return nil }
+      if state.item?.isValid != true { state.forgetLoop() }
+      let present = state.membership.loop
+      if let present, present !== loop { return nil }
+      if state.item == nil {
+        let keeper = SocketKeeper(socket)
+        let made = try? Loop.DescriptorSource(socket.descriptor, for: .read) { _, _ in
+          withExtendedLifetime(keeper) { self.pump() }
+        }
+        guard let made else { return nil }
+        (state.item, state.keeper) = (made, keeper)
+        state.membership.join(loop, mode)
+        return made
       }
-      let keeper = state.keeper ?? SocketKeeper(socket)
-      let made = try? Loop.DescriptorSource(socket.descriptor, for: .read) { _, _ in
-        withExtendedLifetime(keeper) { self.pump() }
-      }
-      guard let item = state.item ?? made, loop.add(item, to: mode) else { return false }
-      (state.item, state.keeper) = (item, keeper)
-      state.loop = loop
-      if !state.modes.contains(mode) { state.modes.append(mode) }
+      state.membership.join(loop, mode)
+      return state.item
+    }
+    guard let item else { return false }
+    guard loop.add(item, to: mode) else {
+      // The loop is gone.
+      leave(loop, mode)
+      return false
+    }
+    settle(loop, mode)
+    return state.withLock { state in
       state.updateInterest()
-      return true
+      return state.membership.contains(loop, mode)
     }
   }
 
+  /// Calls out.
   fileprivate func leave(_ loop: Loop, _ mode: Loop.Mode) {
-    let owned = state.withLock { state -> Loop.DescriptorSource? in
-      guard let item = state.item, state.loop === loop else { return nil }
-      loop.remove(item, from: mode)
-      state.modes.removeAll { $0 == mode }
-      if state.modes.isEmpty { (state.item, state.loop) = (nil, nil) }
-      return item
+    let (item, isLast) = state.withLock { state -> (Loop.DescriptorSource?, Bool) in
+      guard let item = state.item, state.membership.loop === loop else { return (nil, false) }
+      let isLast = state.membership.leave(mode)
+      if isLast { state.forgetLoop() }
+      return (item, isLast)
     }
-    _ = owned
+    guard let item else { return }
+    if isLast {
+      // Forgotten, and so invalid: whoever is about to add it comes too late.
+      item.invalidate()
+    } else {
+      loop.remove(item, from: mode)
+      settle(loop, mode)
+    }
+  }
+
+  /// Brings the item in line with what was last asked for. Nothing may be held. Calls out.
+  private func settle(_ loop: Loop, _ mode: Loop.Mode) {
+    Membership.settle(loop, mode) {
+      state.withLock { $0.membership }
+    } _: { isMember in
+      guard let item = loopItem else { return }
+      if isMember { loop.add(item, to: mode) } else { loop.remove(item, from: mode) }
+    }
   }
 
   /// What stands in the loop for the port, for tests in virtual time.

@@ -23,8 +23,7 @@ public final class RemoteMessagePort: @unchecked Sendable {
     var pending: [UInt32: PendingReply] = [:]
     var lastSerial: UInt32 = 0
     var invalidation: ((MessagePortError) -> Void)?
-    weak var loop: Loop?
-    var modes: [Loop.Mode] = []
+    var membership = Membership()
     /// The loop owns it and it owns the port: weak, so that the loop's end is the end of the circle.
     weak var item: Loop.DescriptorSource?
     /// What `item` holds the socket by.
@@ -85,10 +84,11 @@ public final class RemoteMessagePort: @unchecked Sendable {
   ///
   /// Handed over means to the kernel: the receiver may not have read it yet, and may die before.
   ///
-  /// - Throws: `.sendTimedOut`, never before its time; `.messageTooLong`; why the port is invalid.
+  /// - Throws: `.sendTimedOut`, never before its time; `.messageTooLong`; why the port is invalid; `.socket(.exhausted)`
+  ///   if there is no descriptor to wait with.
   @available(*, noasync, message: "It blocks the thread. Call it from a synchronous function.")
   public func send(_ bytes: [UInt8], identifier: Int32 = 0, timeout: Duration) throws(MessagePortError) {
-    let waiting = ThreadWaiting()
+    let waiting = try ThreadWaiting()
     let ticket = try begin(Frame(.notice, identifier: identifier, bytes), nil)
     try waitUntilSent(ticket, nil, timeout, waiting)
   }
@@ -105,13 +105,13 @@ public final class RemoteMessagePort: @unchecked Sendable {
   ///   - replyTimeout: How long the reply may take from then on.
   /// - Returns: The reply, or nil for one without bytes.
   /// - Throws: `.sendTimedOut` and `.replyTimedOut`, never before their time; `.unanswered`; `.messageTooLong`; why the
-  ///   port is invalid, `.peerGone` for instance.
+  ///   port is invalid, `.peerGone` for instance; `.socket(.exhausted)` if there is no descriptor to wait with.
   @available(*, noasync, message: "It blocks the thread. Call it from a synchronous function.")
   public func request(
     _ bytes: [UInt8], identifier: Int32 = 0, sendTimeout: Duration, replyTimeout: Duration,
     running mode: Loop.Mode? = nil
   ) throws(MessagePortError) -> [UInt8]? {
-    let waiting: any Waiting = mode.map { RunWaiting($0) } ?? ThreadWaiting()
+    let waiting: any Waiting = if let mode { try RunWaiting(mode) } else { try ThreadWaiting() }
     let serial = nextSerial()
     let pending = PendingReply(waiting.waiter)
     let ticket = try begin(Frame(.request, serial: serial, identifier: identifier, bytes), pending)
@@ -134,8 +134,8 @@ public final class RemoteMessagePort: @unchecked Sendable {
     _ bytes: [UInt8], identifier: Int32 = 0, replyTimeout: Duration,
     completion: @escaping (Result<[UInt8]?, MessagePortError>) -> Void
   ) throws(MessagePortError) {
-    let (loop, modes, queued) = state.withLock { ($0.loop, $0.modes, $0.wire?.queue.count ?? 0) }
-    guard let loop, !modes.isEmpty else { throw .invalid }
+    let (loop, queued) = state.withLock { ($0.membership.loop, $0.wire?.queue.count ?? 0) }
+    guard loop != nil else { throw .invalid }
     if queued > options.maximumQueuedReplies { throw .sendTimedOut }
     let serial = nextSerial()
     let timer = Loop.Timer(after: replyTimeout) { _ in self.giveUp(serial) }
@@ -145,7 +145,7 @@ public final class RemoteMessagePort: @unchecked Sendable {
         completion(outcome)
       })
     _ = try begin(Frame(.request, serial: serial, identifier: identifier, bytes), pending)
-    for mode in modes { loop.add(timer, to: mode) }
+    Membership.place(timer) { state.withLock { $0.membership } }
   }
 
   /// The reply of a request has not come in time. Calls out.

@@ -21,9 +21,10 @@ final class ThreadWaiting: Waiting {
   /// Readable once the request is settled.
   let event: CInt
 
-  init() {
+  /// - Throws: `.socket(.exhausted)` if no descriptor is left.
+  init() throws(MessagePortError) {
     event = rondo_eventfd()
-    precondition(event >= 0, "Waiting for a message port needs an eventfd, and none could be made: errno \(errno).")
+    if event < 0 { throw .socket(SocketError(.poll, -errno)) }
   }
 
   deinit {
@@ -62,10 +63,11 @@ final class ThreadWaiting: Waiting {
 final class RunWaiting: Waiting {
   private let loop: Loop
   private let mode: Loop.Mode
-  private let sleeper = ThreadWaiting()
+  private let sleeper: ThreadWaiting
 
-  init(_ mode: Loop.Mode) {
+  init(_ mode: Loop.Mode) throws(MessagePortError) {
     precondition(mode != .common, "'.common' stands for the common modes and cannot be run. Name one of them.")
+    sleeper = try ThreadWaiting()
     loop = .current
     self.mode = mode
   }

@@ -16,6 +16,10 @@ struct SendQueue {
   private var sent = 0
   /// How many bytes wait.
   private(set) var count = 0
+  /// How much memory they take: a frame goes when all of it has gone.
+  private(set) var held = 0
+  /// What an array costs beside its bytes: its header, its place here, and what malloc(3) rounds up to.
+  private static let costOfFrame = 64
 
   var isEmpty: Bool { head == frames.count }
 
@@ -23,6 +27,7 @@ struct SendQueue {
     let bytes = frame.encoded
     frames.append(bytes)
     count += bytes.count
+    held += bytes.count + Self.costOfFrame
     return Ticket(number: firstNumber + frames.count - 1)
   }
 
@@ -36,6 +41,7 @@ struct SendQueue {
     let place = ticket.number - firstNumber
     guard place >= head, !(place == head && sent > 0) else { return }
     count -= frames[place].count
+    held -= frames[place].count + Self.costOfFrame
     frames[place] = []
     skipEmpty()
   }
@@ -48,6 +54,7 @@ struct SendQueue {
       sent += gone
       count -= gone
       if sent == frames[head].count {
+        held -= sent + Self.costOfFrame
         frames[head] = []
         head += 1
         sent = 0

@@ -2,6 +2,9 @@ import RondoSockets
 
 /// A connection between two message ports: frames out, frames in. *its owner's lock*
 struct Wire {
+  /// How much is read at once.
+  static let longestPiece = 65_536
+
   let socket: Socket
   var queue = SendQueue()
   private var decoder: FrameDecoder
@@ -24,7 +27,7 @@ struct Wire {
   mutating func read() -> Bool {
     guard end == nil else { return false }
     do {
-      switch try socket.receive() {
+      switch try socket.receive(atMost: Self.longestPiece) {
       case .bytes(let bytes, _):
         decoder.append(bytes)
         return true
@@ -52,6 +55,12 @@ struct Wire {
     if let end { throw end }
     return nil
   }
+
+  /// Whether the beginning of a frame waits for its end.
+  var hasHalfFrame: Bool { decoder.buffered > 0 && !decoder.hasNext }
+
+  /// How much memory what waits takes, in both directions.
+  var held: Int { decoder.held + queue.held }
 
   /// Whether `next()` would have something to say at once.
   var hasNext: Bool { decoder.hasNext || end != nil }

@@ -42,7 +42,9 @@ extension Socket {
     if count == -Int(EAGAIN) { return .nothing }
     if count < 0 { throw SocketError(.receive, CInt(count)) }
     if count == 0 && kind == .stream { return .end }
-    return .bytes(bytes, sender: kind == .datagram ? room.sender : nil)
+    // Whoever keeps what was received keeps its bytes, not the room they came in; an array made of an array shares it.
+    let own = count == limit ? bytes : unsafe bytes.withUnsafeBufferPointer { unsafe Array($0) }
+    return .bytes(own, sender: kind == .datagram ? room.sender : nil)
   }
 
   /// Sends no more; the peer reads to an end, and can still send. See shutdown(2).

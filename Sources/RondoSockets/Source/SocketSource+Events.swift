@@ -91,14 +91,14 @@ extension SocketSource {
 
   /// The listener stays readable while no descriptor is left: asking on would spin. Calls out.
   private func pauseAccepting() {
-    let pause = state.withLock { state in
+    let (pause, timer) = state.withLock { state in
       let pause = state.acceptPause.next()
       state.enabled.insert(.accept)
       state.isPaused = true
       state.updateInterest()
-      startTimer(&state, after: pause)
-      return pause
+      return (pause, makeTimer(&state, after: pause))
     }
+    if let timer { start(timer) }
     tell(.acceptPaused(.exhausted, for: pause))
   }
 
@@ -159,13 +159,13 @@ extension SocketSource {
 
   private func becomeConnected() {
     do {
-      try state.withLock { state throws(SocketError) in
+      let timer = state.withLock { state in
         state.phase = .ready
-        state.timer?.invalidate()
-        state.timer = nil
         state.updateInterest()
-        try state.finishIfSent()
+        return state.takeTimer()
       }
+      timer?.invalidate()
+      try state.withLock { state throws(SocketError) in try state.finishIfSent() }
     } catch {
       return failToConnect(error)
     }
@@ -190,27 +190,29 @@ extension SocketSource {
     do {
       _ = try socket.connect(to: attempt.address)
     } catch SocketError.busy {
-      return state.withLock { startConnectTimer(&$0) }
+      if let timer = state.withLock({ nextConnectTimer(&$0) }) { start(timer) }
+      return
     } catch {
       return failToConnect(error)
     }
     // A Unix-domain socket connects at once or not at all; it is told by the loop, as a connection always is.
-    state.withLock { state in
-      guard case .connecting(var attempt) = state.phase else { return }
+    let timer = state.withLock { state -> Loop.Timer? in
+      guard case .connecting(var attempt) = state.phase else { return nil }
       attempt.isBusy = false
       state.phase = .connecting(attempt)
-      startConnectTimer(&state)
       state.updateInterest()
+      return nextConnectTimer(&state)
     }
+    if let timer { start(timer) }
   }
 
-  /// Starts the timer for what comes first: the next try or the end of the time.
-  func startConnectTimer(_ state: inout SocketState) {
-    guard case .connecting(var attempt) = state.phase else { return }
+  /// The timer for what comes first: the next try or the end of the time. Whoever makes it starts it.
+  func nextConnectTimer(_ state: inout SocketState) -> Loop.Timer? {
+    guard case .connecting(var attempt) = state.phase else { return nil }
     let left = attempt.deadline.map { Loop.Timer(after: .zero) { _ in }.fireDate.duration(to: $0) }
     let pause = attempt.isBusy ? attempt.pause.next() : nil
     state.phase = .connecting(attempt)
-    guard let delay = [left, pause].compactMap({ $0 }).min() else { return }
-    startTimer(&state, after: max(.zero, delay))
+    guard let delay = [left, pause].compactMap({ $0 }).min() else { return nil }
+    return makeTimer(&state, after: max(.zero, delay))
   }
 }

@@ -27,35 +27,59 @@ extension SocketSource {
     state.withLock { $0.item }
   }
 
+  /// Nothing is held while the loop is asked: it may run anybody's code, which may touch this source. Calls out.
   fileprivate func join(_ loop: Loop, _ mode: Loop.Mode) -> Bool {
-    state.withLock { state in
-      guard let socket = state.socket else { return false }
-      if state.item?.isValid != true { state.forgetLoop() }
-      if state.item != nil, state.loop !== loop { return false }
-      guard let item = state.item ?? makeItem(for: socket, &state), loop.add(item, to: mode) else { return false }
+    let (item, stale) = state.withLock { state -> (Loop.DescriptorSource?, Loop.Timer?) in
+      guard let socket = state.socket else { return (nil, nil) }
+      let stale = state.item?.isValid != true ? state.forgetLoop() : nil
+      if state.item != nil, state.loop !== loop { return (nil, stale) }
+      let item = state.item ?? makeItem(for: socket, &state)
+      if item != nil { state.membership.join(loop, mode) }
       state.item = item
-      state.loop = loop
-      if !state.modes.contains(mode) { state.modes.append(mode) }
-      if let timer = state.timer {
-        loop.add(timer, to: mode)
-      } else if case .connecting(var attempt) = state.phase {
-        if let timeout = attempt.timeout, attempt.deadline == nil {
-          attempt.deadline = Loop.Timer(after: timeout) { _ in }.fireDate
-        }
-        state.phase = .connecting(attempt)
-        startConnectTimer(&state)
-      }
-      return true
+      return (item, stale)
+    }
+    stale?.invalidate()
+    guard let item else { return false }
+    guard loop.add(item, to: mode) else {
+      // The loop is gone, or still has the item's predecessor.
+      leave(loop, mode)
+      return false
+    }
+    settle(loop, mode)
+    if let timer = state.withLock({ makeConnectTimer(&$0) }) { start(timer) }
+    return state.withLock { $0.membership.contains(loop, mode) }
+  }
+
+  /// Calls out.
+  fileprivate func leave(_ loop: Loop, _ mode: Loop.Mode) {
+    let (item, timer, isLast) = state.withLock { state -> (Loop.DescriptorSource?, Loop.Timer?, Bool) in
+      guard let item = state.item, state.loop === loop else { return (nil, nil, false) }
+      let timer = state.timer
+      let isLast = state.membership.leave(mode)
+      if isLast { _ = state.forgetLoop() }
+      return (item, timer, isLast)
+    }
+    guard let item else { return }
+    if isLast {
+      // Forgotten, and so invalid: whoever is about to add it comes too late.
+      item.invalidate()
+      timer?.invalidate()
+    } else {
+      loop.remove(item, from: mode)
+      if let timer { loop.remove(timer, from: mode) }
+      settle(loop, mode)
     }
   }
 
-  fileprivate func leave(_ loop: Loop, _ mode: Loop.Mode) {
-    state.withLock { state in
-      guard let item = state.item, state.loop === loop else { return }
-      loop.remove(item, from: mode)
-      if let timer = state.timer { loop.remove(timer, from: mode) }
-      state.modes.removeAll { $0 == mode }
-      if state.modes.isEmpty { state.forgetLoop() }
+  /// Brings the items in line with what was last asked for. Nothing may be held. Calls out.
+  private func settle(_ loop: Loop, _ mode: Loop.Mode) {
+    Membership.settle(loop, mode) {
+      state.withLock { $0.membership }
+    } _: { isMember in
+      let items = state.withLock { [$0.item, $0.timer] as [Loop.Item?] }
+      for case let item? in items {
+        if isMember { loop.add(item, to: mode) } else { loop.remove(item, from: mode) }
+      }
     }
   }
 
@@ -68,23 +92,41 @@ extension SocketSource {
     }
   }
 
-  /// A one-shot in the modes of the source.
-  func startTimer(_ state: inout SocketState, after delay: Duration) {
-    guard let loop = state.loop else { return }
+  /// A one-shot for the modes of the source; whoever makes it starts it, with nothing held.
+  func makeTimer(_ state: inout SocketState, after delay: Duration) -> Loop.Timer? {
+    guard state.loop != nil else { return nil }
     let timer = Loop.Timer(after: delay) { _ in self.timeIsUp() }
-    for mode in state.modes { loop.add(timer, to: mode) }
     state.timer = timer
+    return timer
+  }
+
+  /// Calls out.
+  func start(_ timer: Loop.Timer) {
+    Membership.place(timer) { state.withLock { $0.membership } }
+  }
+
+  /// The timer of a connection that is being made and has none.
+  private func makeConnectTimer(_ state: inout SocketState) -> Loop.Timer? {
+    guard state.timer == nil, state.loop != nil, case .connecting(var attempt) = state.phase else { return nil }
+    if let timeout = attempt.timeout, attempt.deadline == nil {
+      attempt.deadline = Loop.Timer(after: timeout) { _ in }.fireDate
+    }
+    state.phase = .connecting(attempt)
+    return nextConnectTimer(&state)
   }
 }
 
 extension SocketState {
   /// The source is in no loop.
-  fileprivate mutating func forgetLoop() {
-    timer?.invalidate()
-    timer = nil
-    item = nil
-    loop = nil
-    modes = []
-    isPaused = false
+  ///
+  /// - Returns: Its timer, to be invalidated when nothing is held.
+  fileprivate mutating func forgetLoop() -> Loop.Timer? {
+    defer {
+      timer = nil
+      item = nil
+      membership.leaveAll()
+      isPaused = false
+    }
+    return timer
   }
 }

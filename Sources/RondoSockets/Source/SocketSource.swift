@@ -120,6 +120,7 @@ public final class SocketSource: @unchecked Sendable {
         state.item = nil
         state.timer = nil
         state.outbox = Outbox()
+        state.membership.leaveAll()
       }
       return state
     }
@@ -147,13 +148,16 @@ public final class SocketSource: @unchecked Sendable {
 
   /// Tells `callbacks` from now on. Those the source was not made for are a programmer's error.
   public func enable(_ callbacks: Callbacks) {
-    state.withLock { state in
+    let pause = state.withLock { state -> Loop.Timer? in
       precondition(
         callbacks.isSubset(of: state.callbacks), "This socket source was made for \(state.callbacks.rawValue) alone.")
       state.enabled.formUnion(callbacks)
-      if callbacks.contains(.accept) { state.resume() }
+      let isResumed = callbacks.contains(.accept) && state.isPaused
+      if isResumed { state.isPaused = false }
       state.updateInterest()
+      return isResumed ? state.takeTimer() : nil
     }
+    pause?.invalidate()
   }
 
   /// Stops telling `callbacks`, at once.

@@ -24,16 +24,16 @@ struct SocketState {
   var isPaused = false
   var acceptPause = Backoff(first: .milliseconds(10), last: .seconds(1))
 
-  /// The loop the source is in, while it is in a mode.
-  weak var loop: Loop?
-  /// The modes it was put into, `.common` by that name.
-  var modes: [Loop.Mode] = []
+  /// Where the source was put.
+  var membership = Membership()
   /// The loop owns it and it owns the source: weak, so that the loop's end is the end of the circle.
   weak var item: Loop.DescriptorSource?
   /// What `item` holds the socket by.
   weak var keeper: SocketKeeper?
   /// In the modes of `item`: the end of a pause or of the time to connect.
   weak var timer: Loop.Timer?
+
+  var loop: Loop? { membership.loop }
 
   /// How far a connection is.
   enum Phase {
@@ -77,11 +77,10 @@ struct SocketState {
     if !dropped.isEmpty { item.disable(dropped) }
   }
 
-  /// Ends a pause of accepting.
-  mutating func resume() {
-    isPaused = false
-    timer?.invalidate()
-    timer = nil
+  /// Takes the timer out, to be invalidated when nothing is held.
+  mutating func takeTimer() -> Loop.Timer? {
+    defer { timer = nil }
+    return timer
   }
 
   // MARK: - Sending

@@ -106,6 +106,15 @@ extension Table {
       helper: [.at(10, .add("A", "m"))], decision: "adding from another thread",
       cf: "E BT BS BW AW A X -> HandledSource", rondo: "E BT BS BW AW BT BS BW AW A X -> HandledSource"),
     row(
+      "E25", [.source("a", in: [])], [.signal("a"), .invalidate("a"), .probe(.signalled("a"))],
+      decision: "signal of an invalid source", cf: "signalled(a)=0", rondo: "signalled(a)=1"),
+    row(
+      "G04", [.keep(), .timer("t", 10)], [.run("m", 60), .probe(.valid("t")), .probe(.hasFireDate("m"))],
+      on: [.callout("t", nil, 1, .setFireDate("t", milliseconds: 20), .probe(.valid("t")))],
+      notBefore: ["t": [10, 30]],
+      decision: "one-shot", cf: "t valid(t)=1 -> TimedOut valid(t)=0 date(m)=0",
+      rondo: "t valid(t)=1 t -> TimedOut valid(t)=0 date(m)=0"),
+    row(
       "G06b", [.keep(), .timer("a", -2), .timer("b", -1, in: ["m", "q"])], [.busy(1), .run("m", 0)],
       on: [.callout("a", nil, 1, .remove("b", "m"))], decision: "Q7", cf: "a b -> TimedOut", rondo: "a -> TimedOut"),
     row(
@@ -115,6 +124,16 @@ extension Table {
       "G23", [.phases(), .keep(), .timer("a", 20), .timer("b", 21)], [.busy(30), .run("m", 50)], decision: "Q8",
       cf: "E BT BS BW AW a b BT BS BW AW BT BS BW AW X -> TimedOut",
       rondo: "E BT BS BW AW a b BT BS BW AW X -> TimedOut"),
+    row(
+      "G36",
+      [
+        .phases("m", "q"), .keep("m", "q"), .timer("F", 1e6, in: ["m", "q"]), .timer("t", -3),
+        .timer("u", -2, in: ["m", "q"]),
+        .timer("v", -1, in: ["m", "q"]),
+      ], [.busy(1), .run("m", 0)],
+      on: [.callout("t", nil, 1, .run("q", 0)), .callout("v", nil, 1, .run("m", 10))], decision: "Q8",
+      cf: "E BT BS t ( E BT BS u v ( E BT BS BW AW BT BS BW AW X -> TimedOut ) X -> TimedOut ) X -> TimedOut",
+      rondo: "E BT BS t ( E BT BS u v ( E BT BS BW AW X -> TimedOut ) X -> TimedOut ) X -> TimedOut"),
     row(
       "H11", [.timer("a", 1000, in: ["C"])],
       [.probe(.contains("a", "C")), .remove("a", "D"), .probe(.contains("a", "D")), .probe(.contains("a", "C"))],

@@ -20,10 +20,6 @@ extension Table {
       "G03c", [.timer("t", 200, every: 50)], [.setFireDate("t", milliseconds: 20), .run("m", 95)],
       notBefore: ["t": [20, 70]], "t t -> TimedOut"),
     row(
-      "G04", [.keep(), .timer("t", 10)], [.run("m", 60), .probe(.valid("t")), .probe(.hasFireDate("m"))],
-      on: [.callout("t", nil, 1, .setFireDate("t", milliseconds: 20), .probe(.valid("t")))], notBefore: ["t": [10]],
-      "t valid(t)=1 -> TimedOut valid(t)=0 date(m)=0"),
-    row(
       "G05", [.phases(), .timer("t1", 5), .timer("t2", -1, in: [])], [.run("m", 500)],
       on: [.callout("t1", nil, 1, .add("t2", "m"))], "E BT BS BW AW t1 BT BS BW AW t2 X -> Finished"),
     row(

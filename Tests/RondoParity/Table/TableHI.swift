@@ -58,5 +58,9 @@ extension Table {
     row(
       "I10", [.keep("m", "q"), .timer("t", 10)], [.run("m", 80)], on: [.callout("t", nil, 1, .run("q", 500))],
       helper: [.at(30, .stop, .stop)], "t ( -> Stopped ) -> TimedOut"),
+    row(
+      "I11", [.phases("m", "q"), .keep("m", "q"), .timer("t", 2), .silent("w", .exit, in: ["q"])], [.run("m", 40)],
+      on: [.callout("t", nil, 1, .run("q", 6)), .callout("w", .exit, 1, .busyUntil(26))], helper: [.at(17, .stop)],
+      "E BT BS BW AW t ( E BT BS BW AW X -> TimedOut ) BT BS BW AW X -> TimedOut"),
   ]
 }

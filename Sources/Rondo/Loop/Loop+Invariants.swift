@@ -1,0 +1,175 @@
+import Glibc
+
+/// What tests and soaks ask of a loop between turns: whether its structures agree, and how much they hold.
+extension Loop {
+  /// Walks table, heaps, lists, counts and watches, and traps with every rule that is broken. The loop's thread.
+  ///
+  /// O(everything in the loop); for tests. Calls out if there is mail.
+  package func checkInvariants() {
+    var broken = core.brokenInvariants()
+    // Another thread may be between a change and the mail that tells of it; what is broken stays so.
+    for _ in 0..<100 where !broken.isEmpty {
+      usleep(100)
+      core.applyMail()
+      broken = core.brokenInvariants()
+    }
+    if !broken.isEmpty { fatalError("A loop's structures disagree: \(broken.joined(separator: "; ")).") }
+  }
+
+  /// Whether debug builds check the invariants after every turn. The loop's thread, for tests.
+  package var checksInvariants: Bool {
+    get { core.checksInvariants }
+    set { core.checksInvariants = newValue }
+  }
+
+  /// How many entries the loop's structures hold. The loop's thread, for tests.
+  package var sizes: Sizes { core.sizes }
+
+  /// Counts of entries, stale ones included.
+  package struct Sizes: Equatable, Sendable {
+    /// Items that have a slot.
+    package var items = 0
+    /// Slots, free ones included.
+    package var slots = 0
+    /// Items that have left and have not been let go of.
+    package var retired = 0
+    /// Entries in the heaps of all modes.
+    package var timerEntries = 0
+    /// Of these, entries that nothing stands behind any more.
+    package var staleTimerEntries = 0
+    /// Descriptor sources listed for a new watch, in all modes.
+    package var dirtyDescriptors = 0
+    /// Records of readiness that have not been told, in all modes.
+    package var carriedDescriptors = 0
+    /// Entries of signalled sources, in all modes.
+    package var signalled = 0
+    /// Observers' entries, blanks included, in all modes.
+    package var observers = 0
+    /// Structural changes in the mailbox, blanks included.
+    package var mailedChanges = 0
+    /// Blocks that wait, in the mailbox and in the queue.
+    package var blocks = 0
+  }
+}
+
+extension LoopCore {
+  /// After a turn, in debug builds that ask for it.
+  @inline(__always)
+  func assertInvariants() {
+    assert(!checksInvariants || invariantsHold())
+  }
+
+  private func invariantsHold() -> Bool {
+    loop.checkInvariants()
+    return true
+  }
+
+  fileprivate var sizes: Loop.Sizes {
+    assertOwnThread()
+    var sizes = Loop.Sizes()
+    let capacity = slots.capacity
+    sizes.slots = capacity.slots
+    sizes.items = capacity.slots - capacity.free
+    sizes.retired = slots.retiredCount
+    for mode in modes {
+      sizes.timerEntries += mode.timers.entryCount
+      sizes.staleTimerEntries += mode.timers.staleCount
+      sizes.dirtyDescriptors += mode.dirtyDescriptors.tokens.count
+      sizes.carriedDescriptors += mode.carriedDescriptors.count
+      sizes.signalled += mode.signalled.tokens.count
+      sizes.observers += mode.observers.entries.count
+    }
+    let (changes, mailedBlocks) = mailbox.withLock { ($0.mail.changes.count, $0.mail.blocks.count) }
+    sizes.mailedChanges = changes
+    sizes.blocks = blocks.count + mailedBlocks
+    return sizes
+  }
+
+  /// Every rule that does not hold, in words.
+  fileprivate func brokenInvariants() -> [String] {
+    assertOwnThread()
+    var broken: [String] = []
+    func expect(_ holds: Bool, _ rule: @autoclosure () -> String) {
+      if !holds { broken.append(rule()) }
+    }
+    let items = slots.all
+    let capacity = slots.capacity
+    expect(items.count == capacity.slots - capacity.free, "every slot is free or has an item")
+    for item in items { checkResidence(of: item, expect) }
+    for mode in modes { check(mode, items, expect) }
+    expect(frames.count == depth, "there is a frame for each run")
+    expect(firing.allSatisfy { isCalling($0) }, "a timer is firing while its callout is under way, and no longer")
+    return broken
+  }
+
+  private typealias Expectation = (Bool, @autoclosure () -> String) -> Void
+
+  private func checkResidence(of item: Loop.Item, _ expect: Expectation) {
+    let name = "\(item.kind) in slot \(item.slot)"
+    expect(item.slot >= 0 && slots.item(slots.token(of: item)) === item, "\(name) is what its slot holds")
+    expect(isOwner(of: item), "\(name) belongs to the loop that keeps it")
+    switch item.kind {
+    case .timer:
+      let timer = downcast(item, to: Loop.Timer.self)
+      expect(timer.unqueued & ~timer.installed == 0, "\(name) lacks an entry only in modes it is in")
+      let isDue = frames.contains { $0.due.contains { $0.token == slots.token(of: item) } }
+      let waits = timer.unqueued == 0 || isCalling(timer) || isDue || timer.hasNothingToFire || !firing.isEmpty
+      let lack = "\(timer.unqueued) of \(timer.installed)"
+      expect(waits, "\(name), which lacks \(lack), is in the heap of each of its modes unless it is about to fire")
+    case .descriptor:
+      let source = downcast(item, to: Loop.DescriptorSource.self)
+      for watch in source.watches {
+        expect(source.installed & 1 << UInt64(watch.mode) != 0, "\(name) is watched only in modes it is in")
+      }
+    case .observer, .attachment, .source:
+      break
+    }
+  }
+
+  private func check(_ mode: ModeState, _ items: [Loop.Item], _ expect: Expectation) {
+    let members = items.filter { $0.installed & mode.bit != 0 }
+    let name = "mode \(mode.index)"
+    expect(mode.itemCount == members.count { $0.kind != .observer }, "\(name) counts its items")
+    expect(mode.observers.count == members.count { $0.kind == .observer }, "\(name) lists its observers")
+    expect(mode.observers.isInOrder, "\(name) has its observers in order, and counts who wants to hear what")
+    let ordered = members.count { $0.kind == .descriptor && $0.order != 0 }
+    expect(mode.orderedDescriptorCount == ordered, "\(name) counts its ordered descriptor sources")
+    checkList(mode.signalled, "signalled sources of \(name)", expect) {
+      downcast($0, to: SourceAttachment.self).queued & mode.bit != 0
+    }
+    checkList(mode.dirtyDescriptors, "descriptors of \(name) to watch anew", expect) {
+      downcast($0, to: Loop.DescriptorSource.self).dirty & mode.bit != 0
+    }
+    for item in members where item.kind == .attachment {
+      let attachment = downcast(item, to: SourceAttachment.self)
+      let isListed = mode.signalled.tokens.contains(slots.token(of: item))
+      expect(isListed == (attachment.queued & mode.bit != 0), "a source stands on the list of \(name) that it names")
+    }
+    let timers = members.filter { $0.kind == .timer }.map { downcast($0, to: Loop.Timer.self) }
+    let live = timers.reduce(0) { $0 + ($1.unqueued & mode.bit == 0 ? Int($1.entriesPerMode) : 0) }
+    let queue = mode.timers
+    expect(queue.entryCount >= live, "every timer of \(name) has its entries")
+    let stale = queue.countStale(in: slots)
+    let counts = "\(queue.entryCount) entries, \(live) live, \(stale) stale, \(queue.staleCount) counted"
+    expect(stale <= queue.staleCount, "\(name) counts every stale entry: \(counts)")
+    expect(queue.staleCount <= max(64, queue.entryCount / 2), "\(name) keeps few stale entries: \(counts)")
+    // A timer that was taken out by date leaves one entry until it has fired; one whose modes arm anew, all.
+    let left = timers.reduce(0) { left, timer in
+      if timer.unqueued & mode.bit == 0 { return left }
+      return left + (timer.loosened & mode.bit != 0 ? Int(timer.entriesPerMode) : 1)
+    }
+    expect(queue.entryCount - stale <= live + left, "\(name) has no entries but its timers': \(counts), \(left) left")
+    expect(queue.isHeapOrdered, "the heaps of \(name) are heaps")
+    expect(!queue.isEmpty || queue.entryCount == 0, "\(name) knows whether it has timers")
+  }
+
+  /// A list of tokens holds each live item once, and only items that say they stand on it.
+  private func checkList(
+    _ list: TokenList, _ name: String, _ expect: Expectation, _ isListed: (Loop.Item) -> Bool
+  ) {
+    let live = list.tokens.filter { slots.holds($0) }
+    expect(live.allSatisfy { slots.item($0).map(isListed) ?? false }, "the \(name) know that they are listed")
+    expect(Set(live.map(\.packed)).count == live.count, "the \(name) are listed once")
+    expect(list.tokens.count - live.count <= max(32, list.tokens.count / 2), "the list of \(name) is mostly live")
+  }
+}

@@ -1,0 +1,47 @@
+import Synchronization
+
+/// A timer's date, and whether its fire has begun: one word, so that a date set by anybody is never lost to a fire.
+///
+/// Any thread. A date that was spent fires no more; setting one, the same or another, or moving along the grid, renews it.
+struct PlannedDate: ~Copyable, Sendable {
+  /// *atomic* Nanoseconds; complemented, and so negative, once spent. No timer's date is negative.
+  private let word: Atomic<Int64>
+
+  init(_ date: Instant) {
+    word = Atomic(date.nanoseconds)
+  }
+
+  /// The date, spent or not.
+  @inline(__always)
+  var date: Instant {
+    let word = word.load(ordering: .relaxed)
+    return Instant(nanoseconds: word < 0 ? ~word : word)
+  }
+
+  /// Whether the fire of the date has begun and no other has been set.
+  @inline(__always)
+  var isSpent: Bool { word.load(ordering: .relaxed) < 0 }
+
+  /// Sets a date.
+  ///
+  /// - Returns: The one before.
+  func set(_ date: Instant) -> Instant {
+    let old = word.exchange(date.nanoseconds, ordering: .sequentiallyConsistent)
+    return Instant(nanoseconds: old < 0 ? ~old : old)
+  }
+
+  /// The fire of `date` begins, unless another date was set meanwhile.
+  @inline(__always)
+  func spend(_ date: Instant) -> Bool {
+    word.compareExchange(expected: date.nanoseconds, desired: ~date.nanoseconds, ordering: .sequentiallyConsistent)
+      .exchanged
+  }
+
+  /// Replaces `date`, spent or not, unless another was set meanwhile.
+  func replace(_ date: Instant, isSpent: Bool, by next: Instant) -> Bool {
+    word.compareExchange(
+      expected: isSpent ? ~date.nanoseconds : date.nanoseconds, desired: next.nanoseconds,
+      ordering: .sequentiallyConsistent
+    ).exchanged
+  }
+}

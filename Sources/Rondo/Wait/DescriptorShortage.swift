@@ -1,0 +1,50 @@
+import CLinux
+import Glibc
+import Synchronization
+
+/// A descriptor of the loop's own could not be made.
+struct DescriptorShortage: Error, CustomStringConvertible {
+  /// What was needed.
+  let need: String
+  let errno: CInt
+
+  var description: String {
+    var (soft, hard): (UInt64, UInt64) = (0, 0)
+    unsafe rondo_descriptor_limits(&soft, &hard)
+    return """
+      \(need), and it could not be made: errno \(errno) (\(Self.text(of: errno))). The process may have \
+      \(soft) descriptors, and could ask for \(hard): see setrlimit(2), `ulimit -n`.
+      """
+  }
+
+  private static func text(of errno: CInt) -> String {
+    switch errno {
+    case EMFILE: "too many open files in this process"
+    case ENFILE: "too many open files in the system"
+    case ENOMEM: "out of memory"
+    default: unsafe String(cString: strerror(errno))
+    }
+  }
+
+  /// Tells of it on stderr, once in a process: what follows works, but slowly.
+  static func note(_ shortage: DescriptorShortage, _ consequence: String) {
+    if isNoted.exchange(true, ordering: .relaxed) { return }
+    let bytes = Array("Rondo: \(shortage) \(consequence)\n".utf8)
+    _ = unsafe write(2, bytes, bytes.count)
+  }
+
+  /// *atomic*
+  private static let isNoted = Atomic<Bool>(false)
+}
+
+/// A descriptor of the loop's own is gone: somebody closed it, and its number may stand for a stranger's file by now.
+enum ClosedBehindTheLoop {
+  /// Ends the process: the loop can be neither woken nor told the time, and a guess would hit the stranger.
+  static func fail(_ what: String, _ descriptor: CInt, _ errno: CInt) -> Never {
+    fatalError(
+      """
+      A loop's own descriptor was closed behind its back: \(what), number \(descriptor) (errno \(errno)). A program that \
+      closes all descriptors, as daemons do, has to do so before its first Loop.current, Loop.main or LoopThread.
+      """)
+  }
+}

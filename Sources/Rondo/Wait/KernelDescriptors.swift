@@ -1,0 +1,44 @@
+import CLinux
+import Glibc
+
+/// What every loop has in the kernel: what wakes it, what wakes it in time, and a base to wait by.
+///
+/// With the base's epoll set that is three descriptors; the main thread's loop has the main dispatch queue's as well.
+struct KernelDescriptors {
+  /// An eventfd that is always readable; asking an epoll set anew for it wakes whoever waits there.
+  let wakeup: CInt
+  /// A timerfd.
+  let timer: CInt
+
+  /// Makes them all, or none.
+  ///
+  /// - Parameter servesMainQueue: Whether the main dispatch queue's descriptor is made as well.
+  static func make(servesMainQueue: Bool) throws(DescriptorShortage) -> (KernelDescriptors, EventBase) {
+    let base = try EventBase(for: "A loop needs an epoll set")
+    return try OwnDescriptors.withLock { () throws(DescriptorShortage) in
+      let wakeup = rondo_readable_eventfd()
+      guard wakeup >= 0 else { throw DescriptorShortage(need: "A loop needs an eventfd", errno: errno) }
+      let timer = rondo_timerfd()
+      guard timer >= 0 else {
+        let error = errno
+        Glibc.close(wakeup)
+        throw DescriptorShortage(need: "A loop needs a timerfd", errno: error)
+      }
+      if servesMainQueue {
+        let error = MainQueue.prepare(isForked: ProcessGeneration.current > 0)
+        if error != 0 {
+          Glibc.close(wakeup)
+          Glibc.close(timer)
+          throw DescriptorShortage(need: "The main loop needs the main dispatch queue's eventfd", errno: error)
+        }
+      }
+      OwnDescriptors.insert(wakeup)
+      OwnDescriptors.insert(timer)
+      return (KernelDescriptors(wakeup: wakeup, timer: timer), base)
+    }
+  }
+
+  func close() {
+    OwnDescriptors.close(timer)
+  }
+}

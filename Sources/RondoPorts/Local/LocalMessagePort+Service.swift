@@ -1,0 +1,122 @@
+import Rondo
+import RondoSockets
+
+/// Letting senders in and serving them, on the loop's thread.
+extension LocalMessagePort {
+  func makeListener(_ socket: Socket) -> SocketSource {
+    SocketSource(socket, for: .accept) { _, event in
+      switch event {
+      case .accepted(let socket, _): self.welcome(socket)
+      case .acceptPaused(let error, _): self.noteAcceptError(error)
+      case .failed: self.invalidate()
+      default: break
+      }
+    }
+  }
+
+  private func noteAcceptError(_ error: SocketError) {
+    let isNew = state.withLock { state in
+      defer { state.acceptError = error }
+      return state.acceptError == nil
+    }
+    if isNew { warn("The message port \(name) cannot let its next sender in: \(error). \(descriptorAdvice)") }
+  }
+
+  /// Calls out.
+  private func welcome(_ socket: Socket) {
+    guard let peer = socket.peerCredentials else { return }
+    let connection = ServedConnection(socket, peer, self)
+    guard options.lets(peer, in: user) else { return connection.end(.notPermitted, in: nil) }
+    let (isValid, isFull) = state.withLock { state in
+      state.acceptError = nil
+      return (state.claim != nil, state.connections.count >= options.maximumConnections)
+    }
+    guard isValid else { return connection.end(.closing, in: nil) }
+    if isFull {
+      guard let quiet = quietConnection() else {
+        connection.end(.crowded, in: nil)
+        // Who is quiet from now on has to make room.
+        return watchForStalls()
+      }
+      end(quiet, .refused(.crowded))
+    }
+    let isIn = state.withLock { state in
+      guard state.claim != nil else { return false }
+      state.connections[ObjectIdentifier(connection)] = connection
+      return true
+    }
+    guard isIn, let item = item(of: connection) else {
+      state.withLock { $0.connections[ObjectIdentifier(connection)] = nil }
+      return connection.end(.closing, in: nil)
+    }
+    Membership.place(item) { state.withLock { $0.membership } }
+  }
+
+  /// Takes one message to the handler. Calls out.
+  func serve(_ connection: ServedConnection, reading: Bool) {
+    do {
+      guard let frame = try connection.take(reading: reading) else { return }
+      guard frame.kind == .request || frame.kind == .notice else {
+        return end(connection, .malformed(.inconsistent))
+      }
+      if frame.kind == .request, !account.keep(frame.payload.count) {
+        _ = connection.answer(.failure(.crowded, serial: frame.serial), isBounded: false)
+        return
+      }
+      let handler = state.withLock { $0.handler }
+      handler?(MessagePortRequest(frame, from: connection, account))
+    } catch {
+      end(connection, error)
+    }
+  }
+
+  /// The connection has messages that were read and may be served. Any thread; nothing may be held.
+  func giveTurn(to connection: ServedConnection) {
+    let turn = state.withLock { state -> Loop.Source? in
+      guard state.connections[ObjectIdentifier(connection)] != nil else { return nil }
+      state.backlog.append(connection)
+      return state.turn
+    }
+    turn?.signal()
+  }
+
+  /// One message of the connection that has waited longest, after whatever ended elsewhere. Calls out.
+  func serveTurn() {
+    let (connection, ends, ended, turn) = state.withLock { state in
+      let first = state.backlog.isEmpty ? nil : state.backlog.removeFirst()
+      defer { state.ends = [] }
+      return (first, state.ends, state.ended, state.backlog.isEmpty ? nil : state.turn)
+    }
+    turn?.signal()
+    for (peer, error) in ends { ended?(peer, error) }
+    if let connection { serve(connection, reading: false) }
+  }
+
+  /// Ends a connection. The loop's thread. Calls out.
+  func end(_ connection: ServedConnection, _ error: MessagePortError) {
+    let (wasIn, ended, loop) = state.withLock { state in
+      (forget(connection, &state), state.ended, state.membership.loop)
+    }
+    connection.end(error.lastWord, in: loop)
+    if wasIn { ended?(connection.peer, error) }
+  }
+
+  /// - Returns: Whether it was still there.
+  func forget(_ connection: ServedConnection, _ state: inout State) -> Bool {
+    state.backlog.removeAll { $0 === connection }
+    return state.connections.removeValue(forKey: ObjectIdentifier(connection)) != nil
+  }
+}
+
+extension MessagePortError {
+  /// What the peer is told of it.
+  fileprivate var lastWord: Frame.FailureCode? {
+    switch self {
+    case .malformed(.tooLong): .tooLong
+    case .malformed: .malformed
+    case .refused(.crowded): .crowded
+    case .refused(.tooSlow): .tooSlow
+    default: nil
+    }
+  }
+}

@@ -1,0 +1,40 @@
+import Dispatch
+import Glibc
+import Rondo
+import RondoSockets
+
+/// Echoes what clients send. Handlers of the main loop run on the main actor's thread, and so may use its state.
+@MainActor final class EchoService {
+  private var peers: [ObjectIdentifier: SocketSource] = [:]
+  private var idle: Set<ObjectIdentifier> = []
+  init(_ listener: Socket, limit: Duration) {
+    Loop.main.add(SocketSource(listener, for: .accept) { _, event in MainActor.assumeIsolated { self.accept(event) } })
+    Loop.main.add(Loop.Timer(every: limit, tolerance: limit / 10) { _ in MainActor.assumeIsolated { self.dropIdle() } })
+  }
+  private func accept(_ event: SocketSource.Event) {
+    if case .failed(let error) = event { fatalError("Nobody can connect any more: \(error)") }
+    guard case .accepted(let socket, from: _) = event else { return }  // No descriptor is left: it pauses by itself.
+    let peer = SocketSource(socket, for: .data) { peer, event in MainActor.assumeIsolated { self.echo(event, peer) } }
+    if Loop.main.add(peer) { peers[ObjectIdentifier(peer)] = peer }
+  }
+  private func echo(_ event: SocketSource.Event, _ peer: SocketSource) {
+    idle.remove(ObjectIdentifier(peer))
+    switch event {
+    case .received(let bytes, from: _) where (try? peer.send(bytes)) != nil:
+      if peer.queuedByteCount > 0 { peer.disable(.data) }  // Who does not read is not read from.
+    case .sent: peer.enable(.data)
+    default: peers.removeValue(forKey: ObjectIdentifier(peer))?.invalidate()
+    }
+  }
+  private func dropIdle() {
+    for id in idle { peers.removeValue(forKey: id)?.invalidate() }
+    idle = Set(peers.keys)
+  }
+}
+
+let address = try SocketAddress(parsing: CommandLine.arguments.dropFirst().first ?? "127.0.0.1:7007")
+let service = EchoService(try .listening(at: address), limit: .seconds(Double(CommandLine.arguments.last ?? "") ?? 30))
+let termination = DispatchSource.makeSignalSource(signal: SIGTERM, queue: .main)
+termination.setEventHandler { Loop.main.stop() }
+termination.resume()
+Loop.main.run()

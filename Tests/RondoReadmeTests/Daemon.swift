@@ -1,0 +1,113 @@
+import Foundation
+import Synchronization
+import Testing
+
+/// The README's daemon in a process of its own, at an address of its own. It is killed with the last reference to it.
+final class Daemon: Sendable {
+  /// Where it listens: every address that begins with 127 is this machine's.
+  let address: sockaddr_in
+  /// How many descriptors it may have open.
+  private let limit: Int
+  private let process: Mutex<Process>
+
+  /// How long anything may take before it is called hung. Nothing takes a hundredth of it.
+  static let patience: TimeInterval = 240
+  private static let started = Atomic<UInt16>(0)
+
+  /// - Parameter idleLimit: The daemon's own, in seconds.
+  /// - Parameter descriptors: How many it may have open.
+  init(idleLimit: Double = 3600, descriptors: Int = 1024) throws {
+    limit = descriptors
+    let number = Self.started.wrappingAdd(1, ordering: .relaxed).newValue
+    let own = UInt32(getpid())
+    let port = 7000 + number
+    // Two test processes at a time have two numbers, so neither can take the other's place.
+    let host = 127 << 24 | (16 + own >> 16 & 63) << 16 | own & 0xffff
+    address = sockaddr_in(
+      sin_family: sa_family_t(AF_INET), sin_port: port.bigEndian, sin_addr: in_addr(s_addr: host.bigEndian),
+      sin_zero: (0, 0, 0, 0, 0, 0, 0, 0))
+    let text = [24, 16, 8, 0].map { "\(host >> $0 & 255)" }.joined(separator: ".") + ":\(port)"
+    let process = Process()
+    process.executableURL = URL(filePath: "/bin/sh")
+    process.arguments = [
+      "-c", "ulimit -n \(descriptors); exec \"$0\" \"$@\"", try Self.program.path, text, "\(idleLimit)",
+    ]
+    process.standardInput = FileHandle.nullDevice
+    try process.run()
+    self.process = Mutex(process)
+    // From here on SIGTERM is Dispatch's; before, it would end the process by itself.
+    try wait("for the daemon to take SIGTERM over") { try statusNumber("SigCgt", radix: 16) & 1 << 14 != 0 }
+  }
+
+  deinit {
+    process.withLock { process in
+      guard process.isRunning else { return }
+      kill(process.processIdentifier, SIGKILL)
+      process.waitUntilExit()
+    }
+  }
+
+  /// The tests run from the build directory's own executable, or from the toolchain with the bundle as an argument.
+  private static var program: URL {
+    get throws {
+      let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+      let beside = ([own] + CommandLine.arguments).map {
+        URL(filePath: $0).deletingLastPathComponent().appending(path: "echo-daemon")
+      }
+      return try #require(
+        beside.first { FileManager.default.isExecutableFile(atPath: $0.path) }, "echo-daemon is not built")
+    }
+  }
+
+  private var identifier: pid_t { process.withLock { $0.processIdentifier } }
+
+  /// How it ended, after SIGTERM: its exit status.
+  func terminate() throws -> Int32 {
+    #expect(kill(identifier, SIGTERM) == 0)
+    try wait("for the daemon to end") { !process.withLock { $0.isRunning } }
+    return process.withLock {
+      #expect($0.terminationReason == .exit)
+      return $0.terminationStatus
+    }
+  }
+
+  // MARK: - What the kernel says of it
+
+  /// How many numbers below the limit are taken. Above it there may be what the tests' process had open.
+  var openDescriptors: Int {
+    get throws {
+      let names = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(identifier)/fd")
+      return names.count { Int($0)! < limit }
+    }
+  }
+
+  /// In bytes.
+  var residentMemory: Int {
+    get throws { try statusNumber("VmRSS") * 1024 }
+  }
+
+  /// In seconds.
+  var processorTime: Double {
+    get throws {
+      let text = try String(contentsOfFile: "/proc/\(identifier)/stat", encoding: .utf8)
+      let fields = try #require(text.split(separator: ")").last).split(separator: " ")
+      let ticks = try #require(Int(fields[11])) + #require(Int(fields[12]))
+      return Double(ticks) / Double(sysconf(CInt(_SC_CLK_TCK)))
+    }
+  }
+
+  private func statusNumber(_ name: String, radix: Int = 10) throws -> Int {
+    let lines = try String(contentsOfFile: "/proc/\(identifier)/status", encoding: .utf8).split(separator: "\n")
+    let line = try #require(lines.first { $0.hasPrefix("\(name):") }, "the daemon has no \(name)")
+    return try #require(Int(line.split(whereSeparator: \.isWhitespace)[1], radix: radix))
+  }
+}
+
+/// Waits until `condition` holds; if that takes for ever, the test fails.
+func wait(_ purpose: String, until condition: () throws -> Bool) throws {
+  let deadline = Date(timeIntervalSinceNow: Daemon.patience)
+  while try !condition() {
+    try #require(Date() < deadline, "waited in vain \(purpose)")
+    usleep(1000)
+  }
+}

@@ -1,0 +1,149 @@
+import Glibc
+import Rondo
+import Testing
+
+/// The loop's own descriptors, closed behind its back. Each test has a process of its own, which ends with a message.
+@Suite struct ClosedDescriptorTests {
+  @Test(arguments: ["[eventpoll]", "[timerfd]"], [true, false])
+  func `a loop whose descriptor was closed, or stands for another file, says so when it runs`(
+    _ kind: String, _ isReused: Bool
+  ) async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [kind, isReused] in
+      Closing.run(closing: kind, reused: isReused)
+    }
+    let complaint = result?.complaint ?? ""
+    #expect(complaint.contains(kind == "[timerfd]" ? "the timerfd that wakes it in time" : "its epoll set"))
+  }
+
+  @Test(arguments: ["[eventfd]", "[eventpoll]"], [true, false])
+  func `whoever wakes a loop whose descriptor was closed in its sleep is told so`(
+    _ kind: String, _ isReused: Bool
+  ) async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [kind, isReused] in
+      Closing.wake(closing: kind, reused: isReused)
+    }
+    #expect(result?.complaint.contains("the eventfd that wakes it, or its epoll set") == true)
+  }
+
+  @Test func `no byte is written into the file that has the eventfd's number now`() async {
+    await #expect(processExitsWith: .success) { Closing.lookAtStranger() }
+  }
+
+  @Test func `a program that closes all descriptors after its first loop is told so`() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      Closing.closeAll()
+      Closing.runOn()
+    }
+    #expect(result?.complaint.contains("has to do so before its first Loop.current, Loop.main or LoopThread") == true)
+  }
+
+  @Test func `a new loop that is given the numbers of another one's descriptors says so`() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      Closing.closeAll()
+      // One of them is given the first loop's numbers.
+      withExtendedLifetime((0..<80).map { _ in try? LoopThread() }) {}
+    }
+    #expect(result?.complaint.contains("it was given to a new loop just now") == true)
+  }
+}
+
+/// What the exit tests do.
+private enum Closing {
+  /// Everything open under the process's numbers.
+  private static func targets() -> [CInt: String] {
+    (CInt(0)..<256).reduce(into: [:]) { targets, number in
+      var target = [UInt8](repeating: 0, count: 64)
+      let length = unsafe target.withUnsafeMutableBytes {
+        unsafe readlink("/proc/self/fd/\(number)", $0.baseAddress!.assumingMemoryBound(to: CChar.self), 64)
+      }
+      if length > 0 { targets[number] = String(decoding: target[..<length], as: UTF8.self) }
+    }
+  }
+
+  /// The numbers that an epoll set watches: the kernel lists them.
+  private static func watched(by epoll: CInt) -> [CInt] {
+    let file = unsafe open("/proc/self/fdinfo/\(epoll)", O_RDONLY)
+    defer { Glibc.close(file) }
+    var bytes = [UInt8](repeating: 0, count: 4096)
+    let length = unsafe read(file, &bytes, bytes.count)
+    return String(decoding: bytes[..<max(0, length)], as: UTF8.self).split(separator: "\n").compactMap { line in
+      guard line.hasPrefix("tfd:") else { return nil }
+      return line.dropFirst(4).split(separator: " ").first.flatMap { CInt($0) }
+    }
+  }
+
+  /// A loop with a source, and the number of its descriptor of one kind: the test's own runtime makes some meanwhile.
+  private static func loop(_ kind: String) -> (Loop, CInt) {
+    let others = targets()
+    let loop = Loop.current
+    loop.add(Loop.Source {})
+    let made = targets().filter { others[$0.key] != $0.value }
+    let sets = made.filter { entry in
+      entry.value.hasSuffix("[eventpoll]")
+        && watched(by: entry.key).map { made[$0] ?? "" }.sorted() == ["anon_inode:[eventfd]", "anon_inode:[timerfd]"]
+    }
+    precondition(sets.count == 1, "\(made)")
+    let parts = [sets.keys.first!] + watched(by: sets.keys.first!)
+    return (loop, parts.first { made[$0]!.hasSuffix(kind) }!)
+  }
+
+  /// Closes a descriptor; with `reused`, its number stands for a file of the name afterwards.
+  private static func close(_ descriptor: CInt, reused: Bool, _ path: String?) {
+    Glibc.close(descriptor)
+    guard reused else { return }
+    let (file, name) = path.map { (unsafe open($0, O_RDWR), $0) } ?? temporaryFile()
+    if path == nil { _ = unsafe unlink(name) }
+    if file != descriptor {
+      dup2(file, descriptor)
+      Glibc.close(file)
+    }
+  }
+
+  private static func temporaryFile() -> (CInt, String) {
+    var path = Array("/tmp/rondo-XXXXXX".utf8CString)
+    let file = unsafe mkstemp(&path)
+    return (file, String(decoding: path.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self))
+  }
+
+  static func run(closing kind: String, reused: Bool) {
+    let (loop, descriptor) = loop(kind)
+    close(descriptor, reused: reused, nil)
+    loop.run(for: .seconds(60))
+  }
+
+  static func wake(closing kind: String, reused: Bool, _ path: String? = nil) {
+    let (loop, descriptor) = loop(kind)
+    let poster = TestThread {
+      while !loop.isWaiting { sched_yield() }
+      close(descriptor, reused: reused, path)
+      loop.requestStop()
+    }
+    loop.run()
+    poster.join()
+  }
+
+  static func lookAtStranger() {
+    let (file, name) = temporaryFile()
+    defer { unsafe unlink(name) }
+    let child = forkProcess()
+    if child == 0 {
+      wake(closing: "[eventfd]", reused: true, name)
+      _exit(0)
+    }
+    var status: CInt = 0
+    while unsafe waitpid(child, &status, 0) != child {}
+    precondition(status & 0x7F != 0, "The child got away with it: \(status)")
+    precondition(lseek(file, 0, SEEK_END) == 0)
+  }
+
+  static func closeAll() {
+    let loop = Loop.current
+    loop.add(Loop.Source {})
+    for descriptor in CInt(3)..<256 { Glibc.close(descriptor) }
+  }
+
+  static func runOn() { Loop.current.run(for: .seconds(60)) }
+}
+
+/// Swift's Glibc module hides fork(2); the child makes loops of its own and is ended by one.
+@_silgen_name("fork") private func forkProcess() -> pid_t

@@ -1,0 +1,81 @@
+import Rondo
+import RondoTesting
+import Testing
+
+/// How many entries timers keep in the heaps: what has left holds no more than what is there.
+@Suite struct TimerEntryTests {
+  enum Kind: CaseIterable, Sendable {
+    case exact, tolerant, precise
+
+    /// A timer of the second hour from now.
+    func timer(every interval: Duration? = nil) -> Loop.Timer {
+      let tolerance: Duration = self == .tolerant ? .seconds(1) : .zero
+      let timer = Loop.Timer(after: .seconds(7200), tolerance: tolerance) { _ in }
+      timer.isPrecise = self == .precise
+      return timer
+    }
+
+    var entries: Int { self == .tolerant ? 2 : 1 }
+  }
+
+  /// What a heap may hold: as much again as is live, or the few entries that a sweep is not worth.
+  private func bound(live: Int) -> Int { max(2 * live, live + 64) + 2 }
+
+  @Test(arguments: Kind.allCases, [1, 1000])
+  func `cancelled timers leave at most as many entries as there are live ones`(_ kind: Kind, _ live: Int) {
+    withStage(isObserved: false) { stage in
+      stage.loop.add(Kind.tolerant.timer())
+      for _ in 0..<live { stage.loop.add(kind.timer()) }
+      let bound = bound(live: 2 + live * kind.entries)
+      var most = 0
+      for _ in 0..<10_000 {
+        let timer = kind.timer()
+        stage.loop.add(timer)
+        timer.invalidate()
+        most = max(most, stage.loop.sizes.timerEntries)
+      }
+      #expect(most <= bound)
+      #expect(stage.loop.sizes.items == live + 1)
+    }
+  }
+
+  @Test(arguments: Kind.allCases)
+  func `timers cancelled in a mode that nobody runs leave few entries`(_ kind: Kind) {
+    withStage(isObserved: false) { stage in
+      stage.loop.addCommonMode("tracking")
+      for _ in 0..<1000 {
+        let timer = kind.timer()
+        stage.loop.add(timer, to: .common)
+        stage.loop.run(for: .zero)
+        timer.invalidate()
+      }
+      #expect(stage.loop.sizes.timerEntries <= 2 * bound(live: 0))
+    }
+  }
+
+  @Test(arguments: [Duration.zero, .milliseconds(3)], [1, 2])
+  func `a repeating timer has as many entries after a thousand fires as after one`(
+    _ tolerance: Duration, _ modes: Int
+  ) {
+    withStage(isObserved: false) { stage in
+      let timer = stage.timer("t", every: .milliseconds(10), tolerance: tolerance)
+      if modes > 1 { stage.loop.add(timer, to: "m") }
+      stage.loop.run(for: .milliseconds(15))
+      let before = stage.loop.sizes.timerEntries
+      stage.loop.run(for: .seconds(10))
+      #expect(stage.trace.tokens.count == 1001)
+      // A mode that is not run drops what is stale when that is worth a sweep.
+      #expect(stage.loop.sizes.timerEntries <= before + (modes > 1 ? bound(live: 2) : 0))
+    }
+  }
+
+  @Test(arguments: Kind.allCases)
+  func `a timer that is brought forward again and again leaves few entries`(_ kind: Kind) {
+    withStage(isObserved: false) { stage in
+      let timer = kind.timer()
+      stage.loop.add(timer)
+      for step in 1...1000 { timer.setFireDate(after: .seconds(7200 - step)) }
+      #expect(stage.loop.sizes.timerEntries <= bound(live: kind.entries))
+    }
+  }
+}
