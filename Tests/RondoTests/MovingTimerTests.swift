@@ -107,6 +107,27 @@ import Testing
     }
   }
 
+  @Test(arguments: [Duration.zero, .milliseconds(3)])
+  func `a due timer that another one removes and adds again fires in that turn, and once`(_ tolerance: Duration) {
+    withTwoStages(innocents: 3) { stages in
+      let (a, b) = (stages.a, stages.b)
+      let due = Loop.Timer(every: .milliseconds(10), tolerance: tolerance) { stages.note($0) }
+      a.loop.add(
+        Loop.Timer(every: .milliseconds(10), order: -1) { tick in
+          stages.note(tick)
+          a.loop.remove(due)
+          a.loop.add(Loop.Timer(after: .seconds(1)) { _ in })
+          a.loop.add(due)
+          stages.move(due, from: a, to: b)
+          stages.move(due, from: b, to: a)
+        })
+      a.loop.add(due)
+      a.loop.add(Loop.Observer(.afterWaiting) { _ in stages.note("woke") })
+      a.virtual.advance(by: .milliseconds(25))
+      #expect(stages.take() == "awoke a10 a10 awoke a20 a20 awoke")
+    }
+  }
+
   @Test(arguments: [0, 3])
   func `a timer given a new date and moved in its own callout fires at that date in the new loop`(_ innocents: Int) {
     withTwoStages(innocents: innocents) { stages in

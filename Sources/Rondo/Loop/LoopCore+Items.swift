@@ -41,6 +41,7 @@ extension LoopCore {
   func uninstall(_ item: Loop.Item, from mask: UInt64, isCommon: Bool) -> Bool {
     assertOwnThread()
     let left = mask & item.installed
+    if left != 0, item.kind == .timer { noteDeparture(of: downcast(item, to: Loop.Timer.self), from: left) }
     item.installed &= ~left
     switch item.kind {
     case .observer:

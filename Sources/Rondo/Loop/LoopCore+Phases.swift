@@ -162,10 +162,14 @@ extension LoopCore {
     while frame.nextDue < frame.due.count {
       let due = frame.due[frame.nextDue]
       frame.nextDue += 1
-      guard let item = unsafe slots.borrowed(due.token) else { continue }
+      guard let item = unsafe slots.borrowed(due.token) else {
+        if let timer = returned(due.token, to: frame.mode) { fire(timer, slots.token(of: timer), frame, limit) }
+        continue
+      }
       unsafe item._withUnsafeGuaranteedRef { fire(downcast($0, to: Loop.Timer.self), due.token, frame, limit) }
     }
     frame.due.removeAll(keepingCapacity: true)
+    forgetDeparted()
   }
 
   @inline(__always)

@@ -37,8 +37,15 @@ extension LoopCore {
     if timer.unqueued & ~joined == 0 { enqueue(timer) } else { invalidateEntries(of: timer) }
   }
 
-  /// Makes every entry of the timer stale.
+  /// Makes every entry of the timer stale, and gives it new ones.
   func invalidateEntries(of timer: Loop.Timer, alsoIn left: UInt64 = 0) {
+    assertOwnThread()
+    dropEntries(of: timer, alsoIn: left)
+    if timer.installed != 0 { enqueue(timer) }
+  }
+
+  /// Makes every entry of the timer stale.
+  private func dropEntries(of timer: Loop.Timer, alsoIn left: UInt64) {
     assertOwnThread()
     let modes = timer.installed | left
     let queued = modes & ~timer.unqueued | timer.loosened
@@ -49,7 +56,32 @@ extension LoopCore {
     forEachMode(queued) { $0.timers.noteStale(timer.entriesPerMode, in: slots) }
     // Taken out by date, it still has the entry by hard deadline.
     if timer.entriesPerMode == 2 { forEachMode(collected) { $0.timers.noteStale(1, in: slots) } }
-    if timer.installed != 0 { enqueue(timer) }
+  }
+
+  /// A timer leaves modes. What a batch under way has collected is that batch's still, if it comes back meanwhile.
+  func noteDeparture(of timer: Loop.Timer, from left: UInt64) {
+    assertOwnThread()
+    guard timer.unqueued & left != 0, timer.isValid, frames.contains(where: { !$0.due.isEmpty }) else { return }
+    departed[slots.token(of: timer).packed] = timer
+  }
+
+  /// The timer that had the token when its batch was collected, left, and is in the mode again. It leaves its heaps.
+  func returned(_ token: Token, to mode: ModeState) -> Loop.Timer? {
+    assertOwnThread()
+    guard let timer = departed[token.packed], isOwner(of: timer), timer.installed & mode.bit != 0,
+      timer.belongs(to: mode.bit), timer.isValid, !isCalling(timer)
+    else { return nil }
+    dropEntries(of: timer, alsoIn: 0)
+    return timer
+  }
+
+  /// Forgets who left, once no batch is under way. Calls out.
+  func forgetDeparted() {
+    assertOwnThread()
+    guard !departed.isEmpty, frames.allSatisfy({ $0.due.isEmpty }) else { return }
+    // What dies with it finds the list empty.
+    var gone: [UInt64: Loop.Timer] = [:]
+    swap(&gone, &departed)
   }
 
   /// The modes will arm anew, for a timer that is not in its callout: until then a timer in its callout that is in

@@ -57,6 +57,8 @@ final class LoopCore {
   @safe @exclusivity(unchecked) var afterMail: [AfterMail] = []
   /// Whether debug builds check the invariants after every turn.
   @safe @exclusivity(unchecked) var checksInvariants = false
+  /// Timers that left while a batch under way had them, by the token they had in it. See `returned(_:to:)`.
+  @safe @exclusivity(unchecked) var departed: [UInt64: Loop.Timer] = [:]
   /// Timers in their callouts that are in several modes.
   @safe @exclusivity(unchecked) var firing: [Loop.Timer] = []
   /// What the loop has learned about spinning for precise timers.
