@@ -49,22 +49,26 @@ final class CFEngine: Engine {
   }
 
   func add(_ name: String, to mode: String) {
-    let mode = CFNames.mode(mode)
-    switch items[name] {
-    case .source(let source, _): unsafe CFRunLoopAddSource(loop, source, mode)
-    case .timer(let timer):
-      timerWatch.added(name, to: CFNames.name(of: mode))
-      unsafe CFRunLoopAddTimer(loop, timer, mode)
-    case .observer(let observer): unsafe CFRunLoopAddObserver(loop, observer, mode)
+    timerWatch.undescribed {
+      let mode = CFNames.mode(mode)
+      switch items[name] {
+      case .source(let source, _): unsafe CFRunLoopAddSource(loop, source, mode)
+      case .timer(let timer):
+        timerWatch.added(name, to: CFNames.name(of: mode))
+        unsafe CFRunLoopAddTimer(loop, timer, mode)
+      case .observer(let observer): unsafe CFRunLoopAddObserver(loop, observer, mode)
+      }
     }
   }
 
   func remove(_ name: String, from mode: String) {
-    let mode = CFNames.mode(mode)
-    switch items[name] {
-    case .source(let source, _): unsafe CFRunLoopRemoveSource(loop, source, mode)
-    case .timer(let timer): unsafe CFRunLoopRemoveTimer(loop, timer, mode)
-    case .observer(let observer): unsafe CFRunLoopRemoveObserver(loop, observer, mode)
+    timerWatch.undescribed {
+      let mode = CFNames.mode(mode)
+      switch items[name] {
+      case .source(let source, _): unsafe CFRunLoopRemoveSource(loop, source, mode)
+      case .timer(let timer): unsafe CFRunLoopRemoveTimer(loop, timer, mode)
+      case .observer(let observer): unsafe CFRunLoopRemoveObserver(loop, observer, mode)
+      }
     }
   }
 
@@ -78,13 +82,15 @@ final class CFEngine: Engine {
   }
 
   func invalidate(_ name: String) {
-    switch items[name] {
-    case .source(let source, _):
-      // In which sequence it leaves several modes, a hash table says.
-      if modes.count(where: { contains(name, in: $0) }) > 1 { host.note(quirk: "order of modes") }
-      CFRunLoopSourceInvalidate(source)
-    case .timer(let timer): CFRunLoopTimerInvalidate(timer)
-    case .observer(let observer): CFRunLoopObserverInvalidate(observer)
+    timerWatch.undescribed {
+      switch items[name] {
+      case .source(let source, _):
+        // In which sequence it leaves several modes, a hash table says.
+        if modes.count(where: { contains(name, in: $0) }) > 1 { host.note(quirk: "order of modes") }
+        CFRunLoopSourceInvalidate(source)
+      case .timer(let timer): CFRunLoopTimerInvalidate(timer)
+      case .observer(let observer): CFRunLoopObserverInvalidate(observer)
+      }
     }
   }
 
@@ -104,10 +110,12 @@ final class CFEngine: Engine {
   }
 
   func setFireDate(_ name: String, milliseconds: Double) {
-    guard case .timer(let timer) = items[name] else { return }
-    // A one-shot is over when its callout is, whatever its date.
-    if timerWatch.isFiring(name), !CFRunLoopTimerDoesRepeat(timer) { host.note(quirk: "one-shot") }
-    CFRunLoopTimerSetNextFireDate(timer, CFAbsoluteTimeGetCurrent() + milliseconds / 1e3)
+    timerWatch.undescribed {
+      guard case .timer(let timer) = items[name] else { return }
+      // A one-shot is over when its callout is, whatever its date.
+      if timerWatch.isFiring(name), !CFRunLoopTimerDoesRepeat(timer) { host.note(quirk: "one-shot") }
+      CFRunLoopTimerSetNextFireDate(timer, CFAbsoluteTimeGetCurrent() + milliseconds / 1e3)
+    }
   }
 
   // MARK: Messages
@@ -175,8 +183,10 @@ final class CFEngine: Engine {
   }
 
   func addCommonMode(_ mode: String) {
-    common.withLock { _ = $0.insert(mode) }
-    unsafe CFRunLoopAddCommonMode(loop, CFNames.mode(mode))
+    timerWatch.undescribed {
+      common.withLock { _ = $0.insert(mode) }
+      unsafe CFRunLoopAddCommonMode(loop, CFNames.mode(mode))
+    }
   }
 
   func prepare() {

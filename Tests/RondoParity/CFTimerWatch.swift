@@ -10,6 +10,9 @@ internal import Synchronization
 final class CFTimerWatch: Sendable {
   private nonisolated(unsafe) let loop: CFRunLoop
   private let state = Mutex(State())
+  /// Held while the loop describes itself, and while anybody changes it: it describes without a lock of its own. A
+  /// change may call back and change more.
+  private let describing = RecursiveLock()
 
   private struct State {
     /// Each mode's timer descriptor.
@@ -36,8 +39,18 @@ final class CFTimerWatch: Sendable {
   func prepare() {
     let isNeeded = state.withLock { $0.isNeeded && $0.ports.isEmpty }
     guard isNeeded else { return }
-    let ports = unsafe CFNames.timerPorts(of: loop)
+    let ports = timerPorts
     state.withLock { $0.ports = ports }
+  }
+
+  /// Each mode's timer descriptor, as the loop describes itself.
+  private var timerPorts: [String: CInt] {
+    describing.withLock { unsafe CFNames.timerPorts(of: loop) }
+  }
+
+  /// Makes a change that must not meet a description on another thread.
+  func undescribed(_ change: () -> Void) {
+    describing.withLock(change)
   }
 
   func callout(_ name: String, _ body: () -> Void) {
@@ -78,11 +91,11 @@ final class CFTimerWatch: Sendable {
 
   /// In how many milliseconds the mode's descriptor will be readable.
   private func armedFor(_ mode: String) -> Double? {
-    let port = state.withLock { state in
-      if state.ports[mode] == nil { state.ports = unsafe CFNames.timerPorts(of: loop) }
-      return state.ports[mode]
+    if state.withLock({ $0.ports[mode] == nil }) {
+      let ports = timerPorts
+      state.withLock { $0.ports = ports }
     }
-    guard let port else { return nil }
+    guard let port = state.withLock({ $0.ports[mode] }) else { return nil }
     var descriptor = pollfd(fd: port, events: Int16(POLLIN), revents: 0)
     if unsafe poll(&descriptor, 1, 0) == 1 { return 0 }
     var time = itimerspec()
