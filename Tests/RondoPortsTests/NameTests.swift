@@ -21,7 +21,7 @@ import Testing
     let port = try LocalMessagePort(name) { _ in }
     #expect(throws: MessagePortError.nameTaken(name)) { try LocalMessagePort(name) { _ in } }
     port.invalidate()
-    #expect(try LocalMessagePort(name) { _ in }.isValid)
+    #expect(try freed(name).isValid)
   }
 
   @Test func `a name in a directory is refused while it is taken, and leaves no socket behind`() throws {
@@ -37,7 +37,7 @@ import Testing
   @Test func `a port that is dropped gives its name back`() throws {
     let name = try uniqueName()
     do { _ = try LocalMessagePort(name) { _ in } }
-    #expect(try LocalMessagePort(name) { _ in }.isValid)
+    #expect(try freed(name).isValid)
   }
 
   @Test func `a socket file without an owner is in nobody's way`() throws {
@@ -66,6 +66,19 @@ import Testing
     let directory = TestDirectory()
     let file = try MessagePortName("a", in: .directory(directory.path))
     #expect(throws: MessagePortError.notFound(file)) { try connect(file) }
+  }
+
+  /// A port with a name whose port is gone. A program that another test is just starting holds the socket as well, until
+  /// it has begun.
+  private func freed(_ name: MessagePortName) throws(MessagePortError) -> LocalMessagePort {
+    while true {
+      do {
+        return try LocalMessagePort(name) { _ in }
+      } catch {
+        guard error == .nameTaken(name) else { throw error }
+        sched_yield()
+      }
+    }
   }
 
   private func connect(_ name: MessagePortName) throws {
