@@ -26,11 +26,6 @@ extension Loop {
     /// *atomic* Set by whoever closes.
     private let isClosed = Atomic<Bool>(false)
 
-    /// *loop thread* One kernel watch for each mode that has one.
-    @safe @exclusivity(unchecked) var watches: [DescriptorWatch] = []
-    /// *loop thread* The modes that have this source on the list of watches to change before the next wait.
-    @safe @exclusivity(unchecked) var dirty: UInt64 = 0
-
     /// How a descriptor is ready.
     public struct Readiness: OptionSet, Hashable, Sendable, CustomStringConvertible {
       public let rawValue: UInt8

@@ -13,12 +13,9 @@ extension Loop {
     let modes = Atomic<UInt64>(0)
     /// *its own lock, inside the mailbox lock* The one loop the item belongs to. An attachment's never changes.
     @safe @exclusivity(unchecked) private var owner: Loop?
-    /// *loop thread* of the owner, as are all fields with this rule: nothing of them is left when the owner frees the
-    /// item for another loop. The modes whose structures hold the item: `modes` as far as mail has been applied.
-    @safe @exclusivity(unchecked) var installed: UInt64 = 0
     /// *constant* Taken inside the mailbox lock, never around it.
     private let ownerLock = Lock()
-    /// *loop thread* Where the slot table keeps it; -1 when it does not.
+    /// *loop thread* of the owner: where its slot table keeps what it keeps of the item; -1 when it does not.
     @safe @exclusivity(unchecked) var slot: Int32 = -1
     /// *constant*
     let kind: Kind

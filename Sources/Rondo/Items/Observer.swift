@@ -7,8 +7,6 @@ extension Loop {
     public let repeats: Bool
     /// *until released* Called on the loop's thread.
     @safe @exclusivity(unchecked) private(set) var handler: ((Activity) -> Void)?
-    /// *loop thread* The number it was given when it joined a mode last, which finds it in the mode's list.
-    @safe @exclusivity(unchecked) var number: UInt64 = 0
 
     /// An observer that is called on the loop's thread at `activities`.
     public init(

@@ -138,8 +138,6 @@ extension Loop {
   let source: Loop.Source
   /// *constant* The loop lets go of the attachment when it ends.
   let loop: Loop
-  /// *loop thread* The modes whose list of signalled sources holds this one.
-  @safe @exclusivity(unchecked) var queued: UInt64 = 0
   /// *atomic* Whether it stands in the loop's stack of signals from other threads.
   let isPosted = Atomic<Bool>(false)
   /// *whoever set `isPosted`, then loop thread* The next entry of that stack.

@@ -16,16 +16,6 @@ extension Loop {
     private let plannedInterval: Atomic<Int64>
     /// *atomic* Nanoseconds of tolerance; complemented, and so negative, for a precise timer.
     private let plannedTolerance: Atomic<Int64>
-    /// *loop thread* The installed modes whose heaps hold no entry for the current version.
-    @safe @exclusivity(unchecked) var unqueued: UInt64 = 0
-    /// *loop thread* Of these, the modes whose heaps hold one for it all the same, which must not come alive again.
-    @safe @exclusivity(unchecked) var loosened: UInt64 = 0
-    /// *loop thread* Grid points passed over when the timer last moved along its grid; told at the next fire.
-    @safe @exclusivity(unchecked) var missed: UInt32 = 0
-    /// *loop thread* Place in the sequence of scheduling, which breaks ties of fire date and order. Wraps.
-    @safe @exclusivity(unchecked) var stamp: UInt32 = 0
-    /// *loop thread* How many heap entries it was last given in a mode: one by date, and with tolerance a second.
-    @safe @exclusivity(unchecked) var entriesPerMode: UInt8 = 1
 
     init(_ schedule: Schedule, order: Int, handler: sending @escaping (Tick) -> Void) {
       self.handler = handler
@@ -216,13 +206,14 @@ extension Loop {
     /// Moves a repeating timer from the date that has fired to its next one; the loop's thread, after the callout.
     ///
     /// A date that anybody set meanwhile is kept and begins a new grid.
-    func moveOn(now: Instant) {
+    ///
+    /// - Returns: How many grid points it passed over.
+    func moveOn(now: Instant) -> UInt32 {
       var planned = schedule
-      missed = 0
-      guard planned.interval > 0 else { return }
+      guard planned.interval > 0 else { return 0 }
       let fired = planned.fireDate
       let passed = planned.advance(past: now, from: fired)
-      if plannedDate.replace(fired, isSpent: true, by: planned.fireDate) { missed = UInt32(clamping: passed) }
+      return plannedDate.replace(fired, isSpent: true, by: planned.fireDate) ? UInt32(clamping: passed) : 0
     }
 
     private var clockNow: Instant {

@@ -67,9 +67,9 @@ extension LoopCore {
   fileprivate var sizes: Loop.Sizes {
     assertOwnThread()
     var sizes = Loop.Sizes()
-    let capacity = slots.capacity
-    sizes.slots = capacity.slots
-    sizes.items = capacity.slots - capacity.free
+    let slotCount = slots.slotCount
+    sizes.slots = slotCount.all
+    sizes.items = slotCount.all - slotCount.free
     sizes.retired = slots.retiredCount
     for mode in modes {
       sizes.timerEntries += mode.timers.entryCount
@@ -93,60 +93,60 @@ extension LoopCore {
       if !holds { broken.append(rule()) }
     }
     let items = slots.all
-    let capacity = slots.capacity
-    expect(items.count == capacity.slots - capacity.free, "every slot is free or has an item")
-    for item in items { checkResidence(of: item, expect) }
+    expect(items.count == slots.slotCount.all - slots.slotCount.free, "every slot is free or has an item")
+    for (item, token) in items { checkResidence(of: item, token, expect) }
     for mode in modes { check(mode, items, expect) }
     expect(frames.count == depth, "there is a frame for each run")
-    expect(firing.allSatisfy { isCalling($0) }, "a timer is firing while its callout is under way, and no longer")
+    expect(
+      firing.allSatisfy { slots.item($0.token).map(isCalling) ?? false },
+      "a timer is firing while its callout is under way, and no longer")
     return broken
   }
 
   private typealias Expectation = (Bool, @autoclosure () -> String) -> Void
 
-  private func checkResidence(of item: Loop.Item, _ expect: Expectation) {
-    let name = "\(item.kind) in slot \(item.slot)"
-    expect(item.slot >= 0 && slots.item(slots.token(of: item)) === item, "\(name) is what its slot holds")
+  private func checkResidence(of item: Loop.Item, _ token: Token, _ expect: Expectation) {
+    let name = "\(item.kind) in slot \(token.slot)"
+    let resident = slots[token]
+    expect(slots.token(of: item) == token, "\(name) knows its slot")
     expect(isOwner(of: item), "\(name) belongs to the loop that keeps it")
     switch item.kind {
     case .timer:
       let timer = downcast(item, to: Loop.Timer.self)
-      expect(timer.unqueued & ~timer.installed == 0, "\(name) lacks an entry only in modes it is in")
-      let isDue = frames.contains { $0.due.contains { $0.token == slots.token(of: item) } }
-      let waits = timer.unqueued == 0 || isCalling(timer) || isDue || timer.hasNothingToFire || !firing.isEmpty
-      let lack = "\(timer.unqueued) of \(timer.installed)"
+      expect(resident.pending & ~resident.installed == 0, "\(name) lacks an entry only in modes it is in")
+      let isDue = frames.contains { $0.due.contains { $0.token == token } }
+      let waits = resident.pending == 0 || isCalling(timer) || isDue || timer.hasNothingToFire || !firing.isEmpty
+      let lack = "\(resident.pending) of \(resident.installed)"
       expect(waits, "\(name), which lacks \(lack), is in the heap of each of its modes unless it is about to fire")
     case .descriptor:
-      let source = downcast(item, to: Loop.DescriptorSource.self)
-      for watch in source.watches {
-        expect(source.installed & 1 << UInt64(watch.mode) != 0, "\(name) is watched only in modes it is in")
+      for watch in resident.watches {
+        expect(resident.installed & 1 << UInt64(watch.mode) != 0, "\(name) is watched only in modes it is in")
       }
     case .observer, .attachment, .source:
       break
     }
   }
 
-  private func check(_ mode: ModeState, _ items: [Loop.Item], _ expect: Expectation) {
-    let members = items.filter { $0.installed & mode.bit != 0 }
+  private func check(_ mode: ModeState, _ items: [(item: Loop.Item, token: Token)], _ expect: Expectation) {
+    let members = items.filter { slots[$0.token].installed & mode.bit != 0 }
     let name = "mode \(mode.index)"
-    expect(mode.itemCount == members.count { $0.kind != .observer }, "\(name) counts its items")
-    expect(mode.observers.count == members.count { $0.kind == .observer }, "\(name) lists its observers")
+    expect(mode.itemCount == members.count { $0.item.kind != .observer }, "\(name) counts its items")
+    expect(mode.observers.count == members.count { $0.item.kind == .observer }, "\(name) lists its observers")
     expect(mode.observers.isInOrder, "\(name) has its observers in order, and counts who wants to hear what")
-    let ordered = members.count { $0.kind == .descriptor && $0.order != 0 }
+    let ordered = members.count { $0.item.kind == .descriptor && $0.item.order != 0 }
     expect(mode.orderedDescriptorCount == ordered, "\(name) counts its ordered descriptor sources")
     checkList(mode.signalled, "signalled sources of \(name)", expect) {
-      downcast($0, to: SourceAttachment.self).queued & mode.bit != 0
+      slots[$0].pending & mode.bit != 0
     }
     checkList(mode.dirtyDescriptors, "descriptors of \(name) to watch anew", expect) {
-      downcast($0, to: Loop.DescriptorSource.self).dirty & mode.bit != 0
+      slots[$0].pending & mode.bit != 0
     }
-    for item in members where item.kind == .attachment {
-      let attachment = downcast(item, to: SourceAttachment.self)
-      let isListed = mode.signalled.tokens.contains(slots.token(of: item))
-      expect(isListed == (attachment.queued & mode.bit != 0), "a source stands on the list of \(name) that it names")
+    for (item, token) in members where item.kind == .attachment {
+      let isListed = mode.signalled.tokens.contains(token)
+      expect(isListed == (slots[token].pending & mode.bit != 0), "a source stands on the list of \(name) that it names")
     }
-    let timers = members.filter { $0.kind == .timer }.map { downcast($0, to: Loop.Timer.self) }
-    let live = timers.reduce(0) { $0 + ($1.unqueued & mode.bit == 0 ? Int($1.entriesPerMode) : 0) }
+    let timers = members.filter { $0.item.kind == .timer }.map { (resident: slots[$0.token], token: $0.token) }
+    let live = timers.reduce(0) { $0 + ($1.resident.pending & mode.bit == 0 ? Int($1.resident.entriesPerMode) : 0) }
     let queue = mode.timers
     expect(queue.entryCount >= live, "every timer of \(name) has its entries")
     let stale = queue.countStale(in: slots)
@@ -155,8 +155,8 @@ extension LoopCore {
     expect(queue.staleCount <= max(64, queue.entryCount / 2), "\(name) keeps few stale entries: \(counts)")
     // A timer that was taken out by date leaves one entry until it has fired; one whose modes arm anew, all.
     let left = timers.reduce(0) { left, timer in
-      if timer.unqueued & mode.bit == 0 { return left }
-      return left + (timer.loosened & mode.bit != 0 ? Int(timer.entriesPerMode) : 1)
+      if timer.resident.pending & mode.bit == 0 { return left }
+      return left + (loosened(timer.token) & mode.bit != 0 ? Int(timer.resident.entriesPerMode) : 1)
     }
     expect(queue.entryCount - stale <= live + left, "\(name) has no entries but its timers': \(counts), \(left) left")
     expect(queue.isHeapOrdered, "the heaps of \(name) are heaps")
@@ -165,10 +165,10 @@ extension LoopCore {
 
   /// A list of tokens holds each live item once, and only items that say they stand on it.
   private func checkList(
-    _ list: TokenList, _ name: String, _ expect: Expectation, _ isListed: (Loop.Item) -> Bool
+    _ list: TokenList, _ name: String, _ expect: Expectation, _ isListed: (Token) -> Bool
   ) {
     let live = list.tokens.filter { slots.holds($0) }
-    expect(live.allSatisfy { slots.item($0).map(isListed) ?? false }, "the \(name) know that they are listed")
+    expect(live.allSatisfy(isListed), "the \(name) know that they are listed")
     expect(Set(live.map(\.packed)).count == live.count, "the \(name) are listed once")
     expect(list.tokens.count - live.count <= max(32, list.tokens.count / 2), "the list of \(name) is mostly live")
   }

@@ -164,7 +164,7 @@ extension Loop {
       core.apply(departure.mail)
       // The mail may have evicted it already, and another loop may have it by now.
       let isOurs = departure.mail == nil || core.isOwner(of: item)
-      if isOurs, core.uninstall(item, from: departure.left, isCommon: departure.isCommon) {
+      if isOurs, let item = core.uninstall(item, from: departure.left, isCommon: departure.isCommon) {
         core.letGo(ofEvicted: item)
       }
       core.callOutAfterMail()
@@ -178,7 +178,7 @@ extension Loop {
 
   func noteSignal(of attachment: SourceAttachment, isNew: Bool, waking: Bool) {
     if isCurrent {
-      if isNew { core.enqueueSignal(of: attachment) }
+      if isNew { core.noteSignal(of: attachment) }
       if waking { core.wakeFromOwnThread() }
     } else {
       checkProcess()
@@ -203,7 +203,7 @@ extension Loop {
 
   func noteInterest(of source: DescriptorSource) {
     if isCurrent {
-      core.markDirty(source)
+      if let token = core.slots.token(of: source) { core.markDirty(token) }
     } else {
       checkProcess()
       mail(.interestChanged(source), of: source, Item.Note.interest, announcing: Item.Note.interest)

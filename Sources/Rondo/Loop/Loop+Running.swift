@@ -85,7 +85,7 @@ extension LoopCore {
     let queued = mode.timers.nextFireDate(in: slots)
     // A timer in its callout, or collected to fire, has no entry, and is still one of the mode's.
     let firing = frames.flatMap(\.due).compactMap { due -> Instant? in
-      guard let item = slots.item(due.token), item.installed & mode.bit != 0 else { return nil }
+      guard let item = slots.item(due.token), slots[due.token].installed & mode.bit != 0 else { return nil }
       return downcast(item, to: Loop.Timer.self).schedule.fireDate
     }
     return min(queued, firing.min() ?? .distantFuture)

@@ -12,7 +12,7 @@ extension Loop {
     refuseMail()
     let companion = mailbox.withLock { $0.companion.take() }
     defer { _ = companion }
-    for item in core.slots.all {
+    for (item, _) in core.slots.all {
       if item.kind == .attachment {
         let attachment = downcast(item, to: SourceAttachment.self)
         attachment.source.holdHandlers()
@@ -24,8 +24,8 @@ extension Loop {
       }
     }
     // What another thread took out at this moment is in mail that nobody will read.
-    for item in core.slots.all {
-      if core.uninstall(item, from: .max, isCommon: false) { core.letGo(ofEvicted: item) }
+    for (item, _) in core.slots.all {
+      if let item = core.uninstall(item, from: .max, isCommon: false) { core.letGo(ofEvicted: item) }
     }
     core.dropBlocks()
     // Tasks that waited for an item or a block have been resumed, so some of these jobs are theirs.

@@ -54,8 +54,10 @@ public final class Loop: @unchecked Sendable {
     core.loop = self
     taskLane.serveTasks(preferring: self)
     script?.token = { [unowned core] source, mode in
-      guard core.isOwner(of: source), source.installed & mode.bit != 0 else { return nil }
-      return core.slots.token(of: source)
+      guard core.isOwner(of: source), let token = core.slots.token(of: source),
+        core.slots[token].installed & mode.bit != 0
+      else { return nil }
+      return token
     }
   }
 

@@ -60,7 +60,7 @@ extension LoopCore {
 
   func takeSignals() {
     assertOwnThread()
-    mailbox.signals.takeAll { enqueueSignal(of: $0) }
+    mailbox.signals.takeAll { noteSignal(of: $0) }
   }
 
   private func takeAndApplyMail() {
@@ -122,7 +122,7 @@ extension LoopCore {
     case .interestChanged(let source):
       source.notes.bitwiseAnd(~Note.interest, ordering: .sequentiallyConsistent)
       if isOwner(of: source) {
-        markDirty(source)
+        if let token = slots.token(of: source) { markDirty(token) }
       } else {
         source.withOwner { $0 }?.noteInterest(of: source)
       }
@@ -138,8 +138,7 @@ extension LoopCore {
     // It left modes, or the common set, before it joined any: whether it stays is for what it is in now to say.
     if leaves != 0 || joins == 0 {
       let isCommon = mailbox.withLock { _ in item.isCommon }
-      let isEvicted = uninstall(item, from: leaves, isCommon: isCommon)
-      if isEvicted { afterMail.append(.letGo(item)) }
+      if let item = uninstall(item, from: leaves, isCommon: isCommon) { afterMail.append(.letGo(item)) }
     }
     // Another thread may have taken it out meanwhile, so that it was freed.
     if joins != 0, isOwner(of: item) { install(item, in: joins) }

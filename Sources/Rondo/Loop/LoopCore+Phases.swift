@@ -74,20 +74,25 @@ extension LoopCore {
     let mode = frame.mode
     if mode.signalled.tokens.count == 1 { return performOnlySource(mode, frame) }
     // What is signalled from here on has its turn in the next turn, so entries that are served or gone leave first.
-    var attachments: [SourceAttachment] = []
+    var signalled: [(attachment: SourceAttachment, token: Token)] = []
     mode.signalled.removeAll { token in
       guard let item = slots.item(token) else { return true }
       let attachment = downcast(item, to: SourceAttachment.self)
-      guard staysSignalled(attachment, mode) else { return true }
-      attachments.append(attachment)
+      guard staysSignalled(attachment, token, mode) else { return true }
+      signalled.append((attachment, token))
       return false
     }
-    attachments.sort {
-      ($0.order, $0.source.signalTicket.load(ordering: .relaxed))
-        < ($1.order, $1.source.signalTicket.load(ordering: .relaxed))
+    signalled.sort {
+      ($0.attachment.order, $0.attachment.source.signalTicket.load(ordering: .relaxed))
+        < ($1.attachment.order, $1.attachment.source.signalTicket.load(ordering: .relaxed))
     }
-    for attachment in attachments {
-      perform(standing(attachment), frame)
+    for (attachment, token) in signalled {
+      if slots.holds(token) {
+        perform(attachment, token, frame)
+      } else if let attachment = attachment.source.attachment(in: loop), let token = slots.token(of: attachment) {
+        // Its source left the loop and came back meanwhile.
+        perform(attachment, token, frame)
+      }
       if frame.hasHandledSource && frame.returnsAfterSourceHandled { break }
     }
   }
@@ -100,39 +105,33 @@ extension LoopCore {
     guard let item = unsafe slots.borrowed(token) else { return mode.signalled.removeLast() }
     unsafe item._withUnsafeGuaranteedRef { item in
       let attachment = downcast(item, to: SourceAttachment.self)
-      if staysSignalled(attachment, mode) {
-        perform(attachment, frame)
+      if staysSignalled(attachment, token, mode) {
+        perform(attachment, token, frame)
         // Left alone if it has left the loop, was signalled in its callout, or others were.
         if !slots.holds(token) || attachment.source.isSignalled || mode.signalled.tokens.count != 1
-          || attachment.queued & mode.bit == 0
+          || slots[token].pending & mode.bit == 0
         {
           return
         }
-        attachment.queued &= ~mode.bit
+        slots[token].pending &= ~mode.bit
       }
       mode.signalled.removeLast()
     }
   }
 
-  /// The attachment itself, or the one that took its place if its source left the loop and came back meanwhile.
-  private func standing(_ attachment: SourceAttachment) -> SourceAttachment {
-    assertOwnThread()
-    return attachment.installed != 0 ? attachment : attachment.source.attachment(in: loop) ?? attachment
-  }
-
   @inline(__always)
-  private func staysSignalled(_ attachment: SourceAttachment, _ mode: ModeState) -> Bool {
+  private func staysSignalled(_ attachment: SourceAttachment, _ token: Token, _ mode: ModeState) -> Bool {
     assertOwnThread()
-    let stays = attachment.source.isSignalled && attachment.installed & mode.bit != 0
-    if !stays { attachment.queued &= ~mode.bit }
+    let stays = attachment.source.isSignalled && slots[token].installed & mode.bit != 0
+    if !stays { slots[token].pending &= ~mode.bit }
     return stays
   }
 
   @inline(__always)
-  private func perform(_ attachment: SourceAttachment, _ frame: RunFrame) {
+  private func perform(_ attachment: SourceAttachment, _ token: Token, _ frame: RunFrame) {
     assertOwnThread()
     // Being installed is what keeps the handler: a source that left and was added again has yet to be.
-    guard attachment.installed & attachment.modes.load(ordering: .relaxed) & frame.mode.bit != 0,
+    guard slots[token].installed & attachment.modes.load(ordering: .relaxed) & frame.mode.bit != 0,
       attachment.source.isValid, attachment.source.takeSignal()
     else { return }
     counters.sourceCallouts.count()
@@ -163,7 +162,7 @@ extension LoopCore {
       let due = frame.due[frame.nextDue]
       frame.nextDue += 1
       guard let item = unsafe slots.borrowed(due.token) else {
-        if let timer = returned(due.token, to: frame.mode) { fire(timer, slots.token(of: timer), frame, limit) }
+        if let (timer, token) = returned(due.token, to: frame.mode) { fire(timer, token, frame, limit) }
         continue
       }
       unsafe item._withUnsafeGuaranteedRef { fire(downcast($0, to: Loop.Timer.self), due.token, frame, limit) }
@@ -179,22 +178,24 @@ extension LoopCore {
     let date = timer.schedule.fireDate
     guard date <= limit || date <= wait.now, timer.beginFire(date) else {
       // Put off by an earlier callout of this turn, or at this moment.
-      requeue(timer)
+      requeue(timer, token)
       return
     }
     counters.timerCallouts.count()
-    let missed = timer.missed
-    if missed > 0 { counters.missedTicks.count(UInt64(missed)) }
-    timer.missed = 0
-    let isInSeveralModes = timer.installed & (timer.installed &- 1) != 0
-    if isInSeveralModes { firing.append(timer) }
+    let missed = slots[token].missed
+    if missed > 0 {
+      counters.missedTicks.count(UInt64(missed))
+      slots[token].missed = 0
+    }
+    let isInSeveralModes = slots[token].isInSeveralModes
+    if isInSeveralModes { firing.append(FiringTimer(token: token)) }
     frame.calling = ObjectIdentifier(timer)
     callOutTimer(
       timer, Loop.Timer.Tick(timer: timer, scheduledAt: date, firedAt: max(date, limit), missed: Int(missed)))
     frame.calling = nil
-    // Not by place: it may have left the list with the loop.
-    if isInSeveralModes { firing.removeAll { $0 === timer } }
     finishFire(of: timer, token)
+    // Not by place: it may have left the list with the loop.
+    if isInSeveralModes { firing.removeAll { $0.token == token } }
   }
 
   /// A nested run of the same mode must find the due timers that enclosing runs have collected and not fired yet.
@@ -204,7 +205,7 @@ extension LoopCore {
     assertOwnThread()
     for outer in frames where outer.mode === mode {
       for due in outer.due.dropFirst(outer.nextDue) {
-        if let item = slots.item(due.token) { requeue(downcast(item, to: Loop.Timer.self)) }
+        if let item = slots.item(due.token) { requeue(downcast(item, to: Loop.Timer.self), due.token) }
       }
     }
   }

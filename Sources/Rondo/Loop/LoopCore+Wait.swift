@@ -136,9 +136,9 @@ extension LoopCore {
     for token in mode.dirtyDescriptors.takeAll() {
       guard let item = slots.item(token) else { continue }
       let source = downcast(item, to: Loop.DescriptorSource.self)
-      source.dirty &= ~mode.bit
-      guard source.installed & mode.bit != 0, source.isValid else { continue }
-      wait.watch(source, in: mode, token: slots.token(of: source))
+      slots[token].pending &= ~mode.bit
+      guard slots[token].installed & mode.bit != 0, source.isValid else { continue }
+      wait.watch(source, token, in: mode, slots)
     }
   }
 
@@ -147,7 +147,7 @@ extension LoopCore {
   private func takeCarriedDescriptors(_ frame: RunFrame) {
     if frame.mode.carriedDescriptors.isEmpty { return }
     for record in frame.mode.carriedDescriptors {
-      guard let item = slots.item(record.token), item.installed & frame.mode.bit != 0 else { continue }
+      guard slots.holds(record.token), slots[record.token].installed & frame.mode.bit != 0 else { continue }
       frame.ready.append(record)
     }
     frame.mode.carriedDescriptors.removeAll(keepingCapacity: true)

@@ -60,7 +60,7 @@ final class LoopCore {
   /// Timers that left while a batch under way had them, by the token they had in it. See `returned(_:to:)`.
   @safe @exclusivity(unchecked) var departed: [UInt64: Loop.Timer] = [:]
   /// Timers in their callouts that are in several modes.
-  @safe @exclusivity(unchecked) var firing: [Loop.Timer] = []
+  @safe @exclusivity(unchecked) var firing: [FiringTimer] = []
   /// What the loop has learned about spinning for precise timers.
   @safe @exclusivity(unchecked) var spinPlan = SpinPlan()
   @safe @exclusivity(unchecked) private var lastStamp: UInt32 = 0

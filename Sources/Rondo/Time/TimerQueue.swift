@@ -38,14 +38,13 @@ struct TimerQueue {
 
   /// How many entries are of an older version than their slots: for tests, O(n).
   func countStale(in slots: SlotTable) -> Int {
-    [exact, precise, soft, hard].reduce(0) { $0 + $1.count { slots.version($0.slot) != $0.version } }
+    [exact, precise, soft, hard].reduce(0) { $0 + $1.count { slots[$0.slot].version != $0.version } }
   }
 
   /// Enters a timer by its schedule: one entry, with tolerance two.
-  mutating func insert(_ timer: Loop.Timer, _ schedule: Schedule, in slots: SlotTable) {
+  mutating func insert(_ schedule: Schedule, slot: UInt32, version: UInt32) {
     isEmpty = false
-    var entry = DeadlineHeap.Entry(
-      deadline: schedule.fireDate, slot: UInt32(timer.slot), version: slots.version(UInt32(timer.slot)))
+    var entry = DeadlineHeap.Entry(deadline: schedule.fireDate, slot: slot, version: version)
     if schedule.isPrecise {
       precise.push(entry)
     } else if schedule.effectiveTolerance == 0 {
@@ -68,7 +67,7 @@ struct TimerQueue {
   @inline(never)
   private mutating func sweep(_ slots: SlotTable) {
     // Not a look at the timer itself, which would miss the cache a million times in a queue of a million.
-    func isLive(_ entry: DeadlineHeap.Entry) -> Bool { slots.version(entry.slot) == entry.version }
+    func isLive(_ entry: DeadlineHeap.Entry) -> Bool { slots[entry.slot].version == entry.version }
     exact.sweep(isLive)
     soft.sweep(isLive)
     hard.sweep(isLive)
@@ -123,12 +122,13 @@ struct TimerQueue {
         entry = precise.top!
         precise.removeTop()
       }
-      unsafe slots.borrowed(entry.slot)!._withUnsafeGuaranteedRef {
-        let timer = downcast($0, to: Loop.Timer.self)
-        timer.unqueued |= bit
-        batch.append(
-          DueTimer(token: slots.token(of: timer), date: date, order: timer.order, stamp: timer.stamp))
-      }
+      slots[entry.slot].pending |= bit
+      let resident = slots[entry.slot]
+      let order = unsafe resident.item!._withUnsafeGuaranteedRef { $0.order }
+      batch.append(
+        DueTimer(
+          token: Token(slot: entry.slot, generation: resident.generation), date: date, order: order,
+          stamp: resident.stamp))
     }
     if batch.count - start > 1 { DueTimer.sortTies(&batch, from: start) }
   }
@@ -140,7 +140,7 @@ struct TimerQueue {
   ) -> Instant {
     while let top = heap.top {
       guard let exact = exactDeadline(of: top, slots, bit, deadline) else {
-        if slots.version(top.slot) != top.version { staleCount -= 1 }
+        if slots[top.slot].version != top.version { staleCount -= 1 }
         heap.removeTop()
         continue
       }
@@ -155,13 +155,11 @@ struct TimerQueue {
   private static func exactDeadline(
     of entry: DeadlineHeap.Entry, _ slots: SlotTable, _ bit: UInt64, _ deadline: (Loop.Timer) -> Instant
   ) -> Instant? {
-    guard slots.version(entry.slot) == entry.version, let item = unsafe slots.borrowed(entry.slot) else { return nil }
-    return unsafe item._withUnsafeGuaranteedRef { item in
-      guard item.kind == .timer else { return nil }
-      let timer = downcast(item, to: Loop.Timer.self)
-      // A timer in a batch, or in its callout, has no entry that counts.
-      return timer.unqueued & bit == 0 && timer.installed & bit != 0 ? deadline(timer) : nil
-    }
+    // A timer in a batch, or in its callout, has no entry that counts.
+    guard slots[entry.slot].version == entry.version, slots[entry.slot].pending & bit == 0,
+      slots[entry.slot].installed & bit != 0, let item = unsafe slots[entry.slot].item
+    else { return nil }
+    return unsafe item._withUnsafeGuaranteedRef { deadline(downcast($0, to: Loop.Timer.self)) }
   }
 }
 

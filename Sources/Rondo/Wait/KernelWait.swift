@@ -144,24 +144,23 @@ import Glibc
   // MARK: - Descriptor sources
 
   /// Brings the kernel in line with what a source wants in a mode.
-  func watch(_ source: Loop.DescriptorSource, in mode: ModeState, token: Token) {
+  func watch(_ source: Loop.DescriptorSource, _ token: Token, in mode: ModeState, _ slots: SlotTable) {
     let wanted = source.enabled
-    let place = source.watches.firstIndex { $0.mode == mode.index }
-    if let place, source.watches[place].interest == wanted { return }
-    if place == nil && wanted.isEmpty { return }
-    if place == nil, source.identity.isDevice {
+    let known = slots[token].watches.first { $0.mode == mode.index }
+    if wanted == known?.interest ?? [] { return }
+    if known == nil, source.identity.isDevice {
       let error = rondo_is_refused(source.descriptor)
       if error != 0 { return source.invalidate(because: .refused(errno: error)) }
     }
     let set = waitSet(of: mode)
-    let fallen = set.watch(source, in: mode.index, token: token, wanted)
+    let fallen = set.watch(source, token, in: mode.index, wanted, slots)
     needsMending = needsMending || set.mayHaveOrphans
     give(up: fallen)
   }
 
-  func unwatch(_ source: Loop.DescriptorSource, in mode: ModeState) {
+  func unwatch(_ source: Loop.DescriptorSource, _ token: Token, in mode: ModeState, _ slots: SlotTable) {
     guard mode.index < sets.count, let set = sets[mode.index] else { return }
-    let fallen = set.unwatch(source, in: mode.index)
+    let fallen = set.unwatch(source, token, in: mode.index, slots)
     needsMending = needsMending || set.mayHaveOrphans
     give(up: fallen)
   }

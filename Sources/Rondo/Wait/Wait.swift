@@ -21,17 +21,17 @@ enum Wait {
   }
 
   /// Brings the watch of a descriptor source in a mode in line with what it wants.
-  func watch(_ source: Loop.DescriptorSource, in mode: ModeState, token: Token) {
+  func watch(_ source: Loop.DescriptorSource, _ token: Token, in mode: ModeState, _ slots: SlotTable) {
     switch self {
-    case .kernel(let kernel): kernel.watch(source, in: mode, token: token)
+    case .kernel(let kernel): kernel.watch(source, token, in: mode, slots)
     case .scripted: break
     }
   }
 
   /// Forgets a descriptor source in a mode; nothing of it is reported afterwards.
-  func unwatch(_ source: Loop.DescriptorSource, in mode: ModeState) {
+  func unwatch(_ source: Loop.DescriptorSource, _ token: Token, in mode: ModeState, _ slots: SlotTable) {
     switch self {
-    case .kernel(let kernel): kernel.unwatch(source, in: mode)
+    case .kernel(let kernel): kernel.unwatch(source, token, in: mode, slots)
     case .scripted: break
     }
   }

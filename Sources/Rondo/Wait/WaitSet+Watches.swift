@@ -14,11 +14,12 @@ extension WaitSet {
   /// - Parameter mode: The mode's index.
   /// - Returns: The sources that turn out to have lost their file.
   func watch(
-    _ source: Loop.DescriptorSource, in mode: Int, token: Token, _ wanted: Loop.DescriptorSource.Readiness
+    _ source: Loop.DescriptorSource, _ token: Token, in mode: Int, _ wanted: Loop.DescriptorSource.Readiness,
+    _ slots: SlotTable
   ) -> [FallenSource] {
     var fallen: [FallenSource] = []
-    let place = source.watches.firstIndex { $0.mode == mode }
-    let isNew = place.map { source.watches[$0].interest.isEmpty } ?? true
+    let place = slots[token].watches.firstIndex { $0.mode == mode }
+    let isNew = place.map { slots[token].watches[$0].interest.isEmpty } ?? true
     if isNew {
       guard source.hasItsFile else { return [FallenSource(source: source, reason: .descriptorClosed)] }
       if let number = unsafe number(of: source.descriptor), unsafe number.pointee.flags != 0 {
@@ -27,11 +28,11 @@ extension WaitSet {
         if rivals > 0 { return fallen + [FallenSource(source: source, reason: .mixedTriggers)] }
       }
     }
-    let raw = unsafe place.map { unsafe source.watches[$0].raw } ?? join(source, token)
+    let raw = unsafe place.map { unsafe slots[token].watches[$0].raw } ?? join(source, token)
     if let place {
-      source.watches[place].interest = wanted
+      slots[token].watches[place].interest = wanted
     } else {
-      unsafe source.watches.append(DescriptorWatch(mode: mode, raw: raw, interest: wanted))
+      unsafe slots[token].watches.append(DescriptorWatch(mode: mode, raw: raw, interest: wanted))
     }
     unsafe rondo_watch_want(raw, UInt32(wanted.rawValue))
     let number = unsafe raw.pointee.number!
@@ -54,9 +55,11 @@ extension WaitSet {
   /// Forgets a source: nothing of it is reported afterwards. At most one epoll_ctl(2) for each direction that ends.
   ///
   /// - Returns: Sources of the same number that turn out to have lost their file.
-  func unwatch(_ source: Loop.DescriptorSource, in mode: Int) -> [FallenSource] {
-    guard let place = source.watches.firstIndex(where: { $0.mode == mode }) else { return [] }
-    let raw = unsafe source.watches.remove(at: place).raw
+  func unwatch(
+    _ source: Loop.DescriptorSource, _ token: Token, in mode: Int, _ slots: SlotTable
+  ) -> [FallenSource] {
+    guard let place = slots[token].watches.firstIndex(where: { $0.mode == mode }) else { return [] }
+    let raw = unsafe slots[token].watches.remove(at: place).raw
     let number = unsafe raw.pointee.number!
     unsafe rondo_watch_want(raw, 0)
     unsafe rondo_watch_free(raw)

@@ -2,103 +2,100 @@ import Synchronization
 
 /// The structures behind membership: what joins and leaves a mode's indices.
 extension LoopCore {
-  /// Enters the item into the structures of the modes in `mask`.
+  /// Enters the item into the structures of the modes in `mask`. The item is this loop's.
   func install(_ item: Loop.Item, in mask: UInt64) {
     assertOwnThread()
-    slots.insert(item)
-    let joined = mask & ~item.installed
-    item.installed |= joined
+    let token = slots.insert(item)
+    let joined = mask & ~slots[token].installed
+    slots[token].installed |= joined
     switch item.kind {
     case .observer:
       let observer = downcast(item, to: Loop.Observer.self)
-      forEachMode(joined) { observer.number = $0.observers.insert(observer) }
+      forEachMode(joined) { slots[token].number = $0.observers.insert(observer) }
     case .timer:
-      let timer = downcast(item, to: Loop.Timer.self)
       forEachMode(joined) { $0.itemCount += 1 }
-      timer.unqueued |= joined
-      enqueueAfterJoining(timer, joined)
+      slots[token].pending |= joined
+      enqueueAfterJoining(downcast(item, to: Loop.Timer.self), token, joined)
       rearm(joined)
     case .attachment:
-      let attachment = downcast(item, to: SourceAttachment.self)
       forEachMode(joined) { $0.itemCount += 1 }
-      if attachment.source.isSignalled { enqueueSignal(of: attachment) }
+      if downcast(item, to: SourceAttachment.self).source.isSignalled { enqueueSignal(of: token) }
     case .descriptor:
-      let source = downcast(item, to: Loop.DescriptorSource.self)
       forEachMode(joined) {
         $0.itemCount += 1
-        if source.order != 0 { $0.orderedDescriptorCount += 1 }
+        if item.order != 0 { $0.orderedDescriptorCount += 1 }
       }
-      markDirty(source)
+      markDirty(token)
     case .source:
       preconditionFailure("A source belongs to a loop through an attachment.")
     }
   }
 
-  /// Takes the item out of the structures of the modes in `mask`, and evicts it if nothing keeps it here.
+  /// Takes the item out of the structures of the modes in `mask`, and evicts it if nothing keeps it here. The item is
+  /// this loop's.
   ///
   /// - Parameter isCommon: Whether it stays in the common-mode item set, and so in the slot table.
-  /// - Returns: Whether it gave up its slot: the caller lets go of it, which may call out.
-  func uninstall(_ item: Loop.Item, from mask: UInt64, isCommon: Bool) -> Bool {
+  /// - Returns: The item if it gave up its slot: the caller lets go of it, which may call out.
+  func uninstall(_ item: Loop.Item, from mask: UInt64, isCommon: Bool) -> Loop.Item? {
     assertOwnThread()
-    let left = mask & item.installed
-    if left != 0, item.kind == .timer { noteDeparture(of: downcast(item, to: Loop.Timer.self), from: left) }
-    item.installed &= ~left
+    guard let token = slots.token(of: item) else {
+      if !isCommon { unbind(item) }
+      return nil
+    }
+    let left = mask & slots[token].installed
+    leave(left, item, token)
+    return slots[token].installed == 0 && !isCommon ? evict(token) : nil
+  }
+
+  private func leave(_ left: UInt64, _ item: Loop.Item, _ token: Token) {
+    assertOwnThread()
     switch item.kind {
     case .observer:
-      let observer = downcast(item, to: Loop.Observer.self)
-      forEachMode(left) { $0.observers.remove(observer, number: observer.number) }
+      let number = slots[token].number
+      forEachMode(left) { $0.observers.remove(downcast(item, to: Loop.Observer.self), number: number) }
+      slots[token].installed &= ~left
     case .timer:
+      let timer = downcast(item, to: Loop.Timer.self)
+      noteDeparture(of: timer, token, from: left)
       forEachMode(left) { $0.itemCount -= 1 }
-      if left != 0 { invalidateEntries(of: downcast(item, to: Loop.Timer.self), alsoIn: left) }
+      slots[token].installed &= ~left
+      if left != 0 { invalidateEntries(of: timer, token, alsoIn: left) }
       rearm(left)
     case .attachment:
       forEachMode(left) { $0.itemCount -= 1 }
+      slots[token].installed &= ~left
     case .descriptor:
-      let source = downcast(item, to: Loop.DescriptorSource.self)
+      slots[token].installed &= ~left
       forEachMode(left) {
         $0.itemCount -= 1
-        if source.order != 0 { $0.orderedDescriptorCount -= 1 }
-        wait.unwatch(source, in: $0)
+        if item.order != 0 { $0.orderedDescriptorCount -= 1 }
+        wait.unwatch(downcast(item, to: Loop.DescriptorSource.self), token, in: $0, slots)
       }
     case .source:
       break
     }
-    return item.installed == 0 && !isCommon ? evict(item) : false
   }
 
-  /// Ends the item's residence: it leaves every list, gives up its slot, and in the last line is free for another loop.
-  ///
-  /// Whatever a loop's thread keeps in an item is as new afterwards; until then no other loop can have it.
-  ///
-  /// - Returns: Whether it had a slot.
-  private func evict(_ item: Loop.Item) -> Bool {
+  /// Ends an item's residence: it leaves every list, gives up its slot, and in the last line is free for another loop.
+  private func evict(_ token: Token) -> Loop.Item {
     assertOwnThread()
-    let hadSlot = item.slot >= 0
-    if hadSlot {
-      slots.remove(item)
-      switch item.kind {
-      case .timer:
-        let timer = downcast(item, to: Loop.Timer.self)
-        if !firing.isEmpty { firing.removeAll { $0 === timer } }
-        timer.unqueued = 0
-        timer.loosened = 0
-        timer.missed = 0
-      case .attachment:
-        let attachment = downcast(item, to: SourceAttachment.self)
-        forEachMode(attachment.queued) { $0.signalled.noteStale(in: slots) }
-        attachment.queued = 0
-      case .descriptor:
-        let source = downcast(item, to: Loop.DescriptorSource.self)
-        forEachMode(source.dirty) { $0.dirtyDescriptors.noteStale(in: slots) }
-        source.dirty = 0
-      case .observer, .source:
-        break
-      }
+    let pending = slots[token].pending
+    let item = slots.vacate(token)
+    switch item.kind {
+    case .timer: if !firing.isEmpty { firing.removeAll { $0.token == token } }
+    case .attachment: forEachMode(pending) { $0.signalled.noteStale(in: slots) }
+    case .descriptor: forEachMode(pending) { $0.dirtyDescriptors.noteStale(in: slots) }
+    case .observer, .source: break
     }
+    unbind(item)
+    return item
+  }
+
+  /// Frees an item that has no slot here for another loop, if it is in no mode and not common.
+  private func unbind(_ item: Loop.Item) {
     mailbox.withLock { _ in item.unbindIfHomeless() }
     // Not before: whoever invalidates it from here on finds it free, and closes it.
     if item.kind == .descriptor { downcast(item, to: Loop.DescriptorSource.self).closeIfFree() }
-    return hadSlot
   }
 
   /// Lets go of an item that was evicted: now, or once no callout of it can be under way. Calls out.
@@ -151,7 +148,7 @@ extension LoopCore {
     mode.isCommon = true
     var joining: [Loop.Item] = []
     mailbox.withLock { _ in
-      for item in slots.all where item.isCommon && item.modes.load(ordering: .relaxed) & mode.bit == 0 {
+      for (item, _) in slots.all where item.isCommon && item.modes.load(ordering: .relaxed) & mode.bit == 0 {
         item.modes.bitwiseOr(mode.bit, ordering: .sequentiallyConsistent)
         joining.append(item)
       }
@@ -164,21 +161,28 @@ extension LoopCore {
     }
   }
 
-  /// Puts the attachment on the signalled list of each of its modes.
-  func enqueueSignal(of attachment: SourceAttachment) {
+  /// A source was signalled. Its attachment is this loop's for good; installed or not.
+  @inline(__always)
+  func noteSignal(of attachment: SourceAttachment) {
     assertOwnThread()
-    let missing = attachment.installed & ~attachment.queued
-    attachment.queued |= missing
-    forEachMode(missing) { $0.signalled.append(slots.token(of: attachment)) }
+    if let token = slots.token(of: attachment) { enqueueSignal(of: token) }
+  }
+
+  /// Puts a source on the signalled list of each of its modes.
+  private func enqueueSignal(of token: Token) {
+    assertOwnThread()
+    let missing = slots[token].installed & ~slots[token].pending
+    slots[token].pending |= missing
+    forEachMode(missing) { $0.signalled.append(token) }
   }
 
   /// Has the watches of a descriptor source brought up to date before the next wait of each of its modes.
-  func markDirty(_ source: Loop.DescriptorSource) {
+  func markDirty(_ token: Token) {
     assertOwnThread()
-    let missing = source.installed & ~source.dirty
-    source.dirty |= missing
+    let missing = slots[token].installed & ~slots[token].pending
+    slots[token].pending |= missing
     forEachMode(missing) {
-      $0.dirtyDescriptors.append(slots.token(of: source))
+      $0.dirtyDescriptors.append(token)
       // To serve in order of arrival, the kernel has to know at once whose arrivals count.
       if servesOneEventPerTurn { updateWatches($0) }
     }

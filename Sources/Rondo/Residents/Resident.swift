@@ -1,0 +1,37 @@
+/// What one loop keeps of an item while the item is in it: one cache line.
+///
+/// *loop thread*, by construction: it is reached only through the slot table of that loop, with a token. So an item that
+/// goes to another loop takes nothing along, and what is asked with a token that has become stale is not another item's.
+@safe struct Resident {
+  /// The item; the table owns it. Nil in a free slot.
+  var item: Unmanaged<Loop.Item>?
+  /// How many items have left the slot.
+  let generation: UInt32
+  /// Of a timer: heap entries with another version are stale.
+  var version: UInt32
+  /// The modes whose structures hold the item: its `modes` as far as mail has been applied.
+  var installed: UInt64 = 0
+  /// Of a timer, the modes whose heaps hold no entry of its version. Of a descriptor source, those that have it on their
+  /// list of watches to change; of a signalled source, on their list of signalled ones.
+  var pending: UInt64 = 0
+  /// Of a timer: its place in the sequence of scheduling, which breaks ties of date and order. Wraps.
+  var stamp: UInt32 = 0
+  /// Of a timer: grid points passed over when it last moved along its grid; told at the next fire.
+  var missed: UInt32 = 0
+  /// Of an observer: the number it was given when it joined a mode last, which finds it in the mode's list.
+  var number: UInt64 = 0
+  /// Of a descriptor source: one kernel watch for each mode that has one.
+  var watches: [DescriptorWatch] = []
+  /// Of a timer: how many heap entries it was last given in a mode; one by date, and with tolerance a second.
+  var entriesPerMode: UInt8 = 1
+
+  /// A slot that nobody has had.
+  static var unused: Resident { unsafe Resident(item: nil, generation: 0, version: 0) }
+
+  /// The slot for the next item: what stands of this one anywhere is stale.
+  var vacated: Resident { unsafe Resident(item: nil, generation: generation &+ 1, version: version &+ 1) }
+
+  /// Whether it is in several modes.
+  @inline(__always)
+  var isInSeveralModes: Bool { installed & (installed &- 1) != 0 }
+}

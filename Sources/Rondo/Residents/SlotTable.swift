@@ -1,0 +1,152 @@
+/// A loop's residents. Owns their items; each has a slot whose generation tells a stale token. *loop thread*
+@safe final class SlotTable {
+  /// One resident a cache line.
+  @safe @exclusivity(unchecked) private var residents = unsafe SlotTable.allocate(capacity: SlotTable.leastCapacity)
+  @safe @exclusivity(unchecked) private var capacity = SlotTable.leastCapacity
+  /// How many slots have been used.
+  @safe @exclusivity(unchecked) private var count: UInt32 = 0
+  @safe @exclusivity(unchecked) private var free: ContiguousArray<UInt32> = []
+  /// Removed items that may still be in a callout; released by `retire()`.
+  @safe @exclusivity(unchecked) private var retired: [Loop.Item] = []
+
+  /// What a loop of a few items needs.
+  private static let leastCapacity = 8
+
+  private static func allocate(capacity: Int) -> UnsafeMutablePointer<Resident> {
+    let bytes = UnsafeMutableRawPointer.allocate(
+      byteCount: capacity * MemoryLayout<Resident>.stride, alignment: MemoryLayout<Resident>.stride)
+    return unsafe bytes.bindMemory(to: Resident.self, capacity: capacity)
+  }
+
+  deinit {
+    for slot in 0..<Int(count) {
+      unsafe residents[slot].item?.release()
+    }
+    unsafe residents.deinitialize(count: Int(count))
+    unsafe residents.deallocate()
+  }
+
+  /// What the loop keeps of the item in a slot. Not to be held while anything else is called.
+  @inline(__always)
+  subscript(slot: UInt32) -> Resident {
+    _read {
+      assert(slot < count)
+      yield residents[Int(slot)]
+    }
+    _modify {
+      assert(slot < count)
+      yield &residents[Int(slot)]
+    }
+  }
+
+  /// The same for a token that is not stale.
+  @inline(__always)
+  subscript(token: Token) -> Resident {
+    _read {
+      assert(holds(token), "A stale token was used.")
+      yield residents[Int(token.slot)]
+    }
+    _modify {
+      assert(holds(token), "A stale token was used.")
+      yield &residents[Int(token.slot)]
+    }
+  }
+
+  /// Gives the item a slot unless it has one.
+  func insert(_ item: Loop.Item) -> Token {
+    if let token = token(of: item) { return token }
+    item.holdHandlers()
+    let slot = free.popLast() ?? appendSlot()
+    unsafe self[slot].item = Unmanaged.passRetained(item)
+    item.slot = Int32(slot)
+    return Token(slot: slot, generation: self[slot].generation)
+  }
+
+  private func appendSlot() -> UInt32 {
+    if Int(count) == capacity { grow() }
+    unsafe (residents + Int(count)).initialize(to: .unused)
+    count += 1
+    return count - 1
+  }
+
+  @inline(never)
+  private func grow() {
+    let larger = unsafe Self.allocate(capacity: capacity * 2)
+    unsafe larger.moveInitialize(from: residents, count: Int(count))
+    unsafe residents.deallocate()
+    unsafe residents = larger
+    capacity *= 2
+  }
+
+  /// Takes the item's slot away; its tokens are stale from here on.
+  ///
+  /// - Returns: The item, which is the caller's to let go of.
+  func vacate(_ token: Token) -> Loop.Item {
+    let item = unsafe self[token].item!.takeRetainedValue()
+    self[token.slot] = self[token].vacated
+    free.append(token.slot)
+    item.slot = -1
+    return item
+  }
+
+  /// Keeps an item that has no slot any more, and may be in a callout.
+  func retire(_ item: Loop.Item) {
+    retired.append(item)
+  }
+
+  /// The token of an item that belongs to this loop; nil while the loop's thread has not installed it.
+  @inline(__always)
+  func token(of item: Loop.Item) -> Token? {
+    guard item.slot >= 0 else { return nil }
+    let slot = UInt32(item.slot)
+    unsafe assert(
+      slot < count && self[slot].item?.toOpaque() == Unmanaged.passUnretained(item).toOpaque(), "Another loop's item.")
+    return Token(slot: slot, generation: self[slot].generation)
+  }
+
+  /// Whether the item a token was made for still has its slot.
+  @inline(__always)
+  func holds(_ token: Token) -> Bool {
+    self[token.slot].generation == token.generation
+  }
+
+  /// The item a token was made for, if it still has its slot.
+  @inline(__always)
+  func item(_ token: Token) -> Loop.Item? {
+    unsafe borrowed(token)?.takeUnretainedValue()
+  }
+
+  /// The same without a reference count: the table keeps the item at least until the turn's `retire()`, and longer while
+  /// it is in a callout.
+  @inline(__always)
+  func borrowed(_ token: Token) -> Unmanaged<Loop.Item>? {
+    holds(token) ? unsafe self[token.slot].item : nil
+  }
+
+  var hasRetired: Bool { !retired.isEmpty }
+
+  /// How many removed items have not been let go of.
+  var retiredCount: Int { retired.count }
+
+  /// Hands over the removed items that are in no callout, as `isCalling` says.
+  func takeRetired(_ isCalling: (Loop.Item) -> Bool) -> [Loop.Item] {
+    var taken: [Loop.Item] = []
+    swap(&taken, &retired)
+    if taken.contains(where: isCalling) {
+      retired = taken.filter(isCalling)
+      taken.removeAll(where: isCalling)
+    }
+    return taken
+  }
+
+  /// Every item that has a slot, with its token.
+  var all: [(item: Loop.Item, token: Token)] {
+    (0..<count).compactMap { slot in
+      guard let item = unsafe self[slot].item?.takeUnretainedValue() else { return nil }
+      return (item, Token(slot: slot, generation: self[slot].generation))
+    }
+  }
+
+  /// How many slots there are, and how many of them are free.
+  var slotCount: (all: Int, free: Int) { (Int(count), free.count) }
+}
