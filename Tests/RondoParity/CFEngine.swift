@@ -14,6 +14,9 @@ final class CFEngine: Engine {
   private let common: Mutex<Set<String>> = Mutex(["D"])
   /// Asks at the last moment before a wait whether the mode has become empty.
   private nonisolated(unsafe) var probes: [CFRunLoopObserver?] = []
+  /// The sources that were found signalled in the pass under way, and have not been performed in it: some may have left
+  /// the mode since.
+  private nonisolated(unsafe) var round: Set<String> = []
 
   init(host: any CalloutHost) {
     unsafe loop = CFRunLoopGetCurrent()
@@ -201,9 +204,11 @@ final class CFEngine: Engine {
     // What an outer pass was woken for is eaten by the inner run (Q4).
     if nested, isWakePending { host.note(quirk: "Q4") }
     watchForEmptiness(in: mode)
+    let outerRound = unsafe round
     let result = nesting.run(milliseconds: milliseconds) {
       CFRunLoopRunInMode(CFNames.mode(mode), milliseconds / 1e3, handled)
     }
+    unsafe round = outerRound
     forgetWake(nested: nested)
     // The wake that stands for an outer deadline disturbs the inner run, and is lost (Q4).
     if nesting.isDeadlinePast { host.note(quirk: "Q4") }
@@ -278,10 +283,12 @@ final class CFEngine: Engine {
     }
     // A sibling of the same round that is no longer signalled or valid when its turn comes makes the round count as
     // unhandled (Q5).
-    let siblings = items.signalledSources.filter { $0 != name && contains($0, in: mode) }
+    unsafe round.formUnion(items.signalledSources.filter { contains($0, in: mode) })
+    let siblings = unsafe round.subtracting([name])
     nesting.callout(isFragile: false) { host.callout(name, phase: phase) }
     let remaining = Set(items.signalledSources)
     if siblings.contains(where: { !remaining.contains($0) }) { host.note(quirk: "Q5") }
+    unsafe round.remove(name)
     // A pass that handled a source only looks.
     noteTimerQuirk()
   }
@@ -319,6 +326,7 @@ final class CFEngine: Engine {
   private func makeTimerProbe() -> CFRunLoopObserver? {
     let phases: Phases = [.beforeSources, .beforeWaiting]
     return CFRunLoopObserverCreateWithHandler(nil, phases.rawValue, true, .max) { [unowned self] _, activity in
+      unsafe round = []
       if nesting.isInstant || Phases(rawValue: UInt(activity.rawValue)) == .beforeWaiting { noteTimerQuirk() }
     }
   }

@@ -47,6 +47,8 @@ package struct Generator {
   let modes = ["m", "q", "D"]
   /// The timer that is far away in every mode and that nothing touches.
   static let keptTimer = "F"
+  /// The observer of everything in every mode, which nothing touches either.
+  static let keptObserver = "o"
   var items: [Scenario.Item] = []
   var sources: [String] = []
   var ports: [String] = []

@@ -11,6 +11,8 @@ final class Interpreter: CalloutHost, Sendable {
   private let voices: [String: Scenario.Voice]
   /// Whether timers become due while it sleeps.
   private let isTimed: Bool
+  /// Whether an observer tells of each wait in each mode: in every random scenario.
+  private let tellsEveryWait: Bool
 
   fileprivate struct State {
     var tokens: [String] = []
@@ -33,6 +35,8 @@ final class Interpreter: CalloutHost, Sendable {
     var waited = 0.0
     /// Until when a callout kept the loop's thread busy.
     var busyUntil = 0.0
+    /// When a callout or a run of the loop's thread last began or ended; infinite while it may sleep.
+    var stirred = Double.infinity
     /// Whether the last step has been made.
     var isOver = false
   }
@@ -48,6 +52,7 @@ final class Interpreter: CalloutHost, Sendable {
       if case .observer(_, _, _, let voice) = item.kind { voices[item.name] = voice }
     }
     self.voices = voices
+    tellsEveryWait = scenario.items.contains { $0.name == Generator.keptObserver && $0.modes.count == 3 }
     isTimed = scenario.items.contains {
       if case .timer(let milliseconds, _, _) = $0.kind { (0.1...1e3).contains(milliseconds) } else { false }
     }
@@ -124,6 +129,8 @@ final class Interpreter: CalloutHost, Sendable {
       return (state.turns[name]!, turnInPhase, second ? state.secondEngine : state.engine, second ? state.engine : nil)
     }
     guard let engine else { return }
+    noteStall()
+    defer { state.withLock { $0.stirred = phase == .beforeWaiting ? .infinity : Watch.milliseconds } }
     if let phase, voices[name] == .phase { noteWait(phase, engine) }
     for script in scripts[name] ?? [] {
       if let wanted = script.phase, wanted != phase { continue }
@@ -235,6 +242,7 @@ final class Interpreter: CalloutHost, Sendable {
     let start = Watch.milliseconds
     state.withLock {
       $0.stepped = start
+      $0.stirred = start
       $0.deadlines.append(milliseconds > 0 ? start + milliseconds : .infinity)
     }
     let result = run()
@@ -254,6 +262,13 @@ final class Interpreter: CalloutHost, Sendable {
     // Which of two events the kernel tells of first is another question than which comes first.
     let isBoth = waited < min(deadline, date) && max(deadline, date) <= now
     if isLate || isBoth { note(quirk: "late") }
+  }
+
+  /// Whether the thread stood still between two callouts without sleeping: what became due meanwhile says nothing.
+  private func noteStall() {
+    guard tellsEveryWait, isLoopThread else { return }
+    let now = Watch.milliseconds
+    if state.withLock({ now > $0.stirred + Self.patience }) { note(quirk: "late") }
   }
 
   private var isLoopThread: Bool {
