@@ -152,16 +152,21 @@ private final class RondoWake: Wake {
   func remove() { source.invalidate() }
 }
 
-/// A source that signals itself again whenever it is performed. Loop thread only.
-private final class SignalledSource: Member {
+/// A source that signals itself again whenever it is performed.
+///
+/// Its handler keeps it until it is removed, and captures nothing else. Sendable because it belongs to the loop's thread.
+private final class SignalledSource: Member, @unchecked Sendable {
   private(set) var source: Loop.Source!
+  private let call: Call
 
   init(_ call: Call) {
-    nonisolated(unsafe) weak let me = self
-    source = Loop.Source {
-      me?.source.signal()
-      call()
-    }
+    self.call = call
+    source = Loop.Source { [self] in perform() }
+  }
+
+  private func perform() {
+    source.signal()
+    call()
   }
 
   func remove() { source.invalidate() }
