@@ -12,8 +12,11 @@ SOAK_SECONDS ?= 600
 # How many inputs `make fuzz` gives each decoder, beside the corpus.
 RUNS ?= 200000
 # Which mutants are tried: those with these numbers or names, and those whose source or tests changed since a commit.
+# Which operations are counted: those with these names.
 ONLY ?=
 SINCE ?=
+# Anything writes the counts of today into the table of what is expected.
+UPDATE ?=
 # More arguments for the benchmarks: make bench ARGS='--workload wake.parked --json figures.json'.
 ARGS ?=
 # How long the report measures (quick or full), and where it goes: FILE.html and FILE.json.
@@ -145,6 +148,17 @@ soak: setup ## Do random things to four loops for SOAK_SECONDS from SEED, half u
 .PHONY: mutants
 mutants: setup ## Prove that the tests can see: each mutant of the core must be caught. ONLY='03 16', SINCE=main.
 	@SINCE='$(SINCE)' Tests/mutants/run.sh $(ONLY)
+
+.PHONY: setup-counts
+setup-counts: setup ## Install what counts need: valgrind, binutils.
+	@missing=()
+	command -v valgrind >/dev/null || missing+=(valgrind)
+	command -v objdump >/dev/null || missing+=(binutils)
+	$(install-missing)
+
+.PHONY: counts
+counts: setup-counts ## Count what each operation costs, to the unit, and compare with the table. ONLY='poll post', UPDATE=1.
+	@UPDATE='$(UPDATE)' Tests/RondoCosts/run.sh $(ONLY)
 
 .PHONY: fuzz
 fuzz: setup ## Fuzz the decoders of frames with RUNS inputs each; what breaks one is left in .build/fuzz/found.

@@ -41,6 +41,10 @@ let package = Package(
       path: "Tests/RondoProbe",
       swiftSettings: strict),
     .testTarget(name: "RondoCountTests", swiftSettings: strict),
+    // One kind of operation again and again, under callgrind: `make counts`.
+    .executableTarget(
+      name: "rondo-costs", dependencies: ["CLinux", "Rondo"], path: "Tests/RondoCosts",
+      exclude: ["run.sh", "counts.awk", "compare.awk", "expected.txt"], swiftSettings: strict),
     .target(
       name: "RondoParity", dependencies: ["Rondo", "RondoTesting", "CLinux"], path: "Tests/RondoParity",
       swiftSettings: strict,

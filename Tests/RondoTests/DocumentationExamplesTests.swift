@@ -17,6 +17,15 @@ private final class Log: Sendable {
   var text: String { notes.withLock { $0.joined(separator: ", ") } }
 }
 
+/// What owns a timeout in the examples.
+private final class Connection: Sendable {
+  private let log: Log
+
+  init(_ log: Log) { self.log = log }
+
+  func expire() { log.note("expired") }
+}
+
 @Suite struct DocumentationExamplesTests {
   // MARK: - README
 
@@ -384,6 +393,19 @@ private final class Log: Sendable {
       #expect(log.text == "try, try, try")
       #expect(virtual.elapsed == .milliseconds(50))
     }
+  }
+
+  @Test func `Timers: what a handler captures`() {
+    let log = Log()
+    let connection = Connection(log)
+    withVirtualLoop { virtual in
+      let loop = virtual.loop
+
+      let timeout = Loop.Timer(after: .seconds(30)) { [connection] _ in connection.expire() }
+      loop.add(timeout)
+      loop.run()
+    }
+    #expect(log.text == "expired")
   }
 
   // MARK: - ComingFromCFRunLoop

@@ -60,6 +60,7 @@ extension Meter<bench_counter> {
     self.init(bench_counter(calls: 0, target: target, stopper: handle.stopper))
   }
 
+  /// Makes an object: once for all items that call it.
   var call: Call { Call(callout: bench_counter_called, context: pointer) }
 
   /// Begins again.

@@ -89,9 +89,9 @@ private final class CFLoop: BenchLoop, @unchecked Sendable {
     return CFObserver(observer: observer!)
   }
 
-  func post(_ count: Int, _ call: Call) {
+  func post(_ count: Int, _ work: Work) {
     for _ in 0..<count {
-      CFRunLoopPerformBlock(loop, kCFRunLoopDefaultMode) { call() }
+      CFRunLoopPerformBlock(loop, kCFRunLoopDefaultMode) { work() }
       CFRunLoopWakeUp(loop)
     }
   }

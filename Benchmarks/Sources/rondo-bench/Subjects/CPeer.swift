@@ -52,33 +52,34 @@ private final class CLoop: BenchLoop, @unchecked Sendable {
 
   func addWake(_ call: Call) throws(Refusal) -> any Wake {
     guard let add = peer.wake_add else { throw .cannot("has no wakeup") }
-    return CWake(try made(add(loop, call.callout, call.context)), peer.wake_send, peer.wake_remove)
+    return CWake(try made(add(loop, call.work.callout, call.work.context)), peer.wake_send, peer.wake_remove)
   }
 
   func addSignal(_ call: Call) throws(Refusal) -> any Member {
     guard let add = peer.signal_add else { throw refusal(peer.signal_refusal, "has no signalled sources") }
-    return CMember(pointer: try made(add(loop, call.callout, call.context)), removal: peer.signal_remove)
+    return CMember(pointer: try made(add(loop, call.work.callout, call.work.context)), removal: peer.signal_remove)
   }
 
   func addWatch(_ descriptor: CInt, _ call: Call) throws(Refusal) -> any Member {
     guard let add = peer.watch_add else { throw .cannot("watches no descriptors") }
-    return CMember(pointer: try made(add(loop, descriptor, call.callout, call.context)), removal: peer.watch_remove)
+    return CMember(
+      pointer: try made(add(loop, descriptor, call.work.callout, call.work.context)), removal: peer.watch_remove)
   }
 
   func addObserver(_ call: Call) throws(Refusal) -> any Member {
     guard let add = peer.observer_add else { throw .cannot("has no observers") }
-    return CMember(pointer: try made(add(loop, call.callout, call.context)), removal: peer.observer_remove)
+    return CMember(pointer: try made(add(loop, call.work.callout, call.work.context)), removal: peer.observer_remove)
   }
 
   var postRefusal: Refusal? {
     peer.post == nil ? refusal(peer.post_refusal, "posts no blocks") : nil
   }
 
-  func post(_ count: Int, _ call: Call) { peer.post(loop, count, call.callout, call.context) }
+  func post(_ count: Int, _ work: Work) { peer.post(loop, count, work.callout, work.context) }
 
   func addTimers(_ dues: [Int64], _ call: Call) throws(Refusal) -> any TimerBank {
     guard let add = peer.timers_add else { throw .cannot("keeps no timers but the kernel's one") }
-    return CTimerBank(peer: peer, timers: try made(add(loop, dues.count, dues, call.callout, call.context)))
+    return CTimerBank(peer: peer, timers: try made(add(loop, dues.count, dues, call.work.callout, call.work.context)))
   }
 
   func addRepeats(
@@ -86,7 +87,7 @@ private final class CLoop: BenchLoop, @unchecked Sendable {
   ) throws(Refusal) -> any Member {
     guard let add = peer.repeats_add else { throw .cannot("keeps no timers but the kernel's one") }
     guard tolerance == 0 || peer.has_tolerance else { throw .cannot("its timers have no tolerance") }
-    let repeats = add(loop, dues.count, dues, interval, tolerance, call.callout, call.context)
+    let repeats = add(loop, dues.count, dues, interval, tolerance, call.work.callout, call.work.context)
     return CMember(pointer: try made(repeats), removal: peer.repeats_remove)
   }
 

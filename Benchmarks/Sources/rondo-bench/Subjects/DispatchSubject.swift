@@ -84,8 +84,8 @@ private final class QueueLoop: BenchLoop {
     return QueueMember(sources: [source])
   }
 
-  func post(_ count: Int, _ call: Call) {
-    for _ in 0..<count { queue.async { call() } }
+  func post(_ count: Int, _ work: Work) {
+    for _ in 0..<count { queue.async { work() } }
   }
 
   func addTimers(_ dues: [Int64], _ call: Call) throws(Refusal) -> any TimerBank {

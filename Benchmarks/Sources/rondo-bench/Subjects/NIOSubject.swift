@@ -100,8 +100,8 @@ struct NIOSubject: Subject {
       throw .cannot("watches no descriptors but its channels' own")
     }
 
-    func post(_ count: Int, _ call: Call) {
-      for _ in 0..<count { loop.execute { call() } }
+    func post(_ count: Int, _ work: Work) {
+      for _ in 0..<count { loop.execute { work() } }
     }
 
     func addTimers(_ dues: [Int64], _ call: Call) throws(Refusal) -> any TimerBank {

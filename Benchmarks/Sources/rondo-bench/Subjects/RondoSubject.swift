@@ -60,7 +60,7 @@ private final class RondoLoop: BenchLoop {
   func poll() { loop.run(for: .zero) }
 
   func addWake(_ call: Call) throws(Refusal) -> any Wake {
-    let source = Loop.Source { call() }
+    let source = Loop.Source { [call] in call() }
     loop.add(source)
     return RondoWake(source)
   }
@@ -74,7 +74,7 @@ private final class RondoLoop: BenchLoop {
 
   func addWatch(_ descriptor: CInt, _ call: Call) throws(Refusal) -> any Member {
     do throws(Loop.DescriptorError) {
-      let source = try Loop.DescriptorSource(descriptor, for: .read) { _, _ in call() }
+      let source = try Loop.DescriptorSource(descriptor, for: .read) { [call] _, _ in call() }
       loop.add(source)
       return RondoMember(item: source)
     } catch {
@@ -83,13 +83,13 @@ private final class RondoLoop: BenchLoop {
   }
 
   func addObserver(_ call: Call) throws(Refusal) -> any Member {
-    let observer = Loop.Observer(.beforeWaiting) { _ in call() }
+    let observer = Loop.Observer(.beforeWaiting) { [call] _ in call() }
     loop.add(observer)
     return RondoMember(item: observer)
   }
 
-  func post(_ count: Int, _ call: Call) {
-    for _ in 0..<count { loop.perform { call() } }
+  func post(_ count: Int, _ work: Work) {
+    for _ in 0..<count { loop.perform { work() } }
   }
 
   func addTimers(_ dues: [Int64], _ call: Call) throws(Refusal) -> any TimerBank {
@@ -97,7 +97,7 @@ private final class RondoLoop: BenchLoop {
     return RondoTimerBank(
       epoch: epoch,
       timers: dues.map { due in
-        let timer = Loop.Timer(at: epoch.advanced(by: .nanoseconds(due))) { _ in call() }
+        let timer = Loop.Timer(at: epoch.advanced(by: .nanoseconds(due))) { [call] _ in call() }
         loop.add(timer)
         return timer
       })
@@ -111,7 +111,7 @@ private final class RondoLoop: BenchLoop {
       items: dues.map { due in
         let timer = Loop.Timer(
           at: epoch.advanced(by: .nanoseconds(due)), every: .nanoseconds(interval), tolerance: .nanoseconds(tolerance)
-        ) { _ in call() }
+        ) { [call] _ in call() }
         loop.add(timer)
         return timer
       })
@@ -152,16 +152,21 @@ private final class RondoWake: Wake {
   func remove() { source.invalidate() }
 }
 
-/// A source that signals itself again whenever it is performed. Loop thread only.
-private final class SignalledSource: Member {
+/// A source that signals itself again whenever it is performed.
+///
+/// Its handler keeps it until it is removed, and captures nothing else. Sendable because it belongs to the loop's thread.
+private final class SignalledSource: Member, @unchecked Sendable {
   private(set) var source: Loop.Source!
+  private let call: Call
 
   init(_ call: Call) {
-    nonisolated(unsafe) weak let me = self
-    source = Loop.Source {
-      me?.source.signal()
-      call()
-    }
+    self.call = call
+    source = Loop.Source { [self] in perform() }
+  }
+
+  private func perform() {
+    source.signal()
+    call()
   }
 
   func remove() { source.invalidate() }

@@ -48,9 +48,9 @@ private final class FoundationLoop: BenchLoop, @unchecked Sendable {
     throw .cannot("has no public sources; see cfrunloop")
   }
 
-  func post(_ count: Int, _ call: Call) {
+  func post(_ count: Int, _ work: Work) {
     for _ in 0..<count {
-      loop.perform { call() }
+      loop.perform { work() }
       CFRunLoopWakeUp(core)
     }
   }

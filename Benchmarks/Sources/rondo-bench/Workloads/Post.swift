@@ -61,11 +61,11 @@ struct Post: Workload {
           calls: 0, target: size, posted: Self.batch, batch: Self.batch,
           post: { pointer, count, callout, context in
             let loop = Unmanaged<LoopHandle>.fromOpaque(pointer!).takeUnretainedValue().loop
-            loop.post(count, Call(callout: callout!, context: context))
+            loop.post(count, Work(callout: callout!, context: context))
           },
           stopper: handle.stopper))
       let begin = bench_now()
-      loop.post(Self.batch, Call(callout: bench_poster_called, context: meter.pointer))
+      loop.post(Self.batch, Work(callout: bench_poster_called, context: meter.pointer))
       loop.run()
       let elapsed = bench_now() - begin
       guard meter.value.calls == size else { throw .failed("\(meter.value.calls) blocks run of \(size)") }
@@ -78,7 +78,7 @@ struct Post: Workload {
     let total = share * threads
     let opened = DispatchSemaphore(value: 0)
     let go = DispatchSemaphore(value: 0)
-    let posting = Box<(handle: LoopHandle, call: Call)?>(nil)
+    let posting = Box<(handle: LoopHandle, work: Work)?>(nil)
     let (begin, sleeps) = (Box<Int64>(0), Box<Int64>(0))
     let end = Box<Int64>(0)
     let counter = Box(0)
@@ -91,7 +91,7 @@ struct Post: Workload {
       let keeper = try? handle.loop.addWake(Call(callout: bench_counter_called, context: nil))
       defer { keeper?.remove() }
       let meter = Meter(target: total, stopping: handle)
-      posting.value = (handle, meter.call)
+      posting.value = (handle, meter.call.work)
       opened.signal()
       let before = handle.loop.sleepsOnItsThread ? bench_thread_sleep_count() : -1
       handle.loop.run()
@@ -102,7 +102,7 @@ struct Post: Workload {
       go.wait()
     }
     opened.wait()
-    guard let (handle, call) = posting.value else {
+    guard let (handle, work) = posting.value else {
       try thread.join(within: 2)
       throw .failed("the loop was not opened")
     }
@@ -113,7 +113,7 @@ struct Post: Workload {
       PinnedThread(on: others.isEmpty ? processors.loop : others[index % others.count]) { () throws(Refusal) in
         ready.signal()
         line.wait()
-        handle.loop.post(share, call)
+        handle.loop.post(share, work)
       }
     }
     for _ in posters { ready.wait() }

@@ -60,11 +60,12 @@ struct Turn: Workload {
       }
       // Those that never become ready: sockets whose other end is silent.
       let never = Meter(target: 0, stopping: handle)
+      let nobody = never.call
       if idle != nil { try loop.checkWatchLimit(Self.idle) }
       var watches: [any Member] = []
       defer { for watch in watches { watch.remove() } }
       for index in 0..<(idle == nil ? 0 : Self.idle) {
-        watches.append(try loop.addWatch(idle!.watched(index), never.call))
+        watches.append(try loop.addWatch(idle!.watched(index), nobody))
       }
       let ready = bench_eventfd(1)
       guard ready >= 0 else { throw .failed("could not make an eventfd") }
