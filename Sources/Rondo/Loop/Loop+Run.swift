@@ -6,7 +6,7 @@ extension LoopCore {
     assertOwnThread()
     tellObservers(.entry, frame)  // 0 entry observers
     startClock(frame)
-    var result: Loop.RunResult? = stopBeforeFirstTurn(frame)
+    var result: Loop.RunResult? = stopBeforeFirstTurn()
     while result == nil {
       beginTurn(frame)
       applyMail()  // 1 apply mail
@@ -52,18 +52,16 @@ extension LoopCore {
   }
 
   /// A stop in an entry observer, or one requested before the run, ends it without a turn.
-  private func stopBeforeFirstTurn(_ frame: RunFrame) -> Loop.RunResult? {
-    absorbPosts(frame, keepingWake: true)
-    return frame.isStopped || wakeup.has(.stopRequest) ? .stopped : nil
+  private func stopBeforeFirstTurn() -> Loop.RunResult? {
+    absorbPosts()
+    return isStopped ? .stopped : nil
   }
 
   @inline(__always)
   private func beginTurn(_ frame: RunFrame) {
     counters.turns.count()
-    // A wakeup since the last wait has had its effect: the loop goes round.
-    absorbPosts(frame, keepingWake: frame.isBeforeFirstTurn)
-    frame.isBeforeFirstTurn = false
-    frame.keepsWakes = true
+    absorbPosts()
+    wakes.beginTurn()
     frame.hasHandledSource = false
   }
 
@@ -83,10 +81,11 @@ extension LoopCore {
 
   /// 12. decide: why the run is over, or nil for another turn.
   private func decide(_ frame: RunFrame) -> Loop.RunResult? {
-    absorbPosts(frame, keepingWake: false)
+    wakes.keep()
+    absorbPosts()
     if frame.hasHandledSource && frame.returnsAfterSourceHandled { return .handledSource }
     if frame.isInstant || (frame.deadline != .distantFuture && frame.deadline <= wait.now) { return .timedOut }
-    if frame.isStopped || frame.isExhausted || wakeup.has(.stopRequest) { return .stopped }
+    if isStopped || frame.isExhausted { return .stopped }
     applyMail()
     return isEmpty(frame.mode) ? .finished : nil
   }

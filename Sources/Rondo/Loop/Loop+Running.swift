@@ -49,25 +49,17 @@ extension LoopCore {
   /// One run: nothing at all if the mode does not exist or is empty.
   fileprivate func run(_ name: Loop.Mode, limit: RunLimit, returnsAfterSourceHandled: Bool) -> Loop.RunResult {
     assertOwnThread()
-    if let outer = innermost {
-      // What was posted until now is meant for the run that is about to be interrupted.
-      absorbPosts(outer, keepingWake: outer.keepsWakes)
-    } else {
-      _ = wakeup.take([.wake, .stop])
-    }
+    // What was posted until now is meant for the run that is about to be interrupted, if any.
+    absorbPosts()
     applyMail()
     guard let index = mailbox.withLock({ $0.modes.index(of: name) }) else { return .finished }
     let mode = modeState(index)
     if isEmpty(mode) { return .finished }
     returnDueTimers(to: mode)
-    let outer = innermost
-    let outerKeepsWakes = outer?.keepsWakes ?? false
-    if let outer, outer.isPerformingSource { outer.keepsWakes = false }
     let frame = pushFrame(for: mode, limit: limit, returnsAfterSourceHandled: returnsAfterSourceHandled)
     loop.setRunningMode(index)
     let result = runTurns(frame)
     popFrame()
-    outer?.keepsWakes = outerKeepsWakes
     loop.setRunningMode(innermost?.mode.index ?? -1)
     if depth == 0 {
       if result == .stopped { _ = wakeup.take(.stopRequest) }

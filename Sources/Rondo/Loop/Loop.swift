@@ -115,9 +115,7 @@ public final class Loop: @unchecked Sendable {
   public func stop() {
     checkProcess()
     if isCurrent {
-      guard let frame = core.innermost else { return }
-      frame.isStopped = true
-      frame.noteWake(at: core.arrivalTime)
+      core.wakes.stop(at: core.arrivalTime)
     } else {
       wakeup.post(.stop)
     }

@@ -136,9 +136,9 @@ extension LoopCore {
     else { return }
     counters.sourceCallouts.count()
     frame.calling = ObjectIdentifier(attachment)
-    frame.isPerformingSource = true
+    wakes.beginSource()
     callOutSource(attachment.source)
-    frame.isPerformingSource = false
+    wakes.endSource()
     frame.calling = nil
     frame.hasHandledSource = true
   }

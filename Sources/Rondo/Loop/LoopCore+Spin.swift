@@ -43,7 +43,7 @@ extension LoopCore {
     spinPlan.book(spun, at: start)
     counters.nanosecondsSpinning.count(UInt64(spun))
     applyMail()
-    absorbPosts(frame, keepingWake: true)
+    absorbPosts()
   }
 
   /// Nanoseconds between two looks at the kernel, and what one may take: the last is over before the date.

@@ -10,16 +10,16 @@ extension LoopCore {
     if frame.foundMainQueueReady && servesOneEventPerTurn {
       frame.isMainQueueReady = true
       frame.servesTimers = false
-      frame.keepsWakes = false
+      wakes.keep()
       return
     }
     applyMail()
-    absorbPosts(frame, keepingWake: true)
+    absorbPosts()
     takeCarriedDescriptors(frame)
     let carriedCount = frame.ready.count
     if skipsLooking(frame) {
       forgetClock()
-    } else if frame.polls || frame.isWakePending || frame.isStopped || !frame.ready.isEmpty || isEmpty(frame.mode) {
+    } else if frame.polls || wakes.isWoken || wakes.isStopped || !frame.ready.isEmpty || isEmpty(frame.mode) {
       look(frame)
     } else {
       sleep(frame)
@@ -27,8 +27,7 @@ extension LoopCore {
     if carriedCount > 0 { mergeRepeated(frame, carriedCount) }
     // A nested run's wait makes the enclosing turn's records stale; the count tells.
     frame.waitsWhenCollected = waitCount
-    if servesOneEventPerTurn { keepOneEvent(frame) } else { frame.isWakePending = false }
-    frame.keepsWakes = false
+    if servesOneEventPerTurn { keepOneEvent(frame) } else { wakes.spend() }
   }
 
   /// A turn that follows a sleep and handled what woke it need not ask the kernel again: the next turn will. So a
@@ -47,7 +46,7 @@ extension LoopCore {
     _ = wait.wait(frame, until: .distantPast, blocks: false)
     forgetClock()
     applyMail()
-    absorbPosts(frame, keepingWake: true)
+    absorbPosts()
   }
 
   /// Sleeps, and sleeps on if the kernel returned for nothing that concerns this run.
@@ -56,7 +55,7 @@ extension LoopCore {
       updateWatches(frame.mode)
       let deadline = min(frame.deadline, nextTimerWake(in: frame.mode))
       // A refused descriptor may have been the last item, and a task may wait to hear of it.
-      guard deadline == .distantFuture || deadline > now, !isEmpty(frame.mode), !frame.isWakePending else {
+      guard deadline == .distantFuture || deadline > now, !isEmpty(frame.mode), !wakes.isWoken else {
         return look(frame)
       }
       let alarm = frame.mode.timers.hasPrecise ? alarm(before: deadline, in: frame.mode) : deadline
@@ -69,8 +68,8 @@ extension LoopCore {
       switch wakeup.prepareToSleep() {
       case .stayAwake:
         applyMail()
-        absorbPosts(frame, keepingWake: true)
-        if frame.isWakePending || frame.isStopped || wakeup.has(.stopRequest) { return look(frame) }
+        absorbPosts()
+        if wakes.isWoken || isStopped { return look(frame) }
         continue
       case .sleep:
         break
@@ -84,7 +83,7 @@ extension LoopCore {
       pulse.enter(.observers)
       forgetClock()
       if let before { counters.nanosecondsAsleep.count(UInt64(max(0, now.nanoseconds - before.nanoseconds))) }
-      absorbAfterSleep(frame)
+      absorbAfterSleep()
       if outcome == .exhausted {
         frame.isExhausted = true
         return
@@ -113,7 +112,7 @@ extension LoopCore {
       counters.wakeupsByDescriptor.count()
     } else if frame.isMainQueueReady {
       counters.wakeupsByMainQueue.count()
-    } else if frame.isWakePending || frame.isStopped || wakeup.has(.stopRequest) {
+    } else if wakes.isWoken || isStopped {
       counters.wakeupsByPost.count()
     } else if deadline != .distantFuture, deadline <= now {
       if deadline == frame.deadline { counters.wakeupsByTimeout.count() } else { counters.wakeupsByTimer.count() }
@@ -168,8 +167,8 @@ extension LoopCore {
     let fireDate = frame.mode.timers.nextFireDate(in: slots)
     let isTimerDue = fireDate <= now
     frame.servesTimers = isTimerDue
-    if frame.isWakePending && !(isTimerDue && fireDate < frame.wokenAt) {
-      frame.isWakePending = false
+    if wakes.isWoken && !(isTimerDue && fireDate < wakes.wokenAt) {
+      wakes.spend()
       frame.servesTimers = false
       frame.isMainQueueReady = false
       dropReadyDescriptors(frame, from: 0)
@@ -180,5 +179,6 @@ extension LoopCore {
       frame.isMainQueueReady = false
       dropReadyDescriptors(frame, from: 1)
     }
+    wakes.keep()
   }
 }

@@ -26,6 +26,8 @@ final class LoopCore {
   /// The runs under way, the innermost last.
   @safe @exclusivity(unchecked) var frames: ContiguousArray<RunFrame> = []
   @safe @exclusivity(unchecked) var depth = 0
+  /// What these runs remember of wakeups and stops.
+  @safe @exclusivity(unchecked) var wakes = WakeMemory()
   /// Blocks in order; what drains have not matched yet.
   @safe @exclusivity(unchecked) var blocks: [Block] = []
   /// The loop is ending and takes no more blocks.
@@ -152,6 +154,7 @@ final class LoopCore {
     frames.append(frame)
     frame.begin(limit: limit, returnsAfterSourceHandled: returnsAfterSourceHandled)
     frame.servesMainQueue = servesMainQueue(in: mode)
+    wakes.beginRun()
     depth += 1
     pulse.setDepth(depth)
     return frame
@@ -161,6 +164,7 @@ final class LoopCore {
     assertOwnThread()
     let frame = frames.removeLast()
     frame.mode.spareFrames.append(frame)
+    wakes.endRun()
     depth -= 1
     pulse.setDepth(depth)
     if depth == 0 { pulse.enter(.notRunning) }

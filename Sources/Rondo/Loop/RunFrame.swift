@@ -9,19 +9,8 @@ final class RunFrame {
   /// The run polls once and times out.
   @safe @exclusivity(unchecked) var isInstant = false
   @safe @exclusivity(unchecked) var returnsAfterSourceHandled = false
-  /// `stop()` was called for this run.
-  @safe @exclusivity(unchecked) var isStopped = false
-  /// The next wait returns at once.
-  @safe @exclusivity(unchecked) var isWakePending = false
-  /// When the pending wake was asked for; kept only for one event a turn.
-  @safe @exclusivity(unchecked) var wokenAt = Instant.distantPast
-  /// Whether a wakeup is remembered: from the beginning of a turn to its wait. Later ones need not be, the loop goes
-  /// round anyway.
-  @safe @exclusivity(unchecked) var keepsWakes = true
   /// The item whose callout this run is in; whoever made the callout keeps it.
   @safe @exclusivity(unchecked) var calling: ObjectIdentifier?
-  /// A source of this run is being performed: the turn will poll and go round, whatever a nested run was woken for.
-  @safe @exclusivity(unchecked) var isPerformingSource = false
   /// Whether this run serves the main dispatch queue: decided once.
   @safe @exclusivity(unchecked) var servesMainQueue = false
   /// The last turn served the main queue, so the next one lets the others go first.
@@ -44,8 +33,6 @@ final class RunFrame {
   @safe @exclusivity(unchecked) var nextDue = 0
   /// This turn fires timers: false only while one event a turn is served and it was another one.
   @safe @exclusivity(unchecked) var servesTimers = true
-  /// The first turn of the run has not begun.
-  @safe @exclusivity(unchecked) var isBeforeFirstTurn = true
   /// A script in virtual time had nothing more to tell.
   @safe @exclusivity(unchecked) var isExhausted = false
   /// Blocks taken off the queue by the drain under way.
@@ -59,23 +46,10 @@ final class RunFrame {
     self.limit = limit
     self.returnsAfterSourceHandled = returnsAfterSourceHandled
     isInstant = false
-    isStopped = false
-    isWakePending = false
-    keepsWakes = true
     justServedMainQueue = true
     hasHandledSource = false
-    isBeforeFirstTurn = true
     hasJustSlept = false
     isExhausted = false
-    isPerformingSource = false
-  }
-
-  /// Remembers a wakeup if this run can still miss something.
-  @inline(__always)
-  func noteWake(at now: Instant) {
-    guard keepsWakes, !isWakePending else { return }
-    isWakePending = true
-    wokenAt = now
   }
 }
 
