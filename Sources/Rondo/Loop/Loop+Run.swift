@@ -2,10 +2,10 @@
 
 extension LoopCore {
   /// One run in one mode. Calls out.
-  func runTurns(_ frame: RunFrame) -> Loop.RunResult {
+  func runTurns(_ frame: RunFrame, until limit: RunLimit) -> Loop.RunResult {
     assertOwnThread()
     tellObservers(.entry, frame)  // 0 entry observers
-    startClock(frame)
+    startClock(frame, limit)
     var result: Loop.RunResult? = stopBeforeFirstTurn()
     while result == nil {
       beginTurn(frame)
@@ -15,12 +15,12 @@ extension LoopCore {
       drainBlocks(frame)  // 4 blocks, jobs
       serveJobs(frame)
       performSignalledSources(frame)  // 5 signalled sources
-      if frame.hasHandledSource { drainBlocks(frame) }
+      if frame.turn.hasHandledSource { drainBlocks(frame) }
       if !isEmpty(frame.mode) {
         decideWhetherToPoll(frame)
-        if !frame.polls { tellObservers(.beforeWaiting, frame) }  // 6
+        if !frame.turn.polls { tellObservers(.beforeWaiting, frame) }  // 6
         waitForEvents(frame)  // 7 arm, sleep, collect
-        if !frame.polls { tellObservers(.afterWaiting, frame) }  // 8
+        if !frame.turn.polls { tellObservers(.afterWaiting, frame) }  // 8
         fireDueTimers(frame)  // 9 due timers
         tellReadyDescriptors(frame)  // 10 ready descriptors
         serveMainQueue(frame)  // 11 main dispatch queue, blocks, jobs
@@ -36,18 +36,13 @@ extension LoopCore {
   }
 
   /// The run's time begins when its entry observers have been told.
-  private func startClock(_ frame: RunFrame) {
+  private func startClock(_ frame: RunFrame, _ limit: RunLimit) {
     forgetClock()
-    switch frame.limit {
-    case .forever:
-      frame.deadline = .distantFuture
-    case .duration(let nanoseconds):
-      frame.isInstant = nanoseconds <= 0
-      // One turn that only looks needs no clock.
-      frame.deadline = frame.isInstant ? .distantPast : now.advanced(by: nanoseconds)
-    case .until(let instant):
-      frame.isInstant = instant <= now
-      frame.deadline = instant
+    switch limit {
+    case .forever: break
+    // One turn that only looks needs no clock.
+    case .duration(let nanoseconds): frame.run.deadline = nanoseconds > 0 ? now.advanced(by: nanoseconds) : .distantPast
+    case .until(let instant): frame.run.deadline = instant > now ? instant : .distantPast
     }
   }
 
@@ -62,30 +57,29 @@ extension LoopCore {
     counters.turns.count()
     absorbPosts()
     wakes.beginTurn()
-    frame.hasHandledSource = false
+    frame.turn = Turn(after: frame.turn)
   }
 
   /// A turn that handled something does not sleep, and neither does one that was given no time, or one that finds jobs
   /// or the main queue waiting. The queue is asked only where observers could tell the difference.
   private func decideWhetherToPoll(_ frame: RunFrame) {
-    frame.polls = frame.hasHandledSource || frame.isInstant || hasJobs(in: frame.mode)
-    frame.foundMainQueueReady = false
-    guard frame.servesMainQueue else { return }
+    frame.turn.polls = frame.turn.hasHandledSource || frame.run.isInstant || hasJobs(in: frame.mode)
+    guard frame.run.servesMainQueue else { return }
     let isWatched = !frame.mode.observers.activities.isDisjoint(with: [.beforeWaiting, .afterWaiting])
-    if !frame.justServedMainQueue, isWatched || servesOneEventPerTurn, MainQueue.isReady {
-      frame.foundMainQueueReady = true
-      frame.polls = true
+    if !frame.turn.followsMainQueue, isWatched || servesOneEventPerTurn, MainQueue.isReady {
+      frame.turn.foundMainQueueReady = true
+      frame.turn.polls = true
     }
-    frame.justServedMainQueue = false
   }
 
   /// 12. decide: why the run is over, or nil for another turn.
   private func decide(_ frame: RunFrame) -> Loop.RunResult? {
     wakes.keep()
     absorbPosts()
-    if frame.hasHandledSource && frame.returnsAfterSourceHandled { return .handledSource }
-    if frame.isInstant || (frame.deadline != .distantFuture && frame.deadline <= wait.now) { return .timedOut }
-    if isStopped || frame.isExhausted { return .stopped }
+    let run = frame.run
+    if frame.turn.hasHandledSource && run.returnsAfterSourceHandled { return .handledSource }
+    if run.isInstant || (run.deadline != .distantFuture && run.deadline <= wait.now) { return .timedOut }
+    if isStopped || frame.turn.isExhausted { return .stopped }
     applyMail()
     return isEmpty(frame.mode) ? .finished : nil
   }

@@ -56,9 +56,9 @@ extension LoopCore {
     let mode = modeState(index)
     if isEmpty(mode) { return .finished }
     returnDueTimers(to: mode)
-    let frame = pushFrame(for: mode, limit: limit, returnsAfterSourceHandled: returnsAfterSourceHandled)
+    let frame = pushFrame(for: mode, returnsAfterSourceHandled: returnsAfterSourceHandled)
     loop.setRunningMode(index)
-    let result = runTurns(frame)
+    let result = runTurns(frame, until: limit)
     popFrame()
     loop.setRunningMode(innermost?.mode.index ?? -1)
     if depth == 0 {

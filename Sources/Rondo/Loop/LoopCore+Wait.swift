@@ -5,11 +5,9 @@ extension LoopCore {
   /// Sleeps until something happens, or looks, and collects what is ready into the frame. No user code runs.
   func waitForEvents(_ frame: RunFrame) {
     frame.ready.empty()
-    frame.isMainQueueReady = false
-    frame.servesTimers = true
-    if frame.foundMainQueueReady && servesOneEventPerTurn {
-      frame.isMainQueueReady = true
-      frame.servesTimers = false
+    if frame.turn.foundMainQueueReady && servesOneEventPerTurn {
+      frame.turn.isMainQueueReady = true
+      frame.turn.servesTimers = false
       wakes.keep()
       return
     }
@@ -19,14 +17,14 @@ extension LoopCore {
     let carriedCount = frame.ready.count
     if skipsLooking(frame) {
       forgetClock()
-    } else if frame.polls || wakes.isWoken || wakes.isStopped || !frame.ready.isEmpty || isEmpty(frame.mode) {
+    } else if frame.turn.polls || wakes.isWoken || wakes.isStopped || !frame.ready.isEmpty || isEmpty(frame.mode) {
       look(frame)
     } else {
       sleep(frame)
     }
     if carriedCount > 0 { mergeRepeated(frame, carriedCount) }
     // A nested run's wait makes the enclosing turn's records stale; the count tells.
-    frame.waitsWhenCollected = waitCount
+    frame.turn.waitsWhenCollected = waitCount
     if servesOneEventPerTurn { keepOneEvent(frame) } else { wakes.spend() }
   }
 
@@ -34,9 +32,8 @@ extension LoopCore {
   /// wakeup with a signalled source costs one wait, not two. CFRunLoop looks.
   @inline(__always)
   private func skipsLooking(_ frame: RunFrame) -> Bool {
-    let skips = frame.hasJustSlept && frame.hasHandledSource && !frame.isInstant && !servesOneEventPerTurn
-    frame.hasJustSlept = false
-    return skips && frame.ready.isEmpty
+    frame.turn.followsSleep && frame.turn.hasHandledSource && frame.ready.isEmpty && !frame.run.isInstant
+      && !servesOneEventPerTurn
   }
 
   private func look(_ frame: RunFrame) {
@@ -53,7 +50,7 @@ extension LoopCore {
   private func sleep(_ frame: RunFrame) {
     while true {
       updateWatches(frame.mode)
-      let deadline = min(frame.deadline, nextTimerWake(in: frame.mode))
+      let deadline = min(frame.run.deadline, nextTimerWake(in: frame.mode))
       // A refused descriptor may have been the last item, and a task may wait to hear of it.
       guard deadline == .distantFuture || deadline > now, !isEmpty(frame.mode), !wakes.isWoken else {
         return look(frame)
@@ -79,13 +76,13 @@ extension LoopCore {
       counters.sleeps.count()
       waitCount += 1
       let outcome = wait.wait(frame, until: alarm, blocks: true)
-      frame.hasJustSlept = true
+      frame.turn.hasSlept = true
       pulse.enter(.observers)
       forgetClock()
       if let before { counters.nanosecondsAsleep.count(UInt64(max(0, now.nanoseconds - before.nanoseconds))) }
       absorbAfterSleep()
       if outcome == .exhausted {
-        frame.isExhausted = true
+        frame.turn.isExhausted = true
         return
       }
       if alarm < deadline && alarm <= now { spinPlan.learn(lateness: now.nanoseconds - alarm.nanoseconds) }
@@ -110,12 +107,12 @@ extension LoopCore {
   private func noteWakeReason(_ frame: RunFrame, _ deadline: Instant, isExpected: Bool = false) -> Bool {
     if !frame.ready.isEmpty {
       counters.wakeupsByDescriptor.count()
-    } else if frame.isMainQueueReady {
+    } else if frame.turn.isMainQueueReady {
       counters.wakeupsByMainQueue.count()
     } else if wakes.isWoken || isStopped {
       counters.wakeupsByPost.count()
     } else if deadline != .distantFuture, deadline <= now {
-      if deadline == frame.deadline { counters.wakeupsByTimeout.count() } else { counters.wakeupsByTimer.count() }
+      if deadline == frame.run.deadline { counters.wakeupsByTimeout.count() } else { counters.wakeupsByTimer.count() }
     } else {
       if !isExpected { counters.spuriousWakeups.count() }
       return false
@@ -166,17 +163,17 @@ extension LoopCore {
   private func keepOneEvent(_ frame: RunFrame) {
     let fireDate = frame.mode.timers.nextFireDate(in: slots)
     let isTimerDue = fireDate <= now
-    frame.servesTimers = isTimerDue
+    frame.turn.servesTimers = isTimerDue
     if wakes.isWoken && !(isTimerDue && fireDate < wakes.wokenAt) {
       wakes.spend()
-      frame.servesTimers = false
-      frame.isMainQueueReady = false
+      frame.turn.servesTimers = false
+      frame.turn.isMainQueueReady = false
       dropReadyDescriptors(frame, from: 0)
     } else if isTimerDue {
-      frame.isMainQueueReady = false
+      frame.turn.isMainQueueReady = false
       dropReadyDescriptors(frame, from: 0)
     } else if !frame.ready.isEmpty {
-      frame.isMainQueueReady = false
+      frame.turn.isMainQueueReady = false
       dropReadyDescriptors(frame, from: 1)
     }
     wakes.keep()

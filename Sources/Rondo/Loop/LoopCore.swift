@@ -148,12 +148,12 @@ final class LoopCore {
   }
 
   /// A frame for one more level of nesting.
-  func pushFrame(for mode: ModeState, limit: RunLimit, returnsAfterSourceHandled: Bool) -> RunFrame {
+  func pushFrame(for mode: ModeState, returnsAfterSourceHandled: Bool) -> RunFrame {
     assertOwnThread()
-    let frame = mode.spareFrames.popLast() ?? RunFrame(mode: mode)
+    let run = Run(returnsAfterSourceHandled: returnsAfterSourceHandled, servesMainQueue: servesMainQueue(in: mode))
+    let frame = mode.spareFrames.popLast() ?? RunFrame(mode: mode, run: run)
+    frame.reuse(for: run)
     frames.append(frame)
-    frame.begin(limit: limit, returnsAfterSourceHandled: returnsAfterSourceHandled)
-    frame.servesMainQueue = servesMainQueue(in: mode)
     wakes.beginRun()
     depth += 1
     pulse.setDepth(depth)
