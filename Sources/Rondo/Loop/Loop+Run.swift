@@ -67,7 +67,8 @@ extension LoopCore {
     guard frame.run.servesMainQueue else { return }
     let isWatched = !frame.mode.observers.activities.isDisjoint(with: [.beforeWaiting, .afterWaiting])
     if !frame.turn.followsMainQueue, isWatched || servesOneEventPerTurn, MainQueue.isReady {
-      frame.turn.foundMainQueueReady = true
+      // The wait may have told it before, and tells it once.
+      frame.turn.isMainQueueReady = true
       frame.turn.polls = true
     }
   }

@@ -60,7 +60,7 @@ extension LoopCore {
     loop.setRunningMode(index)
     let result = runTurns(frame, until: limit)
     popFrame()
-    loop.setRunningMode(innermost?.mode.index ?? -1)
+    loop.setRunningMode(frames.last?.mode.index ?? -1)
     if depth == 0 {
       if result == .stopped { _ = wakeup.take(.stopRequest) }
       // What left in the exit observers, or with the last mail, need not wait for another run.

@@ -87,7 +87,7 @@ public final class Loop: @unchecked Sendable {
   /// For comparison with the real thing only: the default serves all that is ready.
   package var servesOneEventPerTurn: Bool {
     get { core.servesOneEventPerTurn }
-    set { core.servesOneEventPerTurn = newValue }
+    set { core.oneEvent = newValue ? OneEventPolicy() : nil }
   }
 
   /// The loop's clock.

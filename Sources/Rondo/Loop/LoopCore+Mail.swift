@@ -170,14 +170,4 @@ extension LoopCore {
   /// Whether the innermost run shall end with its turn.
   @inline(__always)
   var isStopped: Bool { wakes.isStopped || wakeup.has(.stopRequest) }
-
-  /// When a wakeup arrives, as far as it matters: only for serving one event a turn.
-  var arrivalTime: Instant {
-    servesOneEventPerTurn ? wait.now : .distantPast
-  }
-
-  /// Likewise for one that came from elsewhere, before this phase.
-  private var phaseTime: Instant {
-    servesOneEventPerTurn ? now : .distantPast
-  }
 }

@@ -147,7 +147,7 @@ extension LoopCore {
   @inline(__always)
   func fireDueTimers(_ frame: RunFrame) {
     assertOwnThread()
-    guard frame.turn.servesTimers, !frame.mode.timers.isEmpty else { return }
+    guard frame.turn.firesTimers, !frame.mode.timers.isEmpty else { return }
     let limit = now
     frame.mode.timers.collectDue(limit, in: slots, into: &frame.due)
     if !frame.due.isEmpty { fireCollectedTimers(frame, limit) }
@@ -221,7 +221,7 @@ extension LoopCore {
   private func tellDescriptorsPresent(_ frame: RunFrame) {
     assertOwnThread()
     pulse.enter(.descriptors)
-    if frame.mode.orderedDescriptorCount > 0, frame.ready.count > 1, !servesOneEventPerTurn { sortReady(frame) }
+    if frame.mode.orderedDescriptorCount > 0, frame.ready.count > 1 { sortReady(frame) }
     for index in frame.ready.indices {
       let record = frame.ready[index]
       // A nested run has waited since: level-triggered readiness will be told again, and may be over.

@@ -5,12 +5,6 @@ extension LoopCore {
   /// Sleeps until something happens, or looks, and collects what is ready into the frame. No user code runs.
   func waitForEvents(_ frame: RunFrame) {
     frame.ready.empty()
-    if frame.turn.foundMainQueueReady && servesOneEventPerTurn {
-      frame.turn.isMainQueueReady = true
-      frame.turn.servesTimers = false
-      wakes.keep()
-      return
-    }
     applyMail()
     absorbPosts()
     takeCarriedDescriptors(frame)
@@ -25,7 +19,7 @@ extension LoopCore {
     if carriedCount > 0 { mergeRepeated(frame, carriedCount) }
     // A nested run's wait makes the enclosing turn's records stale; the count tells.
     frame.turn.waitsWhenCollected = waitCount
-    if servesOneEventPerTurn { keepOneEvent(frame) } else { wakes.spend() }
+    if let oneEvent { oneEvent.choose(frame, in: self) } else { wakes.spend() }
   }
 
   /// A turn that follows a sleep and handled what woke it need not ask the kernel again: the next turn will. So a
@@ -33,7 +27,6 @@ extension LoopCore {
   @inline(__always)
   private func skipsLooking(_ frame: RunFrame) -> Bool {
     frame.turn.followsSleep && frame.turn.hasHandledSource && frame.ready.isEmpty && !frame.run.isInstant
-      && !servesOneEventPerTurn
   }
 
   private func look(_ frame: RunFrame) {
@@ -157,25 +150,5 @@ extension LoopCore {
       frame.ready[index].readiness.formUnion(frame.ready[repeated].readiness)
       frame.ready.remove(at: repeated)
     }
-  }
-
-  /// CFRunLoop serves one kernel event a turn, in order of arrival; the rest stays for the next turn.
-  private func keepOneEvent(_ frame: RunFrame) {
-    let fireDate = frame.mode.timers.nextFireDate(in: slots)
-    let isTimerDue = fireDate <= now
-    frame.turn.servesTimers = isTimerDue
-    if wakes.isWoken && !(isTimerDue && fireDate < wakes.wokenAt) {
-      wakes.spend()
-      frame.turn.servesTimers = false
-      frame.turn.isMainQueueReady = false
-      dropReadyDescriptors(frame, from: 0)
-    } else if isTimerDue {
-      frame.turn.isMainQueueReady = false
-      dropReadyDescriptors(frame, from: 0)
-    } else if !frame.ready.isEmpty {
-      frame.turn.isMainQueueReady = false
-      dropReadyDescriptors(frame, from: 1)
-    }
-    wakes.keep()
   }
 }

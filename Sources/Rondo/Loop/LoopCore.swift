@@ -53,8 +53,8 @@ final class LoopCore {
   @safe @exclusivity(unchecked) var waitCount: UInt64 = 0
   /// A block of the main dispatch queue is running.
   @safe @exclusivity(unchecked) var isDrainingMainQueue = false
-  /// One kernel event a turn in order of arrival, as CFRunLoop.
-  @safe @exclusivity(unchecked) var servesOneEventPerTurn = false
+  /// What a turn serves of what is ready, if not all of it.
+  @safe @exclusivity(unchecked) var oneEvent: OneEventPolicy?
   /// What is to be called when the mail under way has been applied.
   @safe @exclusivity(unchecked) var afterMail: [AfterMail] = []
   /// Whether debug builds check the invariants after every turn.
@@ -113,12 +113,6 @@ final class LoopCore {
     guard loop.isCurrent || !loop.thread.hasStarted else { return false }
     assertedThread = rondo_thread_pointer()
     return true
-  }
-
-  /// The innermost run, if any.
-  @inline(__always)
-  var innermost: RunFrame? {
-    depth > 0 ? frames[depth - 1] : nil
   }
 
   func nextStamp() -> UInt32 {

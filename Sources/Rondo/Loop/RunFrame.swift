@@ -52,12 +52,10 @@ struct Turn {
   /// This turn only looks, without sleeping and without its two observers.
   var polls = false
   var hasSlept = false
-  /// The main queue was found ready before sleeping.
-  var foundMainQueueReady = false
   var isMainQueueReady = false
   var hasServedMainQueue = false
-  /// This turn fires timers: false only while one event a turn is served and it was another one.
-  var servesTimers = true
+  /// False only while one event a turn is served and it is another one.
+  var firesTimers = true
   /// A script in virtual time had nothing more to tell.
   var isExhausted = false
   /// Counts the waits of the loop at the time this turn collected, to notice a nested run that waited meanwhile.

@@ -78,23 +78,17 @@ package struct WakeMemory: Hashable, Sendable {
     innermost = outer.popLast() ?? Run()
   }
 
-  @inline(__always)
   package mutating func beginTurn() { innermost.keepsWakes = true }
 
-  @inline(__always)
   package mutating func beginSource() { innermost.isPerformingSource = true }
-
-  @inline(__always)
   package mutating func endSource() { innermost.isPerformingSource = false }
 
   /// The wait is over, and a wakeup has had its effect.
-  @inline(__always)
   package mutating func spend() {
     innermost.isWoken = false
     innermost.keepsWakes = false
   }
 
   /// The run goes round now. What it remembers is kept for its next wait, and what comes later is not remembered.
-  @inline(__always)
   package mutating func keep() { innermost.keepsWakes = false }
 }
