@@ -168,7 +168,7 @@ public final class Loop: @unchecked Sendable {
     precondition(mode != .common, "'.common' stands for the common modes and cannot be one. Name the mode to add.")
     let isOwn = isCurrent
     let (index, mail) = mailbox.withLock { state -> (Int?, Mail?) in
-      guard !state.isDead else { return (nil, nil) }
+      guard mailbox.life == .open else { return (nil, nil) }
       let index = state.modes.makeCommon(mode, creates: state.commonItemCount > 0)
       if let index, !isOwn { state.mailJoinCommon(index) }
       return (index, isOwn ? state.takeMail() : nil)

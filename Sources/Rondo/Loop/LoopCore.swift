@@ -30,9 +30,7 @@ final class LoopCore {
   @safe @exclusivity(unchecked) var wakes = WakeMemory()
   /// Blocks in order; what drains have not matched yet.
   @safe @exclusivity(unchecked) var blocks: [Block] = []
-  /// The loop is ending and takes no more blocks.
-  @safe @exclusivity(unchecked) var refusesBlocks = false
-  /// *atomic* Blocks die instead of running.
+  /// *atomic* Blocks die instead of running. No stage of the loop's life: another thread may ask for it at any time.
   let discardsBlocks = Atomic<Bool>(false)
   /// Jobs of actors and tasks that are served in the common modes.
   let jobs = JobGroup(modes: 0, isCommon: true)
@@ -40,8 +38,6 @@ final class LoopCore {
   @safe @exclusivity(unchecked) var modalJobs: ContiguousArray<JobGroup> = []
   /// A job is running.
   @safe @exclusivity(unchecked) var isServingJob = false
-  /// The loop's thread has run its last job.
-  @safe @exclusivity(unchecked) var hasOrphanedJobs = false
   /// *constant* Where jobs go afterwards.
   let orphanage = Orphanage()
   /// Emptied mail, to change places with the next.
