@@ -50,7 +50,7 @@ import Synchronization
       return
     }
     let (isAccepted, isFirst) = core.mailbox.withLock { state in
-      if state.hasOrphanedJobs { return (false, false) }
+      if core.hasOrphanedJobs { return (false, false) }
       state.mail.jobs.append(job)
       let isFirst = state.mail.jobs.count == 1
       // From here on the job may run, and be what kept its actor, this lane and the loop.
@@ -82,7 +82,7 @@ import Synchronization
 
   /// Whether what the calling thread does excludes every job of the loop.
   var isolatesCurrentThread: Bool {
-    core.orphanage.isOpen ? core.orphanage.isServedByCurrentThread : thread.isCurrent
+    core.hasOrphanedJobs ? core.orphanage.isServedByCurrentThread : thread.isCurrent
   }
 
   func isIsolatingCurrentContext() -> Bool? {
@@ -103,7 +103,7 @@ import Synchronization
   func excludes(_ other: JobLane) -> Bool {
     if core === other.core { return true }
     // The loops of one thread, as long as it serves both.
-    return thread === other.thread && !core.orphanage.isOpen && !other.core.orphanage.isOpen
+    return thread === other.thread && !core.hasOrphanedJobs && !other.core.hasOrphanedJobs
   }
 }
 

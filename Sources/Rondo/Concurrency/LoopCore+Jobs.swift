@@ -74,6 +74,10 @@ extension LoopCore {
 
   // MARK: - The end
 
+  /// Whether jobs are the orphanage's by now.
+  @inline(__always)
+  var hasOrphanedJobs: Bool { mailbox.life >= .orphaned }
+
   /// Runs the jobs that are left, in whatever modes, and those that come of them. Calls out.
   ///
   /// Not for ever: an actor that never ends its work loses its thread all the same.
@@ -93,13 +97,11 @@ extension LoopCore {
     assertOwnThread()
     applyMail()
     mailbox.withLock { state in
-      hasOrphanedJobs = true
-      state.hasOrphanedJobs = true
       // In order: what the loop has taken over came before what is still in the mailbox.
       while let job = takeJob({ _ in true }) { orphanage.take(job) }
       for job in state.mail.jobs { orphanage.take(job) }
       state.mail.jobs = []
-      orphanage.open()
+      mailbox.advance(to: .orphaned)
     }
     orphanage.begin()
   }

@@ -9,8 +9,6 @@ import Synchronization
 final class Orphanage: @unchecked Sendable {
   // Unchecked because of the fields under the lock.
 
-  /// *atomic* Set once and for ever, inside the mailbox lock, after the loop's thread has run its last job.
-  private let opened = Atomic<Bool>(false)
   /// *constant* Taken inside the mailbox lock, never around it.
   private let lock = Lock()
   /// *its own lock*
@@ -23,9 +21,6 @@ final class Orphanage: @unchecked Sendable {
   /// The most jobs one task runs, so that it does not keep a thread of the runtime to itself.
   private static let jobsAtATime = 256
 
-  /// Whether the loop's jobs are here.
-  var isOpen: Bool { opened.load(ordering: .acquiring) }
-
   /// Whether the calling thread runs a job of the loop at this moment.
   var isServedByCurrentThread: Bool { server.load(ordering: .relaxed) == UInt(pthread_self()) }
 
@@ -33,10 +28,6 @@ final class Orphanage: @unchecked Sendable {
   func take(_ job: QueuedJob) {
     let job = job.outlivingTheLoop()
     lock.withLock { jobs.push(job) }
-  }
-
-  func open() {
-    opened.store(true, ordering: .releasing)
   }
 
   /// Any thread.

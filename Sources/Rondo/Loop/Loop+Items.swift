@@ -68,7 +68,7 @@ extension Loop {
   private func admit(_ item: Item, _ mode: Mode) -> Admission {
     let isOwn = isCurrent
     return mailbox.withLock { state -> Admission in
-      if state.isDead { return .refused }
+      if mailbox.life != .open { return .refused }
       guard let wasFree = item.bind(to: self) else { return .refused }
       guard item.canJoin else {
         // One that is on its way out of this loop is freed when the loop's thread has let go of it.
@@ -151,12 +151,12 @@ extension Loop {
         let old = item.modes.load(ordering: .relaxed)
         item.modes.store(old & ~mask, ordering: .sequentiallyConsistent)
         // Nobody is left to let go of it.
-        if state.hasEnded, item.isHomeless { owner = nil }
+        if mailbox.life == .ended, item.isHomeless { owner = nil }
         return old & mask
       }
       guard let left else { return nil }
       if isOwn { return Departure(left: left, isCommon: item.isCommon, mail: state.takeMail()) }
-      if !state.hasEnded { state.mailMembership(of: item, leaves: left) }
+      if mailbox.life != .ended { state.mailMembership(of: item, leaves: left) }
       return Departure(left: left, isCommon: item.isCommon)
     }
     guard let departure else { return 0 }
@@ -214,8 +214,8 @@ extension Loop {
   private func mail(_ change: Change, of item: Item, _ notes: UInt8, announcing bit: UInt8) {
     guard item.notes.bitwiseOr(notes, ordering: .sequentiallyConsistent).oldValue & bit == 0 else { return }
     let isAccepted = mailbox.withLock { state in
-      if !state.isDead { state.mail.changes.append(change) }
-      return !state.isDead
+      if mailbox.life == .open { state.mail.changes.append(change) }
+      return mailbox.life == .open
     }
     if isAccepted {
       wakeup.post([.mail, .wake])

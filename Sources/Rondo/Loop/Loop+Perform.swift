@@ -39,7 +39,7 @@ extension Loop {
     guard isCurrent else { return postFromElsewhere(block, waking: waking) }
     // What others posted before comes first.
     core.applyMail()
-    guard !core.refusesBlocks else { return false }
+    guard mailbox.life == .open else { return false }
     core.blocks.append(block)
     if waking { core.wakeFromOwnThread() }
     return true

@@ -2,11 +2,11 @@
 
 extension LoopCore {
   /// One run in one mode. Calls out.
-  func runTurns(_ frame: RunFrame) -> Loop.RunResult {
+  func runTurns(_ frame: RunFrame, until limit: RunLimit) -> Loop.RunResult {
     assertOwnThread()
     tellObservers(.entry, frame)  // 0 entry observers
-    startClock(frame)
-    var result: Loop.RunResult? = stopBeforeFirstTurn(frame)
+    startClock(frame, limit)
+    var result: Loop.RunResult? = stopBeforeFirstTurn()
     while result == nil {
       beginTurn(frame)
       applyMail()  // 1 apply mail
@@ -15,12 +15,12 @@ extension LoopCore {
       drainBlocks(frame)  // 4 blocks, jobs
       serveJobs(frame)
       performSignalledSources(frame)  // 5 signalled sources
-      if frame.hasHandledSource { drainBlocks(frame) }
+      if frame.turn.hasHandledSource { drainBlocks(frame) }
       if !isEmpty(frame.mode) {
         decideWhetherToPoll(frame)
-        if !frame.polls { tellObservers(.beforeWaiting, frame) }  // 6
+        if !frame.turn.polls { tellObservers(.beforeWaiting, frame) }  // 6
         waitForEvents(frame)  // 7 arm, sleep, collect
-        if !frame.polls { tellObservers(.afterWaiting, frame) }  // 8
+        if !frame.turn.polls { tellObservers(.afterWaiting, frame) }  // 8
         fireDueTimers(frame)  // 9 due timers
         tellReadyDescriptors(frame)  // 10 ready descriptors
         serveMainQueue(frame)  // 11 main dispatch queue, blocks, jobs
@@ -36,57 +36,51 @@ extension LoopCore {
   }
 
   /// The run's time begins when its entry observers have been told.
-  private func startClock(_ frame: RunFrame) {
+  private func startClock(_ frame: RunFrame, _ limit: RunLimit) {
     forgetClock()
-    switch frame.limit {
-    case .forever:
-      frame.deadline = .distantFuture
-    case .duration(let nanoseconds):
-      frame.isInstant = nanoseconds <= 0
-      // One turn that only looks needs no clock.
-      frame.deadline = frame.isInstant ? .distantPast : now.advanced(by: nanoseconds)
-    case .until(let instant):
-      frame.isInstant = instant <= now
-      frame.deadline = instant
+    switch limit {
+    case .forever: break
+    // One turn that only looks needs no clock.
+    case .duration(let nanoseconds): frame.run.deadline = nanoseconds > 0 ? now.advanced(by: nanoseconds) : .distantPast
+    case .until(let instant): frame.run.deadline = instant > now ? instant : .distantPast
     }
   }
 
   /// A stop in an entry observer, or one requested before the run, ends it without a turn.
-  private func stopBeforeFirstTurn(_ frame: RunFrame) -> Loop.RunResult? {
-    absorbPosts(frame, keepingWake: true)
-    return frame.isStopped || wakeup.has(.stopRequest) ? .stopped : nil
+  private func stopBeforeFirstTurn() -> Loop.RunResult? {
+    absorbPosts()
+    return isStopped ? .stopped : nil
   }
 
   @inline(__always)
   private func beginTurn(_ frame: RunFrame) {
     counters.turns.count()
-    // A wakeup since the last wait has had its effect: the loop goes round.
-    absorbPosts(frame, keepingWake: frame.isBeforeFirstTurn)
-    frame.isBeforeFirstTurn = false
-    frame.keepsWakes = true
-    frame.hasHandledSource = false
+    absorbPosts()
+    wakes.beginTurn()
+    frame.turn = Turn(after: frame.turn)
   }
 
   /// A turn that handled something does not sleep, and neither does one that was given no time, or one that finds jobs
   /// or the main queue waiting. The queue is asked only where observers could tell the difference.
   private func decideWhetherToPoll(_ frame: RunFrame) {
-    frame.polls = frame.hasHandledSource || frame.isInstant || hasJobs(in: frame.mode)
-    frame.foundMainQueueReady = false
-    guard frame.servesMainQueue else { return }
+    frame.turn.polls = frame.turn.hasHandledSource || frame.run.isInstant || hasJobs(in: frame.mode)
+    guard frame.run.servesMainQueue else { return }
     let isWatched = !frame.mode.observers.activities.isDisjoint(with: [.beforeWaiting, .afterWaiting])
-    if !frame.justServedMainQueue, isWatched || servesOneEventPerTurn, MainQueue.isReady {
-      frame.foundMainQueueReady = true
-      frame.polls = true
+    if !frame.turn.followsMainQueue, isWatched || servesOneEventPerTurn, MainQueue.isReady {
+      // The wait may have told it before, and tells it once.
+      frame.turn.isMainQueueReady = true
+      frame.turn.polls = true
     }
-    frame.justServedMainQueue = false
   }
 
   /// 12. decide: why the run is over, or nil for another turn.
   private func decide(_ frame: RunFrame) -> Loop.RunResult? {
-    absorbPosts(frame, keepingWake: false)
-    if frame.hasHandledSource && frame.returnsAfterSourceHandled { return .handledSource }
-    if frame.isInstant || (frame.deadline != .distantFuture && frame.deadline <= wait.now) { return .timedOut }
-    if frame.isStopped || frame.isExhausted || wakeup.has(.stopRequest) { return .stopped }
+    wakes.keep()
+    absorbPosts()
+    let run = frame.run
+    if frame.turn.hasHandledSource && run.returnsAfterSourceHandled { return .handledSource }
+    if run.isInstant || (run.deadline != .distantFuture && run.deadline <= wait.now) { return .timedOut }
+    if isStopped || frame.turn.isExhausted { return .stopped }
     applyMail()
     return isEmpty(frame.mode) ? .finished : nil
   }

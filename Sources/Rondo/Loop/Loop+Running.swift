@@ -49,26 +49,18 @@ extension LoopCore {
   /// One run: nothing at all if the mode does not exist or is empty.
   fileprivate func run(_ name: Loop.Mode, limit: RunLimit, returnsAfterSourceHandled: Bool) -> Loop.RunResult {
     assertOwnThread()
-    if let outer = innermost {
-      // What was posted until now is meant for the run that is about to be interrupted.
-      absorbPosts(outer, keepingWake: outer.keepsWakes)
-    } else {
-      _ = wakeup.take([.wake, .stop])
-    }
+    // What was posted until now is meant for the run that is about to be interrupted, if any.
+    absorbPosts()
     applyMail()
     guard let index = mailbox.withLock({ $0.modes.index(of: name) }) else { return .finished }
     let mode = modeState(index)
     if isEmpty(mode) { return .finished }
     returnDueTimers(to: mode)
-    let outer = innermost
-    let outerKeepsWakes = outer?.keepsWakes ?? false
-    if let outer, outer.isPerformingSource { outer.keepsWakes = false }
-    let frame = pushFrame(for: mode, limit: limit, returnsAfterSourceHandled: returnsAfterSourceHandled)
+    let frame = pushFrame(for: mode, returnsAfterSourceHandled: returnsAfterSourceHandled)
     loop.setRunningMode(index)
-    let result = runTurns(frame)
+    let result = runTurns(frame, until: limit)
     popFrame()
-    outer?.keepsWakes = outerKeepsWakes
-    loop.setRunningMode(innermost?.mode.index ?? -1)
+    loop.setRunningMode(frames.last?.mode.index ?? -1)
     if depth == 0 {
       if result == .stopped { _ = wakeup.take(.stopRequest) }
       // What left in the exit observers, or with the last mail, need not wait for another run.

@@ -60,12 +60,11 @@ extension Loop {
   /// Closes the mailbox, and applies what is in it.
   private func refuseMail() {
     let mail = mailbox.withLock { state in
-      state.isDead = true
+      mailbox.advance(to: .refusing)
       return state.takeMail()
     }
     core.apply(mail)
     core.callOutAfterMail()
-    core.refusesBlocks = true
   }
 }
 
@@ -78,7 +77,7 @@ extension LoopCore {
     // The loop is gone when its last reference is, and modes still list sources that were signalled.
     let unread = mailbox.withLock { state in
       state.states = []
-      state.hasEnded = true
+      mailbox.advance(to: .ended)
       let unread = state.takeMail()
       // Taken out since the table was emptied: from here on whoever does that frees the item himself.
       for item in unread?.changes.members ?? [] { item.unbindIfHomeless() }

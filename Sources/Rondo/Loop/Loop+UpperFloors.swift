@@ -9,7 +9,7 @@ extension Loop {
     return companion(
       mailbox.withLock { state in
         if let found = state.companion { return found }
-        if !state.isDead { state.companion = made }
+        if mailbox.life == .open { state.companion = made }
         return made
       })
   }

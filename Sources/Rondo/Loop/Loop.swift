@@ -87,7 +87,7 @@ public final class Loop: @unchecked Sendable {
   /// For comparison with the real thing only: the default serves all that is ready.
   package var servesOneEventPerTurn: Bool {
     get { core.servesOneEventPerTurn }
-    set { core.servesOneEventPerTurn = newValue }
+    set { core.oneEvent = newValue ? OneEventPolicy() : nil }
   }
 
   /// The loop's clock.
@@ -115,9 +115,7 @@ public final class Loop: @unchecked Sendable {
   public func stop() {
     checkProcess()
     if isCurrent {
-      guard let frame = core.innermost else { return }
-      frame.isStopped = true
-      frame.noteWake(at: core.arrivalTime)
+      core.wakes.stop(at: core.arrivalTime)
     } else {
       wakeup.post(.stop)
     }
@@ -170,7 +168,7 @@ public final class Loop: @unchecked Sendable {
     precondition(mode != .common, "'.common' stands for the common modes and cannot be one. Name the mode to add.")
     let isOwn = isCurrent
     let (index, mail) = mailbox.withLock { state -> (Int?, Mail?) in
-      guard !state.isDead else { return (nil, nil) }
+      guard mailbox.life == .open else { return (nil, nil) }
       let index = state.modes.makeCommon(mode, creates: state.commonItemCount > 0)
       if let index, !isOwn { state.mailJoinCommon(index) }
       return (index, isOwn ? state.takeMail() : nil)

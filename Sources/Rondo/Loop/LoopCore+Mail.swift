@@ -144,52 +144,30 @@ extension LoopCore {
     if joins != 0, isOwner(of: item) { install(item, in: joins) }
   }
 
-  /// Hands a wakeup or stop that came from elsewhere to the runs it concerns.
-  ///
-  /// - Parameter keeping: Whether this run's next wait shall return at once; false where the run goes round anyway.
+  /// Takes wakeups and stops that came from elsewhere to memory.
   @inline(__always)
-  func absorbPosts(_ frame: RunFrame, keepingWake keeping: Bool) {
+  func absorbPosts() {
     assertOwnThread()
-    if wakeup.has([.wake, .stop]) { absorb(wakeup.take([.wake, .stop]), frame, keepingWake: keeping) }
+    if wakeup.has([.wake, .stop]) { wakes.absorb(wakeup.take([.wake, .stop]), at: phaseTime) }
   }
 
   /// First thing after a sleep: everything that was posted, for one atomic operation.
   @inline(__always)
-  func absorbAfterSleep(_ frame: RunFrame) {
+  func absorbAfterSleep() {
     assertOwnThread()
     let bits = wakeup.wokeTaking([.mail, .signals, .wake, .stop])
     applyMail(of: bits)
-    absorb(bits, frame, keepingWake: true)
-  }
-
-  @inline(__always)
-  private func absorb(_ bits: WakeProtocol.Bits, _ frame: RunFrame, keepingWake keeping: Bool) {
-    assertOwnThread()
-    if bits.contains(.stop) {
-      // It concerns this run alone.
-      frame.isStopped = true
-      if keeping { frame.noteWake(at: phaseTime) }
-    }
-    guard bits.contains(.wake) else { return }
-    if depth > 1 { for outer in frames.dropLast() { outer.noteWake(at: phaseTime) } }
-    if keeping { frame.noteWake(at: phaseTime) }
+    wakes.absorb(bits, at: phaseTime)
   }
 
   /// A wakeup asked for on the loop's own thread.
   @inline(__always)
   func wakeFromOwnThread() {
     assertOwnThread()
-    let time = arrivalTime
-    for level in 0..<depth { frames[level].noteWake(at: time) }
+    wakes.wake(at: arrivalTime)
   }
 
-  /// When a wakeup arrives, as far as it matters: only for serving one event a turn.
-  var arrivalTime: Instant {
-    servesOneEventPerTurn ? wait.now : .distantPast
-  }
-
-  /// Likewise for one that came from elsewhere, before this phase.
-  private var phaseTime: Instant {
-    servesOneEventPerTurn ? now : .distantPast
-  }
+  /// Whether the innermost run shall end with its turn.
+  @inline(__always)
+  var isStopped: Bool { wakes.isStopped || wakeup.has(.stopRequest) }
 }

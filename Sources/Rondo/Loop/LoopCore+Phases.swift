@@ -93,7 +93,7 @@ extension LoopCore {
         // Its source left the loop and came back meanwhile.
         perform(attachment, token, frame)
       }
-      if frame.hasHandledSource && frame.returnsAfterSourceHandled { break }
+      if frame.turn.hasHandledSource && frame.run.returnsAfterSourceHandled { break }
     }
   }
 
@@ -136,18 +136,18 @@ extension LoopCore {
     else { return }
     counters.sourceCallouts.count()
     frame.calling = ObjectIdentifier(attachment)
-    frame.isPerformingSource = true
+    wakes.beginSource()
     callOutSource(attachment.source)
-    frame.isPerformingSource = false
+    wakes.endSource()
     frame.calling = nil
-    frame.hasHandledSource = true
+    frame.turn.hasHandledSource = true
   }
 
   /// 9. Fires every timer of the mode whose date had passed when the wait ended. Calls out.
   @inline(__always)
   func fireDueTimers(_ frame: RunFrame) {
     assertOwnThread()
-    guard frame.servesTimers, !frame.mode.timers.isEmpty else { return }
+    guard frame.turn.firesTimers, !frame.mode.timers.isEmpty else { return }
     let limit = now
     frame.mode.timers.collectDue(limit, in: slots, into: &frame.due)
     if !frame.due.isEmpty { fireCollectedTimers(frame, limit) }
@@ -221,16 +221,16 @@ extension LoopCore {
   private func tellDescriptorsPresent(_ frame: RunFrame) {
     assertOwnThread()
     pulse.enter(.descriptors)
-    if frame.mode.orderedDescriptorCount > 0, frame.ready.count > 1, !servesOneEventPerTurn { sortReady(frame) }
+    if frame.mode.orderedDescriptorCount > 0, frame.ready.count > 1 { sortReady(frame) }
     for index in frame.ready.indices {
       let record = frame.ready[index]
       // A nested run has waited since: level-triggered readiness will be told again, and may be over.
-      if waitCount != frame.waitsWhenCollected { return dropReadyDescriptors(frame, from: index) }
+      if waitCount != frame.turn.waitsWhenCollected { return dropReadyDescriptors(frame, from: index) }
       guard let item = unsafe slots.borrowed(record.token) else { continue }
       let isTold = unsafe item._withUnsafeGuaranteedRef {
         tell(downcast($0, to: Loop.DescriptorSource.self), record.readiness, frame)
       }
-      if isTold && frame.returnsAfterSourceHandled { return dropReadyDescriptors(frame, from: index + 1) }
+      if isTold && frame.run.returnsAfterSourceHandled { return dropReadyDescriptors(frame, from: index + 1) }
     }
   }
 
@@ -247,7 +247,7 @@ extension LoopCore {
     frame.calling = ObjectIdentifier(source)
     callOutDescriptorSource(source, readiness)
     frame.calling = nil
-    frame.hasHandledSource = true
+    frame.turn.hasHandledSource = true
     return true
   }
 
@@ -286,20 +286,20 @@ extension LoopCore {
   @inline(__always)
   func serveMainQueue(_ frame: RunFrame) {
     assertOwnThread()
-    if frame.isMainQueueReady && !isDrainingMainQueue { drainMainQueue(frame) }
+    if frame.turn.isMainQueueReady && !isDrainingMainQueue { drainMainQueue(frame) }
   }
 
   @inline(never)
   private func drainMainQueue(_ frame: RunFrame) {
     assertOwnThread()
     // Under returnAfterSourceHandled the first source ends the turn, and the queue is still ready for the next.
-    if frame.hasHandledSource && frame.returnsAfterSourceHandled && !frame.ready.isEmpty { return }
+    if frame.turn.hasHandledSource && frame.run.returnsAfterSourceHandled && !frame.ready.isEmpty { return }
     pulse.enter(.mainQueue)
     counters.mainQueueCallouts.count()
     isDrainingMainQueue = true
     callOutMainQueue()
     isDrainingMainQueue = false
-    frame.hasHandledSource = true
-    frame.justServedMainQueue = true
+    frame.turn.hasHandledSource = true
+    frame.turn.hasServedMainQueue = true
   }
 }

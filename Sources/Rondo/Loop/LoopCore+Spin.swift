@@ -25,14 +25,14 @@ extension LoopCore {
     assertOwnThread()
     let start = wait.now
     // The kernel has not been asked in this wait if the loop came too close to the date for a sleep.
-    var nextLook = frame.hasJustSlept ? start.advanced(by: Self.lookEvery) : start
+    var nextLook = frame.turn.hasSlept ? start.advanced(by: Self.lookEvery) : start
     counters.spins.count()
     var time = start
     while time < deadline, !wakeup.has([.wake, .stop, .stopRequest]) {
       if time >= nextLook, time.advanced(by: Self.lookTakes) < deadline || nextLook == start {
         waitCount += 1
         _ = wait.wait(frame, until: .distantPast, blocks: false)
-        if !frame.ready.isEmpty || frame.isMainQueueReady { break }
+        if !frame.ready.isEmpty || frame.turn.isMainQueueReady { break }
         nextLook = wait.now.advanced(by: Self.lookEvery)
       }
       rondo_relax()
@@ -43,7 +43,7 @@ extension LoopCore {
     spinPlan.book(spun, at: start)
     counters.nanosecondsSpinning.count(UInt64(spun))
     applyMail()
-    absorbPosts(frame, keepingWake: true)
+    absorbPosts()
   }
 
   /// Nanoseconds between two looks at the kernel, and what one may take: the last is over before the date.

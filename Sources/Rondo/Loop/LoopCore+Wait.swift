@@ -5,39 +5,28 @@ extension LoopCore {
   /// Sleeps until something happens, or looks, and collects what is ready into the frame. No user code runs.
   func waitForEvents(_ frame: RunFrame) {
     frame.ready.empty()
-    frame.isMainQueueReady = false
-    frame.servesTimers = true
-    if frame.foundMainQueueReady && servesOneEventPerTurn {
-      frame.isMainQueueReady = true
-      frame.servesTimers = false
-      frame.keepsWakes = false
-      return
-    }
     applyMail()
-    absorbPosts(frame, keepingWake: true)
+    absorbPosts()
     takeCarriedDescriptors(frame)
     let carriedCount = frame.ready.count
     if skipsLooking(frame) {
       forgetClock()
-    } else if frame.polls || frame.isWakePending || frame.isStopped || !frame.ready.isEmpty || isEmpty(frame.mode) {
+    } else if frame.turn.polls || wakes.isWoken || wakes.isStopped || !frame.ready.isEmpty || isEmpty(frame.mode) {
       look(frame)
     } else {
       sleep(frame)
     }
     if carriedCount > 0 { mergeRepeated(frame, carriedCount) }
     // A nested run's wait makes the enclosing turn's records stale; the count tells.
-    frame.waitsWhenCollected = waitCount
-    if servesOneEventPerTurn { keepOneEvent(frame) } else { frame.isWakePending = false }
-    frame.keepsWakes = false
+    frame.turn.waitsWhenCollected = waitCount
+    if let oneEvent { oneEvent.choose(frame, in: self) } else { wakes.spend() }
   }
 
   /// A turn that follows a sleep and handled what woke it need not ask the kernel again: the next turn will. So a
   /// wakeup with a signalled source costs one wait, not two. CFRunLoop looks.
   @inline(__always)
   private func skipsLooking(_ frame: RunFrame) -> Bool {
-    let skips = frame.hasJustSlept && frame.hasHandledSource && !frame.isInstant && !servesOneEventPerTurn
-    frame.hasJustSlept = false
-    return skips && frame.ready.isEmpty
+    frame.turn.followsSleep && frame.turn.hasHandledSource && frame.ready.isEmpty && !frame.run.isInstant
   }
 
   private func look(_ frame: RunFrame) {
@@ -47,16 +36,16 @@ extension LoopCore {
     _ = wait.wait(frame, until: .distantPast, blocks: false)
     forgetClock()
     applyMail()
-    absorbPosts(frame, keepingWake: true)
+    absorbPosts()
   }
 
   /// Sleeps, and sleeps on if the kernel returned for nothing that concerns this run.
   private func sleep(_ frame: RunFrame) {
     while true {
       updateWatches(frame.mode)
-      let deadline = min(frame.deadline, nextTimerWake(in: frame.mode))
+      let deadline = min(frame.run.deadline, nextTimerWake(in: frame.mode))
       // A refused descriptor may have been the last item, and a task may wait to hear of it.
-      guard deadline == .distantFuture || deadline > now, !isEmpty(frame.mode), !frame.isWakePending else {
+      guard deadline == .distantFuture || deadline > now, !isEmpty(frame.mode), !wakes.isWoken else {
         return look(frame)
       }
       let alarm = frame.mode.timers.hasPrecise ? alarm(before: deadline, in: frame.mode) : deadline
@@ -69,8 +58,8 @@ extension LoopCore {
       switch wakeup.prepareToSleep() {
       case .stayAwake:
         applyMail()
-        absorbPosts(frame, keepingWake: true)
-        if frame.isWakePending || frame.isStopped || wakeup.has(.stopRequest) { return look(frame) }
+        absorbPosts()
+        if wakes.isWoken || isStopped { return look(frame) }
         continue
       case .sleep:
         break
@@ -80,13 +69,13 @@ extension LoopCore {
       counters.sleeps.count()
       waitCount += 1
       let outcome = wait.wait(frame, until: alarm, blocks: true)
-      frame.hasJustSlept = true
+      frame.turn.hasSlept = true
       pulse.enter(.observers)
       forgetClock()
       if let before { counters.nanosecondsAsleep.count(UInt64(max(0, now.nanoseconds - before.nanoseconds))) }
-      absorbAfterSleep(frame)
+      absorbAfterSleep()
       if outcome == .exhausted {
-        frame.isExhausted = true
+        frame.turn.isExhausted = true
         return
       }
       if alarm < deadline && alarm <= now { spinPlan.learn(lateness: now.nanoseconds - alarm.nanoseconds) }
@@ -111,12 +100,12 @@ extension LoopCore {
   private func noteWakeReason(_ frame: RunFrame, _ deadline: Instant, isExpected: Bool = false) -> Bool {
     if !frame.ready.isEmpty {
       counters.wakeupsByDescriptor.count()
-    } else if frame.isMainQueueReady {
+    } else if frame.turn.isMainQueueReady {
       counters.wakeupsByMainQueue.count()
-    } else if frame.isWakePending || frame.isStopped || wakeup.has(.stopRequest) {
+    } else if wakes.isWoken || isStopped {
       counters.wakeupsByPost.count()
     } else if deadline != .distantFuture, deadline <= now {
-      if deadline == frame.deadline { counters.wakeupsByTimeout.count() } else { counters.wakeupsByTimer.count() }
+      if deadline == frame.run.deadline { counters.wakeupsByTimeout.count() } else { counters.wakeupsByTimer.count() }
     } else {
       if !isExpected { counters.spuriousWakeups.count() }
       return false
@@ -160,25 +149,6 @@ extension LoopCore {
       guard let repeated = frame.ready[carriedCount...].firstIndex(where: { $0.token == token }) else { continue }
       frame.ready[index].readiness.formUnion(frame.ready[repeated].readiness)
       frame.ready.remove(at: repeated)
-    }
-  }
-
-  /// CFRunLoop serves one kernel event a turn, in order of arrival; the rest stays for the next turn.
-  private func keepOneEvent(_ frame: RunFrame) {
-    let fireDate = frame.mode.timers.nextFireDate(in: slots)
-    let isTimerDue = fireDate <= now
-    frame.servesTimers = isTimerDue
-    if frame.isWakePending && !(isTimerDue && fireDate < frame.wokenAt) {
-      frame.isWakePending = false
-      frame.servesTimers = false
-      frame.isMainQueueReady = false
-      dropReadyDescriptors(frame, from: 0)
-    } else if isTimerDue {
-      frame.isMainQueueReady = false
-      dropReadyDescriptors(frame, from: 0)
-    } else if !frame.ready.isEmpty {
-      frame.isMainQueueReady = false
-      dropReadyDescriptors(frame, from: 1)
     }
   }
 }

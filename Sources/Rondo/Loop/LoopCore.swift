@@ -26,11 +26,11 @@ final class LoopCore {
   /// The runs under way, the innermost last.
   @safe @exclusivity(unchecked) var frames: ContiguousArray<RunFrame> = []
   @safe @exclusivity(unchecked) var depth = 0
+  /// What these runs remember of wakeups and stops.
+  @safe @exclusivity(unchecked) var wakes = WakeMemory()
   /// Blocks in order; what drains have not matched yet.
   @safe @exclusivity(unchecked) var blocks: [Block] = []
-  /// The loop is ending and takes no more blocks.
-  @safe @exclusivity(unchecked) var refusesBlocks = false
-  /// *atomic* Blocks die instead of running.
+  /// *atomic* Blocks die instead of running. No stage of the loop's life: another thread may ask for it at any time.
   let discardsBlocks = Atomic<Bool>(false)
   /// Jobs of actors and tasks that are served in the common modes.
   let jobs = JobGroup(modes: 0, isCommon: true)
@@ -38,8 +38,6 @@ final class LoopCore {
   @safe @exclusivity(unchecked) var modalJobs: ContiguousArray<JobGroup> = []
   /// A job is running.
   @safe @exclusivity(unchecked) var isServingJob = false
-  /// The loop's thread has run its last job.
-  @safe @exclusivity(unchecked) var hasOrphanedJobs = false
   /// *constant* Where jobs go afterwards.
   let orphanage = Orphanage()
   /// Emptied mail, to change places with the next.
@@ -51,8 +49,8 @@ final class LoopCore {
   @safe @exclusivity(unchecked) var waitCount: UInt64 = 0
   /// A block of the main dispatch queue is running.
   @safe @exclusivity(unchecked) var isDrainingMainQueue = false
-  /// One kernel event a turn in order of arrival, as CFRunLoop.
-  @safe @exclusivity(unchecked) var servesOneEventPerTurn = false
+  /// What a turn serves of what is ready, if not all of it.
+  @safe @exclusivity(unchecked) var oneEvent: OneEventPolicy?
   /// What is to be called when the mail under way has been applied.
   @safe @exclusivity(unchecked) var afterMail: [AfterMail] = []
   /// Whether debug builds check the invariants after every turn.
@@ -113,12 +111,6 @@ final class LoopCore {
     return true
   }
 
-  /// The innermost run, if any.
-  @inline(__always)
-  var innermost: RunFrame? {
-    depth > 0 ? frames[depth - 1] : nil
-  }
-
   func nextStamp() -> UInt32 {
     assertOwnThread()
     lastStamp &+= 1
@@ -146,12 +138,13 @@ final class LoopCore {
   }
 
   /// A frame for one more level of nesting.
-  func pushFrame(for mode: ModeState, limit: RunLimit, returnsAfterSourceHandled: Bool) -> RunFrame {
+  func pushFrame(for mode: ModeState, returnsAfterSourceHandled: Bool) -> RunFrame {
     assertOwnThread()
-    let frame = mode.spareFrames.popLast() ?? RunFrame(mode: mode)
+    let run = Run(returnsAfterSourceHandled: returnsAfterSourceHandled, servesMainQueue: servesMainQueue(in: mode))
+    let frame = mode.spareFrames.popLast() ?? RunFrame(mode: mode, run: run)
+    frame.reuse(for: run)
     frames.append(frame)
-    frame.begin(limit: limit, returnsAfterSourceHandled: returnsAfterSourceHandled)
-    frame.servesMainQueue = servesMainQueue(in: mode)
+    wakes.beginRun()
     depth += 1
     pulse.setDepth(depth)
     return frame
@@ -161,6 +154,7 @@ final class LoopCore {
     assertOwnThread()
     let frame = frames.removeLast()
     frame.mode.spareFrames.append(frame)
+    wakes.endRun()
     depth -= 1
     pulse.setDepth(depth)
     if depth == 0 { pulse.enter(.notRunning) }

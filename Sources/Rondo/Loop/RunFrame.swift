@@ -1,81 +1,77 @@
-/// What one run, possibly nested, remembers. Kept and reused by its mode. *loop thread*
+/// One run, possibly nested: what it was given, what its turn knows, and its buffers. *loop thread*
+///
+/// A mode keeps the frames of runs that are over for later ones.
 final class RunFrame {
   /// *constant* The mode being run. A constant, so that no step of a turn retains it.
   let mode: ModeState
-  /// When the run times out; `.distantFuture` for never.
-  @safe @exclusivity(unchecked) var deadline = Instant.distantFuture
-  /// When the run shall end, as asked for; the clock starts after the entry observers.
-  @safe @exclusivity(unchecked) var limit = RunLimit.forever
-  /// The run polls once and times out.
-  @safe @exclusivity(unchecked) var isInstant = false
-  @safe @exclusivity(unchecked) var returnsAfterSourceHandled = false
-  /// `stop()` was called for this run.
-  @safe @exclusivity(unchecked) var isStopped = false
-  /// The next wait returns at once.
-  @safe @exclusivity(unchecked) var isWakePending = false
-  /// When the pending wake was asked for; kept only for one event a turn.
-  @safe @exclusivity(unchecked) var wokenAt = Instant.distantPast
-  /// Whether a wakeup is remembered: from the beginning of a turn to its wait. Later ones need not be, the loop goes
-  /// round anyway.
-  @safe @exclusivity(unchecked) var keepsWakes = true
+  @safe @exclusivity(unchecked) var run: Run
+  /// Begun anew by each turn.
+  @safe @exclusivity(unchecked) var turn = Turn()
   /// The item whose callout this run is in; whoever made the callout keeps it.
   @safe @exclusivity(unchecked) var calling: ObjectIdentifier?
-  /// A source of this run is being performed: the turn will poll and go round, whatever a nested run was woken for.
-  @safe @exclusivity(unchecked) var isPerformingSource = false
-  /// Whether this run serves the main dispatch queue: decided once.
-  @safe @exclusivity(unchecked) var servesMainQueue = false
-  /// The last turn served the main queue, so the next one lets the others go first.
-  @safe @exclusivity(unchecked) var justServedMainQueue = true
-  /// A source was handled in this turn.
-  @safe @exclusivity(unchecked) var hasHandledSource = false
-  /// The turn before slept, so the kernel has told what was ready a moment ago.
-  @safe @exclusivity(unchecked) var hasJustSlept = false
-  /// This turn only looks, without sleeping and without its two observers.
-  @safe @exclusivity(unchecked) var polls = false
-  /// The main queue was found ready before sleeping.
-  @safe @exclusivity(unchecked) var foundMainQueueReady = false
   /// What the wait collected.
   @safe @exclusivity(unchecked) var ready: ContiguousArray<ReadyDescriptor> = []
-  @safe @exclusivity(unchecked) var isMainQueueReady = false
-  /// Counts the waits of the loop at the time this turn collected, to notice a nested run that waited meanwhile.
-  @safe @exclusivity(unchecked) var waitsWhenCollected: UInt64 = 0
   /// Timers to fire in this turn, and how far it is through them.
   @safe @exclusivity(unchecked) var due: ContiguousArray<DueTimer> = []
   @safe @exclusivity(unchecked) var nextDue = 0
-  /// This turn fires timers: false only while one event a turn is served and it was another one.
-  @safe @exclusivity(unchecked) var servesTimers = true
-  /// The first turn of the run has not begun.
-  @safe @exclusivity(unchecked) var isBeforeFirstTurn = true
-  /// A script in virtual time had nothing more to tell.
-  @safe @exclusivity(unchecked) var isExhausted = false
   /// Blocks taken off the queue by the drain under way.
   @safe @exclusivity(unchecked) var blocks: [Block] = []
 
-  init(mode: ModeState) {
+  init(mode: ModeState, run: Run) {
     self.mode = mode
+    self.run = run
   }
 
-  func begin(limit: RunLimit, returnsAfterSourceHandled: Bool) {
-    self.limit = limit
-    self.returnsAfterSourceHandled = returnsAfterSourceHandled
-    isInstant = false
-    isStopped = false
-    isWakePending = false
-    keepsWakes = true
-    justServedMainQueue = true
-    hasHandledSource = false
-    isBeforeFirstTurn = true
-    hasJustSlept = false
-    isExhausted = false
-    isPerformingSource = false
+  /// Begins another run in the frame of one that is over, which has left its buffers empty.
+  func reuse(for run: Run) {
+    self.run = run
+    turn = Turn()
   }
+}
 
-  /// Remembers a wakeup if this run can still miss something.
+/// What a run was given.
+struct Run {
+  let returnsAfterSourceHandled: Bool
+  let servesMainQueue: Bool
+  /// When it times out, set after the entry observers; `.distantPast` for one turn that only looks.
+  var deadline = Instant.distantFuture
+
+  /// The run polls once and times out.
   @inline(__always)
-  func noteWake(at now: Instant) {
-    guard keepsWakes, !isWakePending else { return }
-    isWakePending = true
-    wokenAt = now
+  var isInstant: Bool { deadline == .distantPast }
+}
+
+/// What one turn knows.
+struct Turn {
+  /// The turn before slept, so the kernel has told what was ready a moment ago.
+  let followsSleep: Bool
+  /// The turn before served the main queue, so this one lets the others go first.
+  let followsMainQueue: Bool
+  /// A source was handled in this turn.
+  var hasHandledSource = false
+  /// This turn only looks, without sleeping and without its two observers.
+  var polls = false
+  var hasSlept = false
+  var isMainQueueReady = false
+  var hasServedMainQueue = false
+  /// False only while one event a turn is served and it is another one.
+  var firesTimers = true
+  /// A script in virtual time had nothing more to tell.
+  var isExhausted = false
+  /// Counts the waits of the loop at the time this turn collected, to notice a nested run that waited meanwhile.
+  var waitsWhenCollected: UInt64 = 0
+
+  @inline(__always)
+  init(after previous: Turn) {
+    followsSleep = previous.hasSlept
+    followsMainQueue = previous.hasServedMainQueue
+  }
+
+  /// Before the first turn, which lets the others go before the main queue.
+  init() {
+    followsSleep = false
+    followsMainQueue = false
+    hasServedMainQueue = true
   }
 }
 

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// A run-loop block and the modes it may run in.
 struct Block {
   /// Taken out by whoever runs it, so that it dies right after its run.
@@ -31,6 +33,17 @@ final class Mailbox: @unchecked Sendable {
   let signals = SignalStack()
   /// *mailbox lock*
   @safe @exclusivity(unchecked) private var state = MailboxState()
+  /// *atomic* Written by the loop's thread inside the lock: others have to be inside it, or may find it out of date.
+  private let stage = Atomic<Life>(.open)
+
+  /// How far the loop is on its way to its end.
+  @inline(__always)
+  var life: Life { stage.load(ordering: .acquiring) }
+
+  /// Takes the loop's life forward, if it is not there yet. The loop's thread, inside the lock.
+  func advance(to life: Life) {
+    if life > self.life { stage.store(life, ordering: .releasing) }
+  }
 
   /// Nothing may be called out, and no other loop's mailbox opened, inside `body`.
   @inline(__always)
@@ -45,7 +58,7 @@ final class Mailbox: @unchecked Sendable {
   func leave(_ block: consuming Block) -> Bool? {
     lock.lock()
     defer { lock.unlock() }
-    guard !state.isDead else { return nil }
+    guard life == .open else { return nil }
     let isFirst = state.mail.isEmpty
     state.mail.blocks.append(block)
     return isFirst
@@ -58,12 +71,6 @@ struct MailboxState {
   /// Counts the lots of mail, so that a change that was taken is not looked for in the box. Zero is no lot.
   private var lot: UInt32 = 1
   var modes = ModeTable()
-  /// The loop's thread is ending, and takes its mail for the last time.
-  var isDead = false
-  /// The loop's thread has let go of everything that was in the loop.
-  var hasEnded = false
-  /// The loop's thread has run its last job: later ones go to the orphanage.
-  var hasOrphanedJobs = false
   /// By mode index, for what a mode publishes to other threads.
   var states: [ModeState] = []
   /// How many items stand in the common-mode item set.

@@ -25,7 +25,7 @@ package struct WakeProtocol: Equatable, Hashable, Sendable {
     package static let wake = Bits(rawValue: 4)
     /// The innermost run shall stop.
     package static let stop = Bits(rawValue: 8)
-    /// The loop's thread is gone.
+    /// The loop's thread is gone. What `Life` says as well, but a poster has to learn it in the same atomic step.
     package static let dead = Bits(rawValue: 16)
     /// Every run shall stop, the next one if none is under way.
     package static let stopRequest = Bits(rawValue: 32)

@@ -54,14 +54,14 @@ import Glibc
       let readiness = Loop.DescriptorSource.Readiness(rawValue: UInt8(truncatingIfNeeded: unsafe record.readiness))
       unsafe frame.ready.append(ReadyDescriptor(token: Token(record.token), readiness: readiness))
     }
-    if unsafe collection.pointee.edges & WaitSet.Edge.mainQueue != 0 { frame.isMainQueueReady = true }
+    if unsafe collection.pointee.edges & WaitSet.Edge.mainQueue != 0 { frame.turn.isMainQueueReady = true }
     return .looked
   }
 
   @inline(__always)
   private func select(_ frame: RunFrame) -> Selection {
     if let selected, unsafe selected.mode == frame.mode.index,
-      unsafe selected.servesMainQueue == frame.servesMainQueue
+      unsafe selected.servesMainQueue == frame.run.servesMainQueue
     {
       return unsafe selected
     }
@@ -71,10 +71,10 @@ import Glibc
   @inline(never)
   private func selectAnew(_ frame: RunFrame) -> Selection {
     let set = waitSet(of: frame.mode)
-    set.watchMainQueue(frame.servesMainQueue)
+    set.watchMainQueue(frame.run.servesMainQueue)
     let base = set.base!
     let selection = unsafe Selection(
-      mode: frame.mode.index, servesMainQueue: frame.servesMainQueue, base: base.pointer, epoll: base.epoll,
+      mode: frame.mode.index, servesMainQueue: frame.run.servesMainQueue, base: base.pointer, epoll: base.epoll,
       collection: set.collection)
     unsafe selected = selection
     wakeup.sleeps(in: base.epoll)

@@ -1,0 +1,94 @@
+/// What the runs under way remember of wakeups and stops, as a pure state machine.
+///
+/// A wakeup has every run go round once more. A run remembers it from the beginning of a turn to the end of that turn's
+/// wait, which returns at once; a later one need not be remembered, because the run goes round anyway. A stop concerns
+/// the innermost run alone. `LoopCore` tells it what happens, and the tests tell it everything that can.
+package struct WakeMemory: Hashable, Sendable {
+  private struct Run: Hashable {
+    var isStopped = false
+    var isWoken = false
+    /// When the wakeup came that is remembered.
+    var wokenAt = Instant.distantPast
+    /// The next wait is still to come, and shall know of a wakeup.
+    var keepsWakes = true
+    /// A source is being performed: the turn will look and go round, whatever a nested run is woken for.
+    var isPerformingSource = false
+
+    @inline(__always)
+    mutating func note(at time: Instant) {
+      guard keepsWakes, !isWoken else { return }
+      isWoken = true
+      wokenAt = time
+    }
+  }
+
+  private var innermost = Run()
+  /// The runs around it, the outermost first.
+  private var outer: ContiguousArray<Run> = []
+  private var isRunning = false
+
+  package init() {}
+
+  /// The innermost run shall end with its turn.
+  package var isStopped: Bool { innermost.isStopped }
+  /// The next wait of the innermost run returns at once.
+  package var isWoken: Bool { innermost.isWoken }
+  /// When the wakeup came because of which it does.
+  package var wokenAt: Instant { innermost.wokenAt }
+
+  // MARK: - What comes
+
+  /// A wakeup, for every run under way.
+  @inline(__always)
+  package mutating func wake(at time: Instant) {
+    guard isRunning else { return }
+    innermost.note(at: time)
+    if !outer.isEmpty { wakeOuter(at: time) }
+  }
+
+  @inline(never)
+  private mutating func wakeOuter(at time: Instant) {
+    for index in outer.indices where !outer[index].isPerformingSource { outer[index].note(at: time) }
+  }
+
+  /// A stop, for the innermost run.
+  package mutating func stop(at time: Instant) {
+    guard isRunning else { return }
+    innermost.isStopped = true
+    innermost.note(at: time)
+  }
+
+  /// What others have posted.
+  package mutating func absorb(_ bits: WakeProtocol.Bits, at time: Instant) {
+    if bits.contains(.stop) { stop(at: time) }
+    if bits.contains(.wake) { wake(at: time) }
+  }
+
+  // MARK: - What the innermost run does
+
+  /// A run begins. What came before it belongs to the run around it, if there is one.
+  package mutating func beginRun() {
+    if isRunning { outer.append(innermost) }
+    innermost = Run()
+    isRunning = true
+  }
+
+  package mutating func endRun() {
+    isRunning = !outer.isEmpty
+    innermost = outer.popLast() ?? Run()
+  }
+
+  package mutating func beginTurn() { innermost.keepsWakes = true }
+
+  package mutating func beginSource() { innermost.isPerformingSource = true }
+  package mutating func endSource() { innermost.isPerformingSource = false }
+
+  /// The wait is over, and a wakeup has had its effect.
+  package mutating func spend() {
+    innermost.isWoken = false
+    innermost.keepsWakes = false
+  }
+
+  /// The run goes round now. What it remembers is kept for its next wait, and what comes later is not remembered.
+  package mutating func keep() { innermost.keepsWakes = false }
+}
