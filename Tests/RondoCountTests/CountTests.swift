@@ -111,6 +111,19 @@ import Testing
     #expect(microseconds < 100_000)
   }
 
+  @Test func `the main queue's work is not slept over by a run after the one that heard of it, nor by one within it`()
+    throws
+  {
+    let findings = try Probe.findings("owed-main-queue")
+    #expect(findings["descriptor-result"] == "handledSource")
+    #expect(findings["after-descriptor"] == "0")
+    #expect(findings["next-result"] == "handledSource")
+    #expect(findings["after-next"] == "1")
+    #expect(findings["nested-result"] == "handledSource")
+    #expect(findings["after-nested"] == "2")
+    #expect(findings["outer-result"] == "timedOut")
+  }
+
   @Test(arguments: [
     ("timer", "callOutTimer"), ("source", "callOutSource"), ("descriptor", "callOutDescriptorSource"),
     ("observer", "callOutObserver"), ("block", "callOutBlock"), ("main-queue", "callOutMainQueue"),

@@ -23,6 +23,31 @@ func probeMainQueue() {
   report("idle-microseconds", processorMicroseconds() - cpu)
 }
 
+/// The kernel tells once that the queue has work: with a descriptor that ends the run, and with a timer whose callout runs
+/// the loop. Whoever runs it next has to find the work.
+func probeOwedMainQueue() {
+  let served = Cell(0)
+  var ends: [CInt] = [0, 0]
+  unsafe pipe(&ends)
+  unsafe write(ends[1], "x", 1)
+  let source = try! Loop.DescriptorSource(ends[0], for: .read) { source, _ in source.invalidate() }
+  Loop.main.add(source)
+  Loop.main.add(Loop.Source {})
+  Task { @MainActor in served.value += 1 }
+  report("descriptor-result", Loop.main.run(for: .zero, returnAfterSourceHandled: true))
+  report("after-descriptor", served.value)
+  report("next-result", Loop.main.run(for: .zero, returnAfterSourceHandled: true))
+  report("after-next", served.value)
+
+  Loop.main.add(
+    Loop.Timer(after: .zero) { _ in
+      report("nested-result", Loop.main.run(for: .zero, returnAfterSourceHandled: true))
+      report("after-nested", served.value)
+    })
+  Task { @MainActor in served.value += 1 }
+  report("outer-result", Loop.main.run(for: .zero))
+}
+
 /// Leaves the main actor, and comes back by suspension.
 private nonisolated func elsewhere(_ number: Int) async {
   if number % 10 == 0 { try? await Task.sleep(for: .microseconds(100)) }

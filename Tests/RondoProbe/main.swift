@@ -14,6 +14,7 @@ let subjects: [String: () -> Void] = [
   "threads": probeThreadDescriptors,
   "frames": probeFrames,
   "main-queue": probeMainQueue,
+  "owed-main-queue": probeOwedMainQueue,
   "hops": probeHops,
   "calls": probeCalls,
   "own-jobs": probeOwnJobs,

@@ -20,6 +20,24 @@ import Testing
     #expect(text == "0 | 1 | 2 | |")
   }
 
+  @Test func `an edge that a turn has collected is told by the run in one of its callouts, once`() {
+    let text = onLoopThread { stage in
+      let pipe = stage.pipe()
+      stage.descriptor("edge", pipe.reader, for: .read, trigger: .edge)
+      stage.keepAlive()
+      pipe.write(1)
+      stage.timer("timer", after: .zero) { _ in
+        stage.note("(")
+        stage.note("\(stage.loop.run(for: .zero, returnAfterSourceHandled: true))")
+        stage.note(")")
+      }
+      stage.loop.run(for: .zero)
+      stage.loop.run(for: .zero)
+      return stage.text
+    }
+    #expect(text == "timer ( edge handledSource )")
+  }
+
   @Test func `a source that waited for the close alone is told in every turn once it reads as well`() {
     let text = onLoopThread { stage in
       let pipe = stage.pipe()

@@ -61,15 +61,17 @@ extension LoopCore {
   }
 
   /// A turn that handled something does not sleep, and neither does one that was given no time, or one that finds jobs
-  /// or the main queue waiting. The queue is asked only where observers could tell the difference.
+  /// or the main queue waiting. The queue is asked only where observers could tell the difference, and where its work is owed.
   private func decideWhetherToPoll(_ frame: RunFrame) {
     frame.turn.polls = frame.turn.hasHandledSource || frame.run.isInstant || hasJobs(in: frame.mode)
     guard frame.run.servesMainQueue else { return }
     let isWatched = !frame.mode.observers.activities.isDisjoint(with: [.beforeWaiting, .afterWaiting])
-    if !frame.turn.followsMainQueue, isWatched || servesOneEventPerTurn, MainQueue.isReady {
-      // The wait may have told it before, and tells it once.
-      frame.turn.isMainQueueReady = true
-      frame.turn.polls = true
+    if owesMainQueue || (!frame.turn.followsMainQueue && (isWatched || servesOneEventPerTurn)) {
+      owesMainQueue = MainQueue.isReady
+      if owesMainQueue {
+        frame.turn.isMainQueueReady = true
+        frame.turn.polls = true
+      }
     }
   }
 

@@ -56,6 +56,7 @@ extension LoopCore {
     let mode = modeState(index)
     if isEmpty(mode) { return .finished }
     returnDueTimers(to: mode)
+    returnReadyDescriptors(to: mode)
     let frame = pushFrame(for: mode, returnsAfterSourceHandled: returnsAfterSourceHandled)
     loop.setRunningMode(index)
     let result = runTurns(frame, until: limit)

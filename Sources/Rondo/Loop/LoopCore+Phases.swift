@@ -222,16 +222,35 @@ extension LoopCore {
     assertOwnThread()
     pulse.enter(.descriptors)
     if frame.mode.orderedDescriptorCount > 0, frame.ready.count > 1 { sortReady(frame) }
-    for index in frame.ready.indices {
-      let record = frame.ready[index]
+    while frame.turn.nextReady < frame.ready.count {
+      let index = frame.turn.nextReady
       // A nested run has waited since: level-triggered readiness will be told again, and may be over.
       if waitCount != frame.turn.waitsWhenCollected { return dropReadyDescriptors(frame, from: index) }
+      let record = frame.ready[index]
+      frame.turn.nextReady = index + 1
       guard let item = unsafe slots.borrowed(record.token) else { continue }
       let isTold = unsafe item._withUnsafeGuaranteedRef {
         tell(downcast($0, to: Loop.DescriptorSource.self), record.readiness, frame)
       }
       if isTold && frame.run.returnsAfterSourceHandled { return dropReadyDescriptors(frame, from: index + 1) }
     }
+  }
+
+  /// A nested run of the same mode must find what the kernel has told once, and enclosing runs have not passed on yet.
+  func returnReadyDescriptors(to mode: ModeState) {
+    assertOwnThread()
+    for outer in frames where outer.mode === mode {
+      let rest = outer.ready[outer.turn.nextReady...]
+      mode.carriedDescriptors += rest.filter(isToldOnce)
+      outer.ready.replaceSubrange(outer.turn.nextReady..., with: rest.filter { !isToldOnce($0) })
+    }
+  }
+
+  /// Whether the kernel will not repeat it by itself.
+  private func isToldOnce(_ record: ReadyDescriptor) -> Bool {
+    guard let item = slots.item(record.token) else { return false }
+    let source = downcast(item, to: Loop.DescriptorSource.self)
+    return source.trigger == .edge || source.enabled == .closed
   }
 
   /// - Returns: Whether the source was called.
@@ -263,15 +282,11 @@ extension LoopCore {
     return readiness
   }
 
-  /// Leaves collected descriptors for a later turn. The kernel repeats the level-triggered ones by itself.
+  /// Leaves collected descriptors for a later turn.
   func dropReadyDescriptors(_ frame: RunFrame, from start: Int) {
     assertOwnThread()
     guard start < frame.ready.count else { return }
-    for record in frame.ready[start...] {
-      guard let item = slots.item(record.token) else { continue }
-      let source = downcast(item, to: Loop.DescriptorSource.self)
-      if source.trigger == .edge || source.enabled == .closed { frame.mode.carriedDescriptors.append(record) }
-    }
+    frame.mode.carriedDescriptors += frame.ready[start...].filter(isToldOnce)
     frame.ready.removeSubrange(start...)
   }
 
@@ -292,11 +307,12 @@ extension LoopCore {
   @inline(never)
   private func drainMainQueue(_ frame: RunFrame) {
     assertOwnThread()
-    // Under returnAfterSourceHandled the first source ends the turn, and the queue is still ready for the next.
+    // Under returnAfterSourceHandled the first source ends the turn, and the next one owes the queue a look.
     if frame.turn.hasHandledSource && frame.run.returnsAfterSourceHandled && !frame.ready.isEmpty { return }
     pulse.enter(.mainQueue)
     counters.mainQueueCallouts.count()
     isDrainingMainQueue = true
+    owesMainQueue = false
     callOutMainQueue()
     isDrainingMainQueue = false
     frame.turn.hasHandledSource = true

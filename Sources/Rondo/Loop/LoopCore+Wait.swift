@@ -16,6 +16,7 @@ extension LoopCore {
     } else {
       sleep(frame)
     }
+    if frame.turn.isMainQueueReady { owesMainQueue = true }
     if carriedCount > 0 { mergeRepeated(frame, carriedCount) }
     // A nested run's wait makes the enclosing turn's records stale; the count tells.
     frame.turn.waitsWhenCollected = waitCount

@@ -47,6 +47,8 @@ final class LoopCore {
   @safe @exclusivity(unchecked) private var isClockRead = false
   /// How often the loop has waited or looked.
   @safe @exclusivity(unchecked) var waitCount: UInt64 = 0
+  /// The kernel has told that the main dispatch queue has work, which it tells once, and nobody has served it since.
+  @safe @exclusivity(unchecked) var owesMainQueue = false
   /// A block of the main dispatch queue is running.
   @safe @exclusivity(unchecked) var isDrainingMainQueue = false
   /// What a turn serves of what is ready, if not all of it.

@@ -58,6 +58,8 @@ struct Turn {
   var firesTimers = true
   /// A script in virtual time had nothing more to tell.
   var isExhausted = false
+  /// How far the turn is through the descriptors that its wait collected.
+  var nextReady = 0
   /// Counts the waits of the loop at the time this turn collected, to notice a nested run that waited meanwhile.
   var waitsWhenCollected: UInt64 = 0
 
