@@ -55,8 +55,10 @@ extension LoopCore {
     guard let index = mailbox.withLock({ $0.modes.index(of: name) }) else { return .finished }
     let mode = modeState(index)
     if isEmpty(mode) { return .finished }
-    returnDueTimers(to: mode)
-    returnReadyDescriptors(to: mode)
+    if depth > 0 {
+      returnDueTimers(to: mode)
+      returnReadyDescriptors(to: mode)
+    }
     let frame = pushFrame(for: mode, returnsAfterSourceHandled: returnsAfterSourceHandled)
     loop.setRunningMode(index)
     let result = runTurns(frame, until: limit)
