@@ -344,6 +344,29 @@ import Testing
     #expect(reasons == [.descriptorClosed, .descriptorClosed, .descriptorClosed])
   }
 
+  /// What one source's handler captured dies while the loop takes out another one of the same number.
+  @Test func `a source whose removal is the end of another one may be taken out altogether by it`() {
+    let (reason, isIn, free) = onLoopThread { stage in
+      let (loop, other) = (stage.loop, Loop.Mode("other"))
+      let (sockets, others) = (stage.sockets(), stage.sockets())
+      let source = stage.descriptor("read", sockets.near)
+      loop.add(source, to: other)
+      let writer = makeWriter(sockets.near) { loop.remove(source, from: other) }
+      loop.add(writer)
+      for mode in [.default, other] { loop.run(in: mode, for: .zero) }
+      dup2(others.near, sockets.near)
+      loop.remove(source)
+      loop.checkInvariants()
+      return (
+        writer.invalidationReason, loop.contains(source) || loop.contains(source, in: other),
+        TestThread { Loop.current.add(source) }.join()
+      )
+    }
+    #expect(reason == .descriptorClosed)
+    #expect(!isIn)
+    #expect(free)
+  }
+
   @Test func `a new source on a reused number makes the old one invalid although their files look alike`() {
     let (text, reason) = onLoopThread { stage in
       let descriptors = makeEventDescriptors(stage)
@@ -496,3 +519,20 @@ nonisolated(unsafe) private var libeventMessages = 0
 @_silgen_name("event_set_log_callback") private func setLogCallback(
   _ callback: @convention(c) (CInt, UnsafePointer<CChar>?) -> Void)
 @_silgen_name("event_base_free") private func freeBase(_ base: OpaquePointer?)
+
+/// A source for writing whose handler does `action` when it dies.
+private func makeWriter(_ descriptor: CInt, atTheEnd action: @escaping () -> Void) -> Loop.DescriptorSource {
+  let end = AtTheEnd(action)
+  return try! Loop.DescriptorSource(descriptor, for: .write) { _, _ in end.keep() }
+}
+
+/// Does something when the last reference to it is gone.
+private final class AtTheEnd: @unchecked Sendable {
+  private let action: () -> Void
+
+  init(_ action: @escaping () -> Void) { self.action = action }
+
+  deinit { action() }
+
+  func keep() {}
+}

@@ -24,7 +24,7 @@ extension Loop {
       }
     }
     // What another thread took out at this moment is in mail that nobody will read.
-    for (item, _) in core.slots.all {
+    for (item, token) in core.slots.all where core.slots.holds(token) {
       if let item = core.uninstall(item, from: .max, isCommon: false) { core.letGo(ofEvicted: item) }
     }
     core.dropBlocks()

@@ -43,12 +43,17 @@ extension LoopCore {
       return nil
     }
     let left = mask & slots[token].installed
-    leave(left, item, token)
-    return slots[token].installed == 0 && !isCommon ? evict(token) : nil
+    let fallen = leave(left, item, token)
+    let evicted = slots[token].installed == 0 && !isCommon ? evict(token) : nil
+    // Last: closures die of it, and may do anything to this item, too.
+    fallen.giveUp()
+    return evicted
   }
 
-  private func leave(_ left: UInt64, _ item: Loop.Item, _ token: Token) {
+  /// - Returns: Sources of the same descriptor that turned out to have lost their file.
+  private func leave(_ left: UInt64, _ item: Loop.Item, _ token: Token) -> [FallenSource] {
     assertOwnThread()
+    var fallen: [FallenSource] = []
     switch item.kind {
     case .observer:
       let number = slots[token].number
@@ -69,11 +74,12 @@ extension LoopCore {
       forEachMode(left) {
         $0.itemCount -= 1
         if item.order != 0 { $0.orderedDescriptorCount -= 1 }
-        wait.unwatch(downcast(item, to: Loop.DescriptorSource.self), token, in: $0, slots)
+        fallen += wait.unwatch(downcast(item, to: Loop.DescriptorSource.self), token, in: $0, slots)
       }
     case .source:
       break
     }
+    return fallen
   }
 
   /// Ends an item's residence: it leaves every list, gives up its slot, and in the last line is free for another loop.

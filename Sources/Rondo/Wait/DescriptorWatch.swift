@@ -15,3 +15,10 @@ struct FallenSource {
   let source: Loop.DescriptorSource
   let reason: Loop.DescriptorSource.InvalidationReason
 }
+
+extension [FallenSource] {
+  /// Invalidates them. Calls out.
+  func giveUp() {
+    for fallen in self { fallen.source.invalidate(because: fallen.reason) }
+  }
+}

@@ -130,7 +130,7 @@ import Glibc
     // The set's old base is closed last, so that the new one has another number.
     let old = letGo(of: set)
     let others = sets.compactMap { $0?.base?.epoll } + (old.map { [$0.epoll] } ?? [])
-    give(up: set.open(base, besides: others))
+    set.open(base, besides: others).giveUp()
   }
 
   /// Takes a set's base away.
@@ -153,20 +153,20 @@ import Glibc
       if error != 0 { return source.invalidate(because: .refused(errno: error)) }
     }
     let set = waitSet(of: mode)
+    // A new base may have found that its file is gone.
+    guard slots.holds(token) else { return }
     let fallen = set.watch(source, token, in: mode.index, wanted, slots)
     needsMending = needsMending || set.mayHaveOrphans
-    give(up: fallen)
+    fallen.giveUp()
   }
 
-  func unwatch(_ source: Loop.DescriptorSource, _ token: Token, in mode: ModeState, _ slots: SlotTable) {
-    guard mode.index < sets.count, let set = sets[mode.index] else { return }
+  func unwatch(
+    _ source: Loop.DescriptorSource, _ token: Token, in mode: ModeState, _ slots: SlotTable
+  ) -> [FallenSource] {
+    guard mode.index < sets.count, let set = sets[mode.index] else { return [] }
     let fallen = set.unwatch(source, token, in: mode.index, slots)
     needsMending = needsMending || set.mayHaveOrphans
-    give(up: fallen)
-  }
-
-  private func give(up fallen: [FallenSource]) {
-    for fallen in fallen { fallen.source.invalidate(because: fallen.reason) }
+    return fallen
   }
 
   /// Gives the mode's set a new base if a descriptor closed behind the loop's back may have stayed in the old one.

@@ -29,10 +29,14 @@ enum Wait {
   }
 
   /// Forgets a descriptor source in a mode; nothing of it is reported afterwards.
-  func unwatch(_ source: Loop.DescriptorSource, _ token: Token, in mode: ModeState, _ slots: SlotTable) {
+  ///
+  /// - Returns: Sources of the same descriptor that turned out to have lost their file.
+  func unwatch(
+    _ source: Loop.DescriptorSource, _ token: Token, in mode: ModeState, _ slots: SlotTable
+  ) -> [FallenSource] {
     switch self {
     case .kernel(let kernel): kernel.unwatch(source, token, in: mode, slots)
-    case .scripted: break
+    case .scripted: []
     }
   }
 
