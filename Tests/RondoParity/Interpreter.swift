@@ -253,7 +253,7 @@ final class Interpreter: CalloutHost, Sendable {
 
   /// Right before and right after a wait: whether it ended when what it waited for came.
   private func noteWait(_ phase: Phases, _ engine: any Engine) {
-    guard isTimed, isLoopThread, phase == .beforeWaiting || phase == .afterWaiting else { return }
+    guard isTimed || tellsEveryWait, isLoopThread, phase == .beforeWaiting || phase == .afterWaiting else { return }
     let now = Watch.milliseconds
     guard phase == .afterWaiting else { return state.withLock { $0.waited = now } }
     let (deadline, waited) = state.withLock { ($0.deadlines.last ?? .infinity, max($0.waited, $0.busyUntil)) }
