@@ -313,11 +313,10 @@ final class LoopModel {
 
   private func fire(_ loop: Int, _ mode: String) {
     let due = members(loop, mode).filter { $0.isTimer && !$0.isSpent && $0.date <= loops[loop].now }
-      .sorted { ($0.date, $0.play.order) < ($1.date, $1.play.order) }.map { ($0, $0.departures[loop]) }
-    for (timer, departures) in due {
-      guard timer.departures[loop] == departures, timer.modes[loop].contains(mode), timer.date <= loops[loop].now,
-        !timer.isSpent
-      else { continue }
+      .sorted { ($0.date, $0.play.order) < ($1.date, $1.play.order) }
+    // One that has left and come back meanwhile is due still (G06e).
+    for timer in due {
+      guard timer.modes[loop].contains(mode), timer.date <= loops[loop].now, !timer.isSpent else { continue }
       timer.isSpent = true
       let detail = ":\(timer.date)\(timer.missed > 0 ? "+\(timer.missed)" : "")"
       timer.missed = 0
