@@ -32,7 +32,7 @@ extension LoopCore {
   }
 
   /// Takes the item out of the structures of the modes in `mask`, and evicts it if nothing keeps it here. The item is
-  /// this loop's.
+  /// this loop's. Calls out, in its last step.
   ///
   /// - Parameter isCommon: Whether it stays in the common-mode item set, and so in the slot table.
   /// - Returns: The item if it gave up its slot: the caller lets go of it, which may call out.
@@ -99,6 +99,7 @@ extension LoopCore {
 
   /// Frees an item that has no slot here for another loop, if it is in no mode and not common.
   private func unbind(_ item: Loop.Item) {
+    assertOwnThread()
     mailbox.withLock { _ in item.unbindIfHomeless() }
     // Not before: whoever invalidates it from here on finds it free, and closes it.
     if item.kind == .descriptor { downcast(item, to: Loop.DescriptorSource.self).closeIfFree() }
@@ -142,7 +143,7 @@ extension LoopCore {
     return false
   }
 
-  /// Whether the item is this loop's still, after a callout. Then what it keeps for its loop's thread is this thread's.
+  /// Whether the item is this loop's still, after a callout. Then its slot is one of this loop's.
   func isOwner(of item: Loop.Item) -> Bool {
     item.withOwner { $0 === loop }
   }

@@ -102,6 +102,7 @@ extension LoopCore {
 
   @inline(never)
   private func loosenEntries(in modes: UInt64) {
+    assertOwnThread()
     for index in firing.indices {
       let token = firing[index].token
       let loosened = slots[token].installed & modes & ~slots[token].pending
@@ -117,6 +118,7 @@ extension LoopCore {
   }
 
   private func setLoosened(_ token: Token, _ modes: UInt64) {
+    assertOwnThread()
     for index in firing.indices where firing[index].token == token { firing[index].loosened = modes }
   }
 
