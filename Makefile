@@ -79,7 +79,12 @@ build: setup ## Build everything, for debugging.
 
 .PHONY: test
 test: setup ## Run the tests, the comparison with the real CFRunLoop among them.
-	swift test
+	@mkdir -p .build
+	swift test 2>&1 | tee .build/test.log && exit 0
+	# A thousand tests may lie between a failure and the end of what they print.
+	printf '\nWhat failed:\n'
+	awk '/^[◇✔]/ { failed = 0 } /^✘/ { failed = 1 } failed || /: error:|^error:/' .build/test.log
+	exit 1
 
 .PHONY: parity
 parity: setup ## Compare with CFRunLoop on COUNT random scenarios from SEED, and with a model on as many plays.

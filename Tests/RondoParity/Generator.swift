@@ -263,9 +263,17 @@ package struct Generator {
     }
   }
 
+  /// Whether a repeating timer is due at this instant: a signal without a wake would come before it or after it.
+  private func isTick(_ slot: Int) -> Bool {
+    items.contains { item in
+      guard case .timer(let first, let interval, _) = item.kind, interval > 0 else { return false }
+      return (Double(slot) - first).truncatingRemainder(dividingBy: interval) == 0
+    }
+  }
+
   private mutating func makeHelper() -> [Scenario.Timed] {
     var helper: [Scenario.Timed] = []
-    for slot in [9, 18] where random.chance(60) {
+    for slot in [9, 18] where random.chance(60) && !isTick(slot) {
       var actions: [Scenario.Action] = []
       switch random.number(0...6) {
       case _ where flavour == .foreign: actions = [foreignChange()]

@@ -325,6 +325,8 @@ final class Interpreter: CalloutHost, Sendable {
         for timed in scenario.helper {
           sleep(until: begun + timed.milliseconds)
           for action in timed.actions { perform(action, on: engine, nested: false) }
+          // It may have been stopped right after it looked at the clock.
+          noteLateness(since: begun + timed.milliseconds)
         }
       }
     }

@@ -35,6 +35,24 @@ internal import Testing
     ]
     #expect(seen.isSuperset(of: wanted))
   }
+
+  /// Two events of one instant come in the order in which the machine happens to run two threads.
+  @Test func noHelperActsWhenATimerIsDue() {
+    var pairs = 0
+    for number in 0..<3000 {
+      let scenario = Generator.scenario(seed: 3, number: number)
+      for item in scenario.items {
+        guard case .timer(let first, let interval, _) = item.kind else { continue }
+        for instant in scenario.helper.map(\.milliseconds) {
+          let since = instant - first
+          let isDue = since == 0 || (interval > 0 && since > 0 && since.truncatingRemainder(dividingBy: interval) == 0)
+          #expect(!isDue, "\(scenario)")
+          pairs += 1
+        }
+      }
+    }
+    #expect(pairs > 100)
+  }
 }
 
 @Suite struct PlayTests {

@@ -39,7 +39,7 @@ final class Client {
   /// The next bytes, fewer only at the end.
   func receive(_ count: Int) throws -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: count)
-    let result = unsafe recv(descriptor, &bytes, count, CInt(MSG_WAITALL))
+    let result = unsafe uninterrupted { unsafe recv(descriptor, &bytes, count, CInt(MSG_WAITALL)) }
     try #require(result >= 0, "recv: errno \(errno)")
     return Array(bytes.prefix(result))
   }
@@ -64,7 +64,7 @@ final class Client {
       } else {
         try #require(errno == EAGAIN)
         var query = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-        if unsafe poll(&query, 1, 300) == 0 { break }
+        if unsafe uninterrupted({ unsafe Int(poll(&query, 1, 300)) }) == 0 { break }
       }
     }
     return taken
@@ -77,7 +77,7 @@ final class Client {
     var piece = [UInt8](repeating: 0, count: 65_536)
     while true {
       var query = pollfd(fd: descriptor, events: Int16(rest.isEmpty ? POLLIN : POLLIN | POLLOUT), revents: 0)
-      try #require(unsafe poll(&query, 1, CInt(Daemon.patience * 1000)) == 1)
+      try #require(unsafe uninterrupted { unsafe Int(poll(&query, 1, CInt(Daemon.patience * 1000))) } == 1)
       if query.revents & Int16(POLLIN) != 0 {
         let result = unsafe recv(descriptor, &piece, piece.count, 0)
         try #require(result >= 0, "recv: errno \(errno)")
@@ -93,6 +93,14 @@ final class Client {
         if rest.isEmpty { shutdown(descriptor, CInt(SHUT_WR)) }
       }
     }
+  }
+}
+
+/// What `call` returns when no signal comes in between: a process that is stopped and goes on has seen one.
+private func uninterrupted(_ call: () -> Int) -> Int {
+  while true {
+    let result = call()
+    if result >= 0 || errno != EINTR { return result }
   }
 }
 
