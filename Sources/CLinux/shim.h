@@ -34,6 +34,11 @@ static inline int64_t rondo_boottime_now(void) {
   return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
+// Has the processor fetch the cache line, which is needed soon. Any address will do.
+static inline void rondo_prefetch(const void *_Nullable line) {
+  __builtin_prefetch(line);
+}
+
 // Tells the processor that this is a spin.
 static inline void rondo_relax(void) {
 #if defined(__x86_64__) || defined(__i386__)

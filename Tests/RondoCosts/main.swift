@@ -16,6 +16,11 @@ let operations: [(name: String, make: (Loop) -> Operation)] = [
   ("timer.cancel", TimersCancelled.init),
   ("timer.fire", TimersFired.init),
   ("timer.tick", TimersTicking.init),
+  ("timeout.make", TimeoutsMade.init),
+  ("timeout.put-off", TimeoutsPutOff.init),
+  ("timeout.disarm", TimeoutsDisarmed.init),
+  ("timeout.discard", TimeoutsDiscarded.init),
+  ("timeout.fire", TimeoutsFired.init),
   ("post", Posts.init),
 ]
 

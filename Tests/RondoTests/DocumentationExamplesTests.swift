@@ -18,8 +18,10 @@ private final class Log: Sendable {
 }
 
 /// What owns a timeout in the examples.
-private final class Connection: Sendable {
+private final class Connection: @unchecked Sendable {
   private let log: Log
+  /// The loop's thread.
+  var idle: Loop.Timeout!
 
   init(_ log: Log) { self.log = log }
 
@@ -404,6 +406,23 @@ private final class Connection: Sendable {
       let timeout = Loop.Timer(after: .seconds(30)) { [connection] _ in connection.expire() }
       loop.add(timeout)
       loop.run()
+    }
+    #expect(log.text == "expired")
+  }
+
+  @Test func `Timers: timeouts`() {
+    let log = Log()
+    let connection = Connection(log)
+    withVirtualLoop { virtual in
+      let loop = virtual.loop
+
+      connection.idle = loop.makeTimeout(after: .seconds(30)) { [connection] in connection.expire() }
+      loop.run(for: .seconds(20))
+      loop.arm(connection.idle, after: .seconds(30))  // It has sent something.
+      loop.run(for: .seconds(60))
+      loop.discard(connection.idle)  // It has gone.
+
+      #expect(virtual.elapsed == .seconds(50))
     }
     #expect(log.text == "expired")
   }

@@ -162,12 +162,10 @@ extension Loop.Timer {
     repeatingEvery interval: Duration, from now: Instant, tolerance: Duration, handler: sending @escaping (Tick) -> Void
   ) {
     precondition(interval > .zero, "Ticks need an interval of at least 1 ns, not \(interval).")
-    precondition(tolerance >= .zero, "A timer's tolerance is zero or more, not \(tolerance).")
-    let nanoseconds = min(interval.saturatingNanoseconds, Schedule.longest)
     self.init(
       Schedule(
-        fireDate: now.advanced(by: nanoseconds), interval: nanoseconds,
-        tolerance: min(tolerance.saturatingNanoseconds, Schedule.longest)),
+        fireDate: Schedule.date(after: interval, from: now), interval: Schedule.validInterval(interval),
+        tolerance: Schedule.validTolerance(tolerance)),
       order: 0, handler: handler)
   }
 }

@@ -70,11 +70,10 @@ extension Loop {
 extension Loop.Timer {
   /// A timer whose date is the clock's of the loop it is meant for, whichever thread makes it.
   convenience init(oneShotAt date: Instant, tolerance: Duration, handler: sending @escaping (Tick) -> Void) {
-    precondition(tolerance >= .zero, "A sleep's tolerance is zero or more, not \(tolerance).")
     self.init(
       Schedule(
         fireDate: min(date, Instant(nanoseconds: Schedule.longest)), interval: 0,
-        tolerance: min(tolerance.saturatingNanoseconds, Schedule.longest)),
+        tolerance: Schedule.validTolerance(tolerance, of: "A sleep")),
       order: 0, handler: handler)
   }
 }

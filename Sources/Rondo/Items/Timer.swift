@@ -35,7 +35,7 @@ extension Loop {
     ) {
       let now = Timer.now
       self.init(
-        Timer.makeSchedule(at: now.advanced(by: delay.saturatingNanoseconds), every: nil, tolerance, now: now),
+        Timer.makeSchedule(Schedule.date(after: delay, from: now), every: nil, tolerance),
         order: order, handler: handler)
     }
 
@@ -46,8 +46,7 @@ extension Loop {
     ) {
       let now = Timer.now
       self.init(
-        Timer.makeSchedule(
-          at: now.advanced(by: interval.saturatingNanoseconds), every: interval, tolerance, now: now),
+        Timer.makeSchedule(Schedule.date(after: interval, from: now), every: interval, tolerance),
         order: order, handler: handler)
     }
 
@@ -60,8 +59,8 @@ extension Loop {
       handler: sending @escaping (Tick) -> Void
     ) {
       self.init(
-        Timer.makeSchedule(at: Instant(date), every: interval, tolerance, now: Timer.now), order: order,
-        handler: handler)
+        Timer.makeSchedule(Schedule.date(at: Instant(date), from: Timer.now), every: interval, tolerance),
+        order: order, handler: handler)
     }
 
     /// A timer that fires at `date` of the clock that counts suspended time.
@@ -74,8 +73,8 @@ extension Loop {
       let suspended = rondo_boottime_now() - rondo_monotonic_now()
       self.init(
         Timer.makeSchedule(
-          at: Instant(date, suspended: suspended), every: interval, tolerance, now: Timer.now), order: order,
-        handler: handler)
+          Schedule.date(at: Instant(date, suspended: suspended), from: Timer.now), every: interval, tolerance),
+        order: order, handler: handler)
     }
 
     /// The next date it fires at; a date in the past counts as now. The new date is the grid's new origin.
@@ -86,7 +85,7 @@ extension Loop {
       set {
         let loop = withOwner { $0 }
         let now = loop?.now ?? Timer.now
-        setFireDate(min(max(Instant(newValue), now), now.advanced(by: Schedule.longest)), in: loop)
+        setFireDate(Schedule.date(at: Instant(newValue), from: now), in: loop)
       }
     }
 
@@ -94,14 +93,14 @@ extension Loop {
     public func setFireDate(after delay: Duration) {
       let loop = withOwner { $0 }
       let now = loop?.now ?? Timer.now
-      setFireDate(now.advanced(by: max(0, min(delay.saturatingNanoseconds, Schedule.longest))), in: loop)
+      setFireDate(Schedule.date(after: delay, from: now), in: loop)
     }
 
     /// The time between fires, zero for a one-shot; takes effect from the next fire on. Setting needs a repeating timer.
     public var interval: Duration {
       get { .nanoseconds(schedule.interval) }
       set {
-        let nanoseconds = Timer.validInterval(newValue)
+        let nanoseconds = Schedule.validInterval(newValue)
         guard isValid else { return }
         precondition(
           schedule.interval > 0, "A one-shot timer has no interval to set. Make a repeating timer with Timer(every:).")
@@ -114,7 +113,7 @@ extension Loop {
     public var tolerance: Duration {
       get { .nanoseconds(schedule.effectiveTolerance) }
       set {
-        let nanoseconds = Timer.validTolerance(newValue)
+        let nanoseconds = Schedule.validTolerance(newValue)
         setTolerance { $0 < 0 ? ~nanoseconds : nanoseconds }
       }
     }
@@ -225,25 +224,10 @@ extension Loop {
       Loop.clockOfThread
     }
 
-    private static func makeSchedule(
-      at date: Instant, every interval: Duration?, _ tolerance: Duration, now: Instant
-    ) -> Schedule {
+    private static func makeSchedule(_ date: Instant, every interval: Duration?, _ tolerance: Duration) -> Schedule {
       Schedule(
-        fireDate: min(max(date, now), now.advanced(by: Schedule.longest)),
-        interval: interval.map(validInterval) ?? 0,
-        tolerance: validTolerance(tolerance))
-    }
-
-    private static func validInterval(_ interval: Duration) -> Int64 {
-      let nanoseconds = interval.saturatingNanoseconds
-      precondition(
-        nanoseconds > 0, "A repeating timer needs an interval of at least 1 ns, not \(interval). For once, use after:.")
-      return min(nanoseconds, Schedule.longest)
-    }
-
-    private static func validTolerance(_ tolerance: Duration) -> Int64 {
-      precondition(tolerance >= .zero, "A timer's tolerance is zero or more, not \(tolerance).")
-      return min(tolerance.saturatingNanoseconds, Schedule.longest)
+        fireDate: date, interval: interval.map(Schedule.validInterval) ?? 0,
+        tolerance: Schedule.validTolerance(tolerance))
     }
   }
 }

@@ -16,6 +16,13 @@ func callOutTimer(_ timer: Loop.Timer, _ tick: Loop.Timer.Tick) {
 
 /// Calls out.
 @inline(never)
+func callOutTimeout(_ handler: () -> Void) {
+  handler()
+  CalloutBarrier.keepFrame()
+}
+
+/// Calls out.
+@inline(never)
 func callOutSource(_ source: Loop.Source) {
   source.performHandler?()
   CalloutBarrier.keepFrame()

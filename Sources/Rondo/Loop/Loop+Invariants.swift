@@ -33,6 +33,8 @@ extension Loop {
     package var slots = 0
     /// Items that have left and have not been let go of.
     package var retired = 0
+    /// Timeouts that have not been discarded.
+    package var timeouts = 0
     /// Entries in the heaps of all modes.
     package var timerEntries = 0
     /// Of these, entries that nothing stands behind any more.
@@ -71,9 +73,12 @@ extension LoopCore {
     sizes.slots = slotCount.all
     sizes.items = slotCount.all - slotCount.free
     sizes.retired = slots.retiredCount
+    sizes.timeouts = timeouts.slotCount.all - timeouts.slotCount.free
+    sizes.timerEntries = timeouts.common.entryCount
+    sizes.staleTimerEntries = timeouts.common.staleCount
     for mode in modes {
-      sizes.timerEntries += mode.timers.entryCount
-      sizes.staleTimerEntries += mode.timers.staleCount
+      sizes.timerEntries += mode.timers.entryCount + mode.timeouts.entryCount
+      sizes.staleTimerEntries += mode.timers.staleCount + mode.timeouts.staleCount
       sizes.dirtyDescriptors += mode.dirtyDescriptors.tokens.count
       sizes.carriedDescriptors += mode.carriedDescriptors.count
       sizes.signalled += mode.signalled.tokens.count
@@ -96,6 +101,12 @@ extension LoopCore {
     expect(items.count == slots.slotCount.all - slots.slotCount.free, "every slot is free or has an item")
     for (item, token) in items { checkResidence(of: item, token, expect) }
     for mode in modes { check(mode, items, expect) }
+    let isCommon = { (record: TimeoutRecord) in record.queue == TimeoutRecord.commonModes }
+    check(timeouts.common, "timeouts of the common modes", expect, isCommon)
+    let armed = timeouts.all.count { timeouts[$0.slot].isArmed && isCommon(timeouts[$0.slot]) }
+    expect(timeouts.armedCommonCount == armed, "the armed timeouts of the common modes are counted")
+    expect(
+      timeouts.all.count == timeouts.slotCount.all - timeouts.slotCount.free, "every timeout's slot is free or used")
     expect(frames.count == depth, "there is a frame for each run")
     expect(
       firing.allSatisfy { slots.item($0.token).map(isCalling) ?? false },
@@ -130,7 +141,9 @@ extension LoopCore {
   private func check(_ mode: ModeState, _ items: [(item: Loop.Item, token: Token)], _ expect: Expectation) {
     let members = items.filter { slots[$0.token].installed & mode.bit != 0 }
     let name = "mode \(mode.index)"
-    expect(mode.itemCount == members.count { $0.item.kind != .observer }, "\(name) counts its items")
+    let armed = timeouts.all.count { timeouts[$0.slot].isArmed && Int(timeouts[$0.slot].queue) == mode.index }
+    expect(mode.itemCount == members.count { $0.item.kind != .observer } + armed, "\(name) counts its items")
+    check(mode.timeouts, "timeouts of \(name)", expect) { Int($0.queue) == mode.index }
     expect(mode.observers.count == members.count { $0.item.kind == .observer }, "\(name) lists its observers")
     expect(mode.observers.isInOrder, "\(name) has its observers in order, and counts who wants to hear what")
     let ordered = members.count { $0.item.kind == .descriptor && $0.item.order != 0 }
@@ -161,6 +174,30 @@ extension LoopCore {
     expect(queue.entryCount - stale <= live + left, "\(name) has no entries but its timers': \(counts), \(left) left")
     expect(queue.isHeapOrdered, "the heaps of \(name) are heaps")
     expect(!queue.isEmpty || queue.entryCount == 0, "\(name) knows whether it has timers")
+  }
+
+  /// A queue of timeouts has the entries of those that say so, and few others; who is armed is in it or about to fire.
+  private func check(
+    _ queue: TimerQueue<TimeoutTable>, _ name: String, _ expect: Expectation, _ isIn: (TimeoutRecord) -> Bool
+  ) {
+    let members = timeouts.all.filter { isIn(timeouts[$0.slot]) }
+    let live = members.reduce(0) { $0 + (timeouts[$1.slot].isQueued ? Int(timeouts[$1.slot].entryCount) : 0) }
+    let stale = queue.countStale(in: timeouts)
+    let counts = "\(queue.entryCount) entries, \(live) live, \(stale) stale, \(queue.staleCount) counted"
+    expect(queue.entryCount - stale == live, "the \(name) have their entries: \(counts)")
+    expect(stale == queue.staleCount, "the stale entries of the \(name) are counted: \(counts)")
+    expect(queue.staleCount <= max(64, queue.entryCount / 2), "the \(name) keep few stale entries: \(counts)")
+    for token in members where timeouts[token.slot].isArmed {
+      let isDue = frames.contains { $0.due.contains { $0.isTimeout && $0.token == token } }
+      expect(
+        timeouts[token.slot].isQueued || isDue || timeouts[token.slot].handler == nil,
+        "an armed one of the \(name) is queued, about to fire, or in its callout")
+      expect(
+        !timeouts[token.slot].isQueued || timeouts[token.slot].queuedDate <= timeouts[token.slot].date,
+        "no entry of the \(name) is late")
+    }
+    expect(queue.isHeapOrdered, "the heaps of the \(name) are heaps")
+    expect(!queue.isEmpty || queue.entryCount == 0, "the queue of the \(name) knows whether it is empty")
   }
 
   /// A list of tokens holds each live item once, and only items that say they stand on it.

@@ -57,6 +57,7 @@ extension LoopCore {
     if isEmpty(mode) { return .finished }
     if depth > 0 {
       returnDueTimers(to: mode)
+      if timeouts.isUsed { returnDueTimeouts(to: mode) }
       returnReadyDescriptors(to: mode)
     }
     let frame = pushFrame(for: mode, returnsAfterSourceHandled: returnsAfterSourceHandled)
@@ -77,9 +78,10 @@ extension LoopCore {
 
   func nextFireDate(in mode: ModeState) -> Instant {
     assertOwnThread()
-    let queued = mode.timers.nextFireDate(in: slots)
+    let queued = nextQueuedDate(in: mode)
     // A timer in its callout, or collected to fire, has no entry, and is still one of the mode's.
     let firing = frames.flatMap(\.due).compactMap { due -> Instant? in
+      if due.isTimeout { return dateOfCollected(due.token, in: mode) }
       guard let item = slots.item(due.token), slots[due.token].installed & mode.bit != 0 else { return nil }
       return downcast(item, to: Loop.Timer.self).schedule.fireDate
     }

@@ -7,7 +7,7 @@ extension Loop {
   /// after its last run.
   ///
   /// Timers, observers and descriptor sources become invalid; a source only leaves this loop, with its cancel handler
-  /// called. Whatever is posted later is refused. Calls out.
+  /// called. Timeouts are discarded. Whatever is posted later is refused. Calls out.
   func tearDown() {
     refuseMail()
     let companion = mailbox.withLock { $0.companion.take() }
@@ -27,6 +27,7 @@ extension Loop {
     for (item, token) in core.slots.all where core.slots.holds(token) {
       if let item = core.uninstall(item, from: .max, isCommon: false) { core.letGo(ofEvicted: item) }
     }
+    core.discardTimeouts()
     core.dropBlocks()
     // Tasks that waited for an item or a block have been resumed, so some of these jobs are theirs.
     core.serveLastJobs()

@@ -143,13 +143,14 @@ extension LoopCore {
     frame.turn.hasHandledSource = true
   }
 
-  /// 9. Fires every timer of the mode whose date had passed when the wait ended. Calls out.
+  /// 9. Fires every timer and timeout of the mode whose date had passed when the wait ended. Calls out.
   @inline(__always)
   func fireDueTimers(_ frame: RunFrame) {
     assertOwnThread()
-    guard frame.turn.firesTimers, !frame.mode.timers.isEmpty else { return }
+    guard frame.turn.firesTimers, !frame.mode.timers.isEmpty || timeouts.isUsed else { return }
     let limit = now
     frame.mode.timers.collectDue(limit, in: slots, into: &frame.due)
+    if timeouts.isUsed { collectDueTimeouts(limit, frame) }
     if !frame.due.isEmpty { fireCollectedTimers(frame, limit) }
   }
 
@@ -160,7 +161,12 @@ extension LoopCore {
     frame.nextDue = 0
     while frame.nextDue < frame.due.count {
       let due = frame.due[frame.nextDue]
+      announceDue(frame.due, after: frame.nextDue)
       frame.nextDue += 1
+      if due.isTimeout {
+        fireTimeout(due.token, limit)
+        continue
+      }
       guard let item = unsafe slots.borrowed(due.token) else {
         if let (timer, token) = returned(due.token, to: frame.mode) { fire(timer, token, frame, limit) }
         continue
@@ -169,6 +175,15 @@ extension LoopCore {
     }
     frame.due.removeAll(keepingCapacity: true)
     forgetDeparted()
+  }
+
+  /// Has the memory of those that fire soon fetched meanwhile: a million timers do not fit into a cache.
+  @inline(__always)
+  private func announceDue(_ due: ContiguousArray<DueTimer>, after index: Int) {
+    guard index + 16 < due.count else { return }
+    let (soon, later) = (due[index + 8], due[index + 16])
+    if later.isTimeout { timeouts.prefetch(later.token.slot) } else { slots.prefetch(later.token.slot) }
+    if !soon.isTimeout { slots.prefetchItem(soon.token.slot) }
   }
 
   @inline(__always)
@@ -204,7 +219,7 @@ extension LoopCore {
   func returnDueTimers(to mode: ModeState) {
     assertOwnThread()
     for outer in frames where outer.mode === mode {
-      for due in outer.due.dropFirst(outer.nextDue) {
+      for due in outer.due.dropFirst(outer.nextDue) where !due.isTimeout {
         if let item = slots.item(due.token) { requeue(downcast(item, to: Loop.Timer.self), due.token) }
       }
     }

@@ -87,12 +87,19 @@ extension LoopCore {
   /// When a timer of the mode needs the loop awake; other threads may ask for its date meanwhile.
   @inline(__always)
   private func nextTimerWake(in mode: ModeState) -> Instant {
-    if mode.timers.isEmpty {
+    if mode.timers.isEmpty, !timeouts.isUsed {
       mode.publishFireDate(.distantFuture)
       return .distantFuture
     }
-    mode.publishFireDate(mode.timers.nextFireDate(in: slots))
-    return mode.timers.nextWake(in: slots)
+    mode.publishFireDate(nextQueuedDate(in: mode))
+    let wake = mode.timers.nextWake(in: slots)
+    return timeouts.isUsed ? min(wake, nextTimeoutWake(in: mode)) : wake
+  }
+
+  /// The earliest date that a queued timer or timeout of the mode wants.
+  func nextQueuedDate(in mode: ModeState) -> Instant {
+    let date = mode.timers.nextFireDate(in: slots)
+    return timeouts.isUsed ? min(date, nextTimeoutDate(in: mode)) : date
   }
 
   /// Counts what ended the sleep; false if nothing did.

@@ -21,6 +21,8 @@ final class LoopCore {
   let wait: Wait
   /// *constant*
   let slots = SlotTable()
+  /// *constant*
+  let timeouts = TimeoutTable()
   /// By mode index; as many as mail has been applied for.
   @safe @exclusivity(unchecked) var modes: ContiguousArray<ModeState>
   /// The runs under way, the innermost last.
@@ -173,6 +175,7 @@ final class LoopCore {
   private func hasNothingToServe(_ mode: ModeState) -> Bool {
     assertOwnThread()
     return !servesMainQueue(in: mode) && !hasBlocks(in: mode) && !hasJobs(in: mode)
+      && (timeouts.armedCommonCount == 0 || !mode.isCommon)
   }
 
   /// Whether a block waits for a run of the mode.

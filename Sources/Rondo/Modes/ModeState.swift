@@ -9,14 +9,16 @@ import Synchronization
   /// Whether the mode is common, as far as mail has been applied.
   @safe @exclusivity(unchecked) var isCommon: Bool
   @safe @exclusivity(unchecked) var observers = ObserverList()
-  @safe @exclusivity(unchecked) var timers: TimerQueue
+  @safe @exclusivity(unchecked) var timers: TimerQueue<SlotTable>
+  /// Those of the common modes stand in the table.
+  @safe @exclusivity(unchecked) var timeouts: TimerQueue<TimeoutTable>
   /// Attachments whose source was signalled and may not have been served yet.
   @safe @exclusivity(unchecked) var signalled = TokenList()
   /// Descriptor sources whose watch must change before the next wait in this mode.
   @safe @exclusivity(unchecked) var dirtyDescriptors = TokenList()
   /// What this mode's waits collected and no turn has told yet, where the kernel will not repeat it.
   @safe @exclusivity(unchecked) var carriedDescriptors: ContiguousArray<ReadyDescriptor> = []
-  /// How many sources, descriptor sources and timers keep the mode from being empty.
+  /// How many sources, descriptor sources, timers and armed timeouts keep the mode from being empty.
   @safe @exclusivity(unchecked) var itemCount = 0
   /// How many descriptor sources ask for an order other than 0.
   @safe @exclusivity(unchecked) var orderedDescriptorCount = 0
@@ -32,6 +34,7 @@ import Synchronization
     self.bit = 1 << UInt64(index)
     self.isCommon = isCommon
     timers = TimerQueue(bit: 1 << UInt64(index))
+    timeouts = TimerQueue(bit: 1 << UInt64(index))
   }
 
   /// Lets other threads know when the mode's next timer fires.

@@ -1,3 +1,5 @@
+internal import CLinux
+
 /// A loop's residents. Owns their items; each has a slot whose generation tells a stale token. *loop thread*
 @safe final class SlotTable {
   /// One resident a cache line.
@@ -149,4 +151,52 @@
 
   /// How many slots there are, and how many of them are free.
   var slotCount: (all: Int, free: Int) { (Int(count), free.count) }
+}
+
+/// The timers among the residents, for the queues of their modes.
+extension SlotTable: TimerTable {
+  @inline(__always)
+  func version(_ slot: UInt32) -> UInt32 { self[slot].version }
+
+  @inline(__always)
+  func fireDate(_ slot: UInt32, in bit: UInt64) -> Instant? {
+    unsafe queuedTimer(slot, bit)?._withUnsafeGuaranteedRef { $0.schedule.fireDate }
+  }
+
+  @inline(__always)
+  func hardDeadline(_ slot: UInt32, in bit: UInt64) -> Instant? {
+    unsafe queuedTimer(slot, bit)?._withUnsafeGuaranteedRef { $0.schedule.hardDeadline }
+  }
+
+  @inline(__always)
+  func due(_ slot: UInt32, at date: Instant) -> DueTimer {
+    let order = unsafe self[slot].item!._withUnsafeGuaranteedRef { $0.order }
+    return DueTimer(
+      token: Token(slot: slot, generation: self[slot].generation), date: date, order: order, stamp: self[slot].stamp)
+  }
+
+  /// Its entry by hard deadline, if it has one, stays where it is: nothing counts until the timer has fired.
+  @inline(__always)
+  func entryLeft(_ slot: UInt32, in bit: UInt64) -> Int {
+    self[slot].pending |= bit & self[slot].installed
+    return 0
+  }
+
+  func entryMoved(_ slot: UInt32) {}
+
+  @inline(__always)
+  func prefetch(_ slot: UInt32) { unsafe rondo_prefetch(residents + Int(slot)) }
+
+  /// The item of a line that has come is needed soon.
+  @inline(__always)
+  func prefetchItem(_ slot: UInt32) { unsafe rondo_prefetch(self[slot].item?.toOpaque()) }
+
+  /// The timer whose entries in a mode count: it is in no batch and in no callout.
+  @inline(__always)
+  private func queuedTimer(_ slot: UInt32, _ bit: UInt64) -> Unmanaged<Loop.Timer>? {
+    guard self[slot].pending & bit == 0, self[slot].installed & bit != 0, let item = unsafe self[slot].item else {
+      return nil
+    }
+    return unsafe Unmanaged.fromOpaque(item.toOpaque())
+  }
 }

@@ -1,5 +1,5 @@
 /// A slot and the generation it was given out in; what hot arrays and the kernel hold instead of a reference.
-struct Token: Equatable {
+struct Token: Hashable {
   let slot: UInt32
   let generation: UInt32
 

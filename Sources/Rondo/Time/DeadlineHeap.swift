@@ -33,46 +33,81 @@ struct DeadlineHeap {
     siftDown(from: 0, entry)
   }
 
-  mutating func removeTop() {
+  @discardableResult
+  mutating func removeTop() -> Entry {
+    let top = entries[0]
     let last = entries.removeLast()
     if !entries.isEmpty { siftDown(from: 0, last) }
+    return top
   }
 
-  /// Drops every entry that `isLive` denies, in O(n).
-  mutating func sweep(_ isLive: (Entry) -> Bool) {
-    entries.removeAll { !isLive($0) }
-    guard entries.count > 1 else { return }
-    for index in stride(from: (entries.count - 2) / 4, through: 0, by: -1) { siftDown(from: index, entries[index]) }
+  /// Asks about every entry, in no order, for what it shall say from now on: nil drops it. O(n).
+  ///
+  /// - Parameter announce: Told of each entry some time before it is asked about.
+  mutating func revise(announcing announce: (Entry) -> Void, _ revised: (Entry) -> Instant?) {
+    let count = entries.count
+    guard count > 0 else { return }
+    var kept = 0
+    // What fewer entries lead to is in a cache.
+    let announced = count > Self.many ? count - Self.ahead : 0
+    unsafe withEntries { entries in
+      for index in 0..<count {
+        if index < announced { unsafe announce(entries[index + Self.ahead]) }
+        var entry = unsafe entries[index]
+        guard let deadline = revised(entry) else { continue }
+        entry.deadline = deadline
+        unsafe entries[kept] = entry
+        kept += 1
+      }
+    }
+    entries.removeLast(count - kept)
+    guard kept > 1 else { return }
+    for index in stride(from: (kept - 2) / 4, through: 0, by: -1) { siftDown(from: index, entries[index]) }
   }
+
+  /// How many entries fit into the time that a line takes to come from memory.
+  private static let ahead = 16
+
+  /// More entries than this are better gone through once than taken out one by one.
+  static let many = 4_096
 
   private mutating func siftUp(from start: Int, _ entry: Entry) {
-    var index = start
-    while index > 0 {
-      let parent = (index - 1) / 4
-      if !(entry.deadline < entries[parent].deadline) { break }
-      entries[index] = entries[parent]
-      index = parent
+    unsafe withEntries { entries in
+      var index = start
+      while index > 0 {
+        let parent = (index - 1) / 4
+        if unsafe !(entry.deadline < entries[parent].deadline) { break }
+        unsafe entries[index] = entries[parent]
+        index = parent
+      }
+      unsafe entries[index] = entry
     }
-    entries[index] = entry
   }
 
   private mutating func siftDown(from start: Int, _ entry: Entry) {
     let count = entries.count
-    var index = start
-    while true {
-      let firstChild = index * 4 + 1
-      if firstChild >= count { break }
-      var smallest = firstChild
-      var child = firstChild + 1
-      let end = min(firstChild + 4, count)
-      while child < end {
-        if entries[child].deadline < entries[smallest].deadline { smallest = child }
-        child += 1
+    unsafe withEntries { entries in
+      var index = start
+      while true {
+        let firstChild = index * 4 + 1
+        if firstChild >= count { break }
+        var smallest = firstChild
+        var least = unsafe entries[firstChild].deadline
+        for child in firstChild + 1..<max(min(firstChild + 4, count), firstChild + 1) {
+          let deadline = unsafe entries[child].deadline
+          if deadline < least { (smallest, least) = (child, deadline) }
+        }
+        if !(least < entry.deadline) { break }
+        unsafe entries[index] = entries[smallest]
+        index = smallest
       }
-      if !(entries[smallest].deadline < entry.deadline) { break }
-      entries[index] = entries[smallest]
-      index = smallest
+      unsafe entries[index] = entry
     }
-    entries[index] = entry
+  }
+
+  /// One check that nobody else has the entries, instead of one for each of those that move.
+  @inline(__always)
+  private mutating func withEntries(_ body: (UnsafeMutablePointer<Entry>) -> Void) {
+    unsafe entries.withUnsafeMutableBufferPointer { unsafe body($0.baseAddress!) }
   }
 }

@@ -12,6 +12,31 @@ struct Schedule {
   /// The longest interval and the farthest date kept apart from "never": 292 years would overflow sums.
   static let longest: Int64 = .max / 4
 
+  /// The date that a user's delay from `now` means: never before now, and never "never".
+  @inline(__always)
+  static func date(after delay: Duration, from now: Instant) -> Instant {
+    now.advanced(by: max(0, min(delay.saturatingNanoseconds, longest)))
+  }
+
+  /// The date that a user's date means.
+  static func date(at date: Instant, from now: Instant) -> Instant {
+    min(max(date, now), now.advanced(by: longest))
+  }
+
+  /// A user's interval in nanoseconds.
+  static func validInterval(_ interval: Duration) -> Int64 {
+    let nanoseconds = interval.saturatingNanoseconds
+    precondition(
+      nanoseconds > 0, "A repeating timer needs an interval of at least 1 ns, not \(interval). For once, use after:.")
+    return min(nanoseconds, longest)
+  }
+
+  /// A user's tolerance in nanoseconds.
+  static func validTolerance(_ tolerance: Duration, of whom: StaticString = "A timer") -> Int64 {
+    precondition(tolerance >= .zero, "\(whom)'s tolerance is zero or more, not \(tolerance).")
+    return min(tolerance.saturatingNanoseconds, longest)
+  }
+
   /// The latest moment to wake for this timer. A repeating timer's tolerance counts up to half its interval.
   @inline(__always)
   var hardDeadline: Instant {

@@ -5,7 +5,7 @@
 /// whose date has passed: the fewest wakeups there can be. Precise timers stand in `precise`, so that the loop knows
 /// which date to spin for, and count as exact. An entry is a lower bound, made exact only at the top, so
 /// that putting a timer off needs no heap operation.
-struct TimerQueue {
+struct TimerQueue<Table: TimerTable> {
   private var exact = DeadlineHeap()
   private var precise = DeadlineHeap()
   private var soft = DeadlineHeap()
@@ -37,8 +37,8 @@ struct TimerQueue {
   }
 
   /// How many entries are of an older version than their slots: for tests, O(n).
-  func countStale(in slots: SlotTable) -> Int {
-    [exact, precise, soft, hard].reduce(0) { $0 + $1.count { slots[$0.slot].version != $0.version } }
+  func countStale(in table: Table) -> Int {
+    [exact, precise, soft, hard].reduce(0) { $0 + $1.count { table.version($0.slot) != $0.version } }
   }
 
   /// Enters a timer by its schedule: one entry, with tolerance two.
@@ -59,120 +59,182 @@ struct TimerQueue {
   /// So many entries of a timer have become stale. They are swept when they are more than half, so that what has left
   /// holds no more memory than what is there; below 64 entries of 16 bytes, a sweep is not worth its while.
   @inline(__always)
-  mutating func noteStale(_ count: UInt8, in slots: SlotTable) {
+  mutating func noteStale(_ count: UInt8, in table: Table) {
     staleCount += Int(count)
-    if staleCount > 64, staleCount > entryCount / 2 { sweep(slots) }
+    if staleCount > 64, staleCount > entryCount / 2 { sweep(table) }
   }
 
   @inline(never)
-  private mutating func sweep(_ slots: SlotTable) {
+  private mutating func sweep(_ table: Table) {
     // Not a look at the timer itself, which would miss the cache a million times in a queue of a million.
-    func isLive(_ entry: DeadlineHeap.Entry) -> Bool { slots[entry.slot].version == entry.version }
-    exact.sweep(isLive)
-    soft.sweep(isLive)
-    hard.sweep(isLive)
-    precise.sweep(isLive)
+    func revised(_ entry: DeadlineHeap.Entry) -> Instant? {
+      table.version(entry.slot) == entry.version ? entry.deadline : nil
+    }
+    exact.revise(announcing: { table.prefetch($0.slot) }, revised)
+    soft.revise(announcing: { table.prefetch($0.slot) }, revised)
+    hard.revise(announcing: { table.prefetch($0.slot) }, revised)
+    precise.revise(announcing: { table.prefetch($0.slot) }, revised)
     staleCount = 0
     isEmpty = entryCount == 0
   }
 
   /// The latest moment by which the loop has to wake for a timer of the mode.
-  mutating func nextWake(in slots: SlotTable) -> Instant {
+  mutating func nextWake(in table: Table) -> Instant {
     if isEmpty { return .distantFuture }
     defer { isEmpty = entryCount == 0 }
     return min(
-      Self.settleTop(of: &exact, &staleCount, slots, bit) { $0.schedule.fireDate },
-      Self.settleTop(of: &hard, &staleCount, slots, bit) { $0.schedule.hardDeadline },
-      nextPreciseDate(in: slots))
+      Self.settleTop(of: &exact, &staleCount, table, bit) { $0.fireDate($1, in: $2) },
+      Self.settleTop(of: &hard, &staleCount, table, bit) { $0.hardDeadline($1, in: $2) },
+      nextPreciseDate(in: table))
   }
 
   /// The date of the mode's next precise timer.
   @inline(__always)
-  mutating func nextPreciseDate(in slots: SlotTable) -> Instant {
+  mutating func nextPreciseDate(in table: Table) -> Instant {
     if precise.count == 0 { return .distantFuture }
-    return Self.settleTop(of: &precise, &staleCount, slots, bit) { $0.schedule.fireDate }
+    return Self.settleTop(of: &precise, &staleCount, table, bit) { $0.fireDate($1, in: $2) }
   }
 
   /// The earliest date a timer of the mode wants.
-  mutating func nextFireDate(in slots: SlotTable) -> Instant {
+  mutating func nextFireDate(in table: Table) -> Instant {
     if isEmpty { return .distantFuture }
     return min(
-      Self.settleTop(of: &exact, &staleCount, slots, bit) { $0.schedule.fireDate },
-      Self.settleTop(of: &soft, &staleCount, slots, bit) { $0.schedule.fireDate },
-      nextPreciseDate(in: slots))
+      Self.settleTop(of: &exact, &staleCount, table, bit) { $0.fireDate($1, in: $2) },
+      Self.settleTop(of: &soft, &staleCount, table, bit) { $0.fireDate($1, in: $2) },
+      nextPreciseDate(in: table))
   }
 
-  /// Moves every timer whose date has passed into `batch`, by date, then order, then sequence of scheduling.
-  mutating func collectDue(_ now: Instant, in slots: SlotTable, into batch: inout ContiguousArray<DueTimer>) {
+  /// Appends every timer whose date has passed to `batch`, by date, then order, then sequence of scheduling.
+  mutating func collectDue(_ now: Instant, in table: Table, into batch: inout ContiguousArray<DueTimer>) {
     let start = batch.count
+    var exactDate = Self.settleTop(of: &exact, &staleCount, table, bit) { $0.fireDate($1, in: $2) }
+    var softDate = Self.settleTop(of: &soft, &staleCount, table, bit) { $0.fireDate($1, in: $2) }
+    var preciseDate = nextPreciseDate(in: table)
+    // From here on it is less to look at all entries than to take these out one by one.
+    let limit = start + DeadlineHeap.many + entryCount / 32
     while true {
-      let exactDate = Self.settleTop(of: &exact, &staleCount, slots, bit) { $0.schedule.fireDate }
-      let softDate = Self.settleTop(of: &soft, &staleCount, slots, bit) { $0.schedule.fireDate }
-      let preciseDate = nextPreciseDate(in: slots)
       let date = min(exactDate, softDate, preciseDate)
       guard date <= now, date != .distantFuture else { break }
-      let entry: DeadlineHeap.Entry
-      if date == exactDate {
-        entry = exact.top!
-        exact.removeTop()
-      } else if date == softDate {
-        entry = soft.top!
-        soft.removeTop()
-      } else {
-        entry = precise.top!
-        precise.removeTop()
+      if batch.count >= limit {
+        collectRest(now, table, &batch)
+        return DueTimer.sort(&batch, from: start)
       }
-      slots[entry.slot].pending |= bit
-      let resident = slots[entry.slot]
-      let order = unsafe resident.item!._withUnsafeGuaranteedRef { $0.order }
-      batch.append(
-        DueTimer(
-          token: Token(slot: entry.slot, generation: resident.generation), date: date, order: order,
-          stamp: resident.stamp))
+      if date == exactDate {
+        take(exact.removeTop().slot, date, table, &batch)
+        exactDate = Self.settleTop(of: &exact, &staleCount, table, bit) { $0.fireDate($1, in: $2) }
+      } else if date == softDate {
+        take(soft.removeTop().slot, date, table, &batch)
+        softDate = Self.settleTop(of: &soft, &staleCount, table, bit) { $0.fireDate($1, in: $2) }
+      } else {
+        take(precise.removeTop().slot, date, table, &batch)
+        preciseDate = nextPreciseDate(in: table)
+      }
     }
+    // Timers with tolerance may have left entries behind.
+    noteStale(0, in: table)
     if batch.count - start > 1 { DueTimer.sortTies(&batch, from: start) }
+  }
+
+  /// Appends what is due in one pass over the entries, in no order, and makes the others exact on the way.
+  @inline(never)
+  private mutating func collectRest(_ now: Instant, _ table: Table, _ batch: inout ContiguousArray<DueTimer>) {
+    var left = 0
+    func revised(_ entry: DeadlineHeap.Entry) -> Instant? {
+      guard table.version(entry.slot) == entry.version else {
+        left -= 1
+        return nil
+      }
+      // One whose lower bound is not reached need not be asked.
+      if now < entry.deadline { return entry.deadline }
+      guard let date = table.fireDate(entry.slot, in: bit) else {
+        left += table.entryLeft(entry.slot, in: bit)
+        return nil
+      }
+      if now < date {
+        table.entryMoved(entry.slot)
+        return date
+      }
+      left += table.entryLeft(entry.slot, in: bit)
+      batch.append(table.due(entry.slot, at: date))
+      return nil
+    }
+    exact.revise(announcing: { table.prefetch($0.slot) }, revised)
+    soft.revise(announcing: { table.prefetch($0.slot) }, revised)
+    precise.revise(announcing: { table.prefetch($0.slot) }, revised)
+    staleCount += left
+    noteStale(0, in: table)
+  }
+
+  @inline(__always)
+  private mutating func take(
+    _ slot: UInt32, _ date: Instant, _ table: Table, _ batch: inout ContiguousArray<DueTimer>
+  ) {
+    staleCount += table.entryLeft(slot, in: bit)
+    batch.append(table.due(slot, at: date))
   }
 
   /// Makes the top exact: drops stale entries, re-seats a timer that was put off.
   private static func settleTop(
-    of heap: inout DeadlineHeap, _ staleCount: inout Int, _ slots: SlotTable, _ bit: UInt64,
-    _ deadline: (Loop.Timer) -> Instant
+    of heap: inout DeadlineHeap, _ staleCount: inout Int, _ table: Table, _ bit: UInt64,
+    _ deadline: (Table, UInt32, UInt64) -> Instant?
   ) -> Instant {
     while let top = heap.top {
-      guard let exact = exactDeadline(of: top, slots, bit, deadline) else {
-        if slots[top.slot].version != top.version { staleCount -= 1 }
+      guard table.version(top.slot) == top.version else {
+        staleCount -= 1
         heap.removeTop()
+        continue
+      }
+      guard let exact = deadline(table, top.slot, bit) else {
+        heap.removeTop()
+        staleCount += table.entryLeft(top.slot, in: bit)
         continue
       }
       if exact == top.deadline { return exact }
       heap.replaceTop(with: DeadlineHeap.Entry(deadline: exact, slot: top.slot, version: top.version))
+      table.entryMoved(top.slot)
     }
     return .distantFuture
   }
+}
 
-  /// The deadline of the timer that an entry stands for; nil if the entry is stale.
-  @inline(__always)
-  private static func exactDeadline(
-    of entry: DeadlineHeap.Entry, _ slots: SlotTable, _ bit: UInt64, _ deadline: (Loop.Timer) -> Instant
-  ) -> Instant? {
-    // A timer in a batch, or in its callout, has no entry that counts.
-    guard slots[entry.slot].version == entry.version, slots[entry.slot].pending & bit == 0,
-      slots[entry.slot].installed & bit != 0, let item = unsafe slots[entry.slot].item
-    else { return nil }
-    return unsafe item._withUnsafeGuaranteedRef { deadline(downcast($0, to: Loop.Timer.self)) }
-  }
+/// Where the entries of a timer queue lead: what knows the dates. *loop thread*
+protocol TimerTable {
+  /// The version whose entries count, of what stands in the slot.
+  func version(_ slot: UInt32) -> UInt32
+  /// The date of what stands in the slot; nil if no entry of it counts in the mode with this bit.
+  func fireDate(_ slot: UInt32, in bit: UInt64) -> Instant?
+  /// The latest moment to wake for it, likewise.
+  func hardDeadline(_ slot: UInt32, in bit: UInt64) -> Instant?
+  /// What stands in the slot, for a batch.
+  func due(_ slot: UInt32, at date: Instant) -> DueTimer
+  /// An entry of the current version has left the mode's queue.
+  ///
+  /// - Returns: How many entries have become stale by that.
+  func entryLeft(_ slot: UInt32, in bit: UInt64) -> Int
+  /// An entry of the current version now says the date, and no longer an earlier one.
+  func entryMoved(_ slot: UInt32)
+  /// What `version` reads is needed soon.
+  func prefetch(_ slot: UInt32)
 }
 
 /// A timer that was due when its turn looked.
 struct DueTimer {
+  /// Of the table that it stands in.
   let token: Token
   let date: Instant
   let order: Int
   let stamp: UInt32
+  /// Whether it stands in the table of timeouts.
+  var isTimeout = false
 
   /// Whether this one fires first, of two with the same date. Stamps wrap, so their distance decides.
   private func comesBefore(_ other: DueTimer) -> Bool {
     order != other.order ? order < other.order : Int32(bitPattern: stamp &- other.stamp) < 0
+  }
+
+  /// Brings what came from several queues in order.
+  static func sort(_ batch: inout ContiguousArray<DueTimer>, from start: Int) {
+    batch[start...].sort { $0.date != $1.date ? $0.date < $1.date : $0.comesBefore($1) }
   }
 
   /// Sorts runs of equal dates, which the heap leaves in any order.

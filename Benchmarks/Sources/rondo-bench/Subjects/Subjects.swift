@@ -28,5 +28,6 @@ enum Subjects {
     NIOSubject(),
     RondoSubject(),
     RondoPreciseSubject(),
+    RondoTimeoutSubject(),
   ]
 }
