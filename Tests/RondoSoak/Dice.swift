@@ -8,6 +8,8 @@ final class Dice: RandomNumberGenerator {
   let loop: Loop?
   /// How many operations are under way on the thread, one inside the other.
   var depth = 0
+  /// The timeouts of that loop.
+  var alarms: [Alarm] = []
 
   init(seed: UInt64, loop: Loop? = nil) {
     state = seed

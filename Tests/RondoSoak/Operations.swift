@@ -4,13 +4,13 @@ import Rondo
 extension Round {
   enum Operation {
     case create, add, remove, move, invalidate, reschedule, signal, interest, write, hangUp, close, post, nest, stop
-    case commonMode, task, sleep, replace, ask
+    case commonMode, task, sleep, replace, ask, timeout
 
     /// How often each is chosen, of the sum.
     static let weights: [(Operation, Int)] = [
       (.create, 60), (.add, 120), (.remove, 60), (.move, 150), (.invalidate, 15), (.reschedule, 100), (.signal, 120),
       (.interest, 60), (.write, 100), (.hangUp, 4), (.close, 4), (.post, 100), (.nest, 40), (.stop, 20),
-      (.commonMode, 3), (.task, 20), (.sleep, 15), (.replace, 1), (.ask, 30),
+      (.commonMode, 3), (.task, 20), (.sleep, 15), (.replace, 1), (.ask, 30), (.timeout, 100),
     ]
     static let sum = weights.reduce(0) { $0 + $1.1 }
   }
@@ -45,6 +45,7 @@ extension Round {
     case .sleep: startSleeper(dice)
     case .replace: replaceLoop(dice)
     case .ask: ask(dice)
+    case .timeout: changeTimeout(dice)
     }
   }
 

@@ -147,7 +147,7 @@ extension LoopCore {
   @inline(__always)
   func fireDueTimers(_ frame: RunFrame) {
     assertOwnThread()
-    guard frame.turn.firesTimers, !frame.mode.timers.isEmpty || timeouts.isUsed else { return }
+    guard frame.turn.firesTimers, !frame.mode.timers.isEmpty || hasTimeouts(in: frame.mode) else { return }
     let limit = now
     frame.mode.timers.collectDue(limit, in: slots, into: &frame.due)
     if timeouts.isUsed { collectDueTimeouts(limit, frame) }
@@ -161,7 +161,7 @@ extension LoopCore {
     frame.nextDue = 0
     while frame.nextDue < frame.due.count {
       let due = frame.due[frame.nextDue]
-      announceDue(frame.due, after: frame.nextDue)
+      announceDue(frame)
       frame.nextDue += 1
       if due.isTimeout {
         fireTimeout(due.token, limit)
@@ -179,10 +179,11 @@ extension LoopCore {
 
   /// Has the memory of those that fire soon fetched meanwhile: a million timers do not fit into a cache.
   @inline(__always)
-  private func announceDue(_ due: ContiguousArray<DueTimer>, after index: Int) {
-    guard index + 16 < due.count else { return }
-    let (soon, later) = (due[index + 8], due[index + 16])
+  private func announceDue(_ frame: RunFrame) {
+    guard frame.nextDue + 16 < frame.due.count else { return }
+    let later = frame.due[frame.nextDue + 16]
     if later.isTimeout { timeouts.prefetch(later.token.slot) } else { slots.prefetch(later.token.slot) }
+    let soon = frame.due[frame.nextDue + 8]
     if !soon.isTimeout { slots.prefetchItem(soon.token.slot) }
   }
 

@@ -77,6 +77,13 @@ extension LoopCore {
 
   // MARK: - In the turn
 
+  /// Whether entries of timeouts stand in a queue that runs of the mode serve.
+  @inline(__always)
+  func hasTimeouts(in mode: ModeState) -> Bool {
+    assertOwnThread()
+    return timeouts.isUsed && (!mode.timeouts.isEmpty || mode.isCommon && !timeouts.common.isEmpty)
+  }
+
   /// Appends the mode's timeouts whose date has passed to the batch of timers, in one order with them.
   @inline(never)
   func collectDueTimeouts(_ limit: Instant, _ frame: RunFrame) {

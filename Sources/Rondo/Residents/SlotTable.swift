@@ -189,7 +189,7 @@ extension SlotTable: TimerTable {
 
   /// The item of a line that has come is needed soon.
   @inline(__always)
-  func prefetchItem(_ slot: UInt32) { unsafe rondo_prefetch(self[slot].item?.toOpaque()) }
+  func prefetchItem(_ slot: UInt32) { unsafe rondo_prefetch(residents[Int(slot)].item?.toOpaque()) }
 
   /// The timer whose entries in a mode count: it is in no batch and in no callout.
   @inline(__always)

@@ -52,7 +52,9 @@ import Synchronization
 /// no object, so its line holds all of it.
 @safe final class TimeoutTable {
   /// Each of `chunkSize` records, which stay where they are.
-  @safe @exclusivity(unchecked) private var chunks = unsafe ContiguousArray<UnsafeMutablePointer<TimeoutRecord>>()
+  @safe @exclusivity(unchecked) private var chunks = Chunks.allocate(capacity: TimeoutTable.leastChunks)
+  @safe @exclusivity(unchecked) private var chunkCount = 0
+  @safe @exclusivity(unchecked) private var chunkCapacity = TimeoutTable.leastChunks
   /// How many slots have been used.
   @safe @exclusivity(unchecked) private var count: UInt32 = 0
   @safe @exclusivity(unchecked) private var free: ContiguousArray<UInt32> = []
@@ -71,6 +73,8 @@ import Synchronization
 
   /// Loops that have been made.
   private static let lastNumber = Atomic<UInt32>(0)
+  private typealias Chunks = UnsafeMutablePointer<UnsafeMutablePointer<TimeoutRecord>>
+  private static let leastChunks = 4
   private static let chunkBits: UInt32 = 8
   private static let chunkSize: UInt32 = 1 << chunkBits
 
@@ -80,7 +84,8 @@ import Synchronization
 
   deinit {
     for slot in 0..<count { unsafe record(slot).deinitialize(count: 1) }
-    unsafe chunks.forEach { unsafe UnsafeMutableRawPointer($0).deallocate() }
+    for index in 0..<chunkCount { unsafe UnsafeMutableRawPointer(chunks[index]).deallocate() }
+    unsafe chunks.deallocate()
   }
 
   @inline(__always)
@@ -119,7 +124,7 @@ import Synchronization
   }
 
   private func appendSlot() -> UInt32 {
-    if unsafe count == UInt32(chunks.count) * Self.chunkSize { appendChunk() }
+    if Int(count) == chunkCount << Int(Self.chunkBits) { appendChunk() }
     unsafe record(count).initialize(to: .unused)
     count += 1
     return count - 1
@@ -127,9 +132,18 @@ import Synchronization
 
   @inline(never)
   private func appendChunk() {
+    if chunkCount == chunkCapacity {
+      let larger = Chunks.allocate(capacity: 2 * chunkCapacity)
+      unsafe larger.moveInitialize(from: chunks, count: chunkCount)
+      unsafe chunks.deallocate()
+      unsafe chunks = larger
+      chunkCapacity *= 2
+    }
     let line = MemoryLayout<TimeoutRecord>.stride
     let bytes = UnsafeMutableRawPointer.allocate(byteCount: Int(Self.chunkSize) * line, alignment: line)
-    unsafe chunks.append(bytes.bindMemory(to: TimeoutRecord.self, capacity: Int(Self.chunkSize)))
+    unsafe (chunks + chunkCount).initialize(
+      to: bytes.bindMemory(to: TimeoutRecord.self, capacity: Int(Self.chunkSize)))
+    chunkCount += 1
   }
 
   /// Gives up the slot of a timeout that is neither armed nor queued.

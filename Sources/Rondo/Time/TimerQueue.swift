@@ -110,6 +110,7 @@ struct TimerQueue<Table: TimerTable> {
     var exactDate = Self.settleTop(of: &exact, &staleCount, table, bit) { $0.fireDate($1, in: $2) }
     var softDate = Self.settleTop(of: &soft, &staleCount, table, bit) { $0.fireDate($1, in: $2) }
     var preciseDate = nextPreciseDate(in: table)
+    guard min(exactDate, softDate, preciseDate) <= now else { return }
     // From here on it is less to look at all entries than to take these out one by one.
     let limit = start + DeadlineHeap.many + entryCount / 32
     while true {
