@@ -78,7 +78,7 @@ extension LoopCore {
 
   func nextFireDate(in mode: ModeState) -> Instant {
     assertOwnThread()
-    let queued = nextQueuedDate(in: mode)
+    let queued = nextDates(in: mode).fire
     // A timer in its callout, or collected to fire, has no entry, and is still one of the mode's.
     let firing = frames.flatMap(\.due).compactMap { due -> Instant? in
       if due.isTimeout { return dateOfCollected(due.token, in: mode) }

@@ -87,19 +87,16 @@ extension LoopCore {
   /// When a timer of the mode needs the loop awake; other threads may ask for its date meanwhile.
   @inline(__always)
   private func nextTimerWake(in mode: ModeState) -> Instant {
-    if mode.timers.isEmpty, !timeouts.isUsed {
-      mode.publishFireDate(.distantFuture)
-      return .distantFuture
-    }
-    mode.publishFireDate(nextQueuedDate(in: mode))
-    let wake = mode.timers.nextWake(in: slots)
-    return timeouts.isUsed ? min(wake, nextTimeoutWake(in: mode)) : wake
+    let dates = nextDates(in: mode)
+    mode.publishFireDate(dates.fire)
+    return dates.wake
   }
 
-  /// The earliest date that a queued timer or timeout of the mode wants.
-  func nextQueuedDate(in mode: ModeState) -> Instant {
-    let date = mode.timers.nextFireDate(in: slots)
-    return timeouts.isUsed ? min(date, nextTimeoutDate(in: mode)) : date
+  /// When queued timers and timeouts of the mode next concern the loop.
+  @inline(__always)
+  func nextDates(in mode: ModeState) -> TimerDates {
+    let dates = mode.timers.nextDates(in: slots)
+    return hasTimeouts(in: mode) ? .earlier(dates, nextTimeoutDates(in: mode)) : dates
   }
 
   /// Counts what ended the sleep; false if nothing did.

@@ -21,7 +21,7 @@ struct OneEventPolicy {
   private func first(_ frame: RunFrame, _ core: LoopCore) -> Event {
     // Found ready before the wait, it goes first every other time.
     if frame.turn.polls, frame.turn.isMainQueueReady, !frame.turn.followsMainQueue { return .mainQueue }
-    let fireDate = core.nextQueuedDate(in: frame.mode)
+    let fireDate = core.nextDates(in: frame.mode).fire
     let isTimerDue = fireDate <= core.now
     if core.wakes.isWoken, !isTimerDue || fireDate >= core.wakes.wokenAt { return .wakeup }
     if isTimerDue { return .timers }

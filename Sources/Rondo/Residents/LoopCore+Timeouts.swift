@@ -142,20 +142,12 @@ extension LoopCore {
 
   // MARK: - Dates
 
-  /// When a timeout of the mode needs the loop awake.
+  /// When queued timeouts of the mode next concern the loop.
   @inline(never)
-  func nextTimeoutWake(in mode: ModeState) -> Instant {
+  func nextTimeoutDates(in mode: ModeState) -> TimerDates {
     assertOwnThread()
-    let own = mode.timeouts.nextWake(in: timeouts)
-    return mode.isCommon ? min(own, timeouts.common.nextWake(in: timeouts)) : own
-  }
-
-  /// The earliest date a queued timeout of the mode wants.
-  @inline(never)
-  func nextTimeoutDate(in mode: ModeState) -> Instant {
-    assertOwnThread()
-    let own = mode.timeouts.nextFireDate(in: timeouts)
-    return mode.isCommon ? min(own, timeouts.common.nextFireDate(in: timeouts)) : own
+    let own = mode.timeouts.nextDates(in: timeouts)
+    return mode.isCommon ? .earlier(own, timeouts.common.nextDates(in: timeouts)) : own
   }
 
   /// The date of a timeout that is in a batch, if it has yet to fire and the mode's runs fire it.

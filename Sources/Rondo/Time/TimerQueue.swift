@@ -78,14 +78,16 @@ struct TimerQueue<Table: TimerTable> {
     isEmpty = entryCount == 0
   }
 
-  /// The latest moment by which the loop has to wake for a timer of the mode.
-  mutating func nextWake(in table: Table) -> Instant {
-    if isEmpty { return .distantFuture }
+  /// The earliest date that a timer of the mode wants, and the latest moment by which the loop has to wake for one.
+  mutating func nextDates(in table: Table) -> TimerDates {
+    if isEmpty { return .never }
     defer { isEmpty = entryCount == 0 }
-    return min(
-      Self.settleTop(of: &exact, &staleCount, table, bit) { $0.fireDate($1, in: $2) },
-      Self.settleTop(of: &hard, &staleCount, table, bit) { $0.hardDeadline($1, in: $2) },
-      nextPreciseDate(in: table))
+    let certain = min(
+      Self.settleTop(of: &exact, &staleCount, table, bit) { $0.fireDate($1, in: $2) }, nextPreciseDate(in: table))
+    if hard.count == 0 { return TimerDates(fire: certain, wake: certain) }
+    return TimerDates(
+      fire: min(certain, Self.settleTop(of: &soft, &staleCount, table, bit) { $0.fireDate($1, in: $2) }),
+      wake: min(certain, Self.settleTop(of: &hard, &staleCount, table, bit) { $0.hardDeadline($1, in: $2) }))
   }
 
   /// The date of the mode's next precise timer.
@@ -93,15 +95,6 @@ struct TimerQueue<Table: TimerTable> {
   mutating func nextPreciseDate(in table: Table) -> Instant {
     if precise.count == 0 { return .distantFuture }
     return Self.settleTop(of: &precise, &staleCount, table, bit) { $0.fireDate($1, in: $2) }
-  }
-
-  /// The earliest date a timer of the mode wants.
-  mutating func nextFireDate(in table: Table) -> Instant {
-    if isEmpty { return .distantFuture }
-    return min(
-      Self.settleTop(of: &exact, &staleCount, table, bit) { $0.fireDate($1, in: $2) },
-      Self.settleTop(of: &soft, &staleCount, table, bit) { $0.fireDate($1, in: $2) },
-      nextPreciseDate(in: table))
   }
 
   /// Appends every timer whose date has passed to `batch`, by date, then order, then sequence of scheduling.
@@ -175,7 +168,17 @@ struct TimerQueue<Table: TimerTable> {
   }
 
   /// Makes the top exact: drops stale entries, re-seats a timer that was put off.
+  ///
+  /// - Returns: Its deadline.
+  @inline(__always)
   private static func settleTop(
+    of heap: inout DeadlineHeap, _ staleCount: inout Int, _ table: Table, _ bit: UInt64,
+    _ deadline: (Table, UInt32, UInt64) -> Instant?
+  ) -> Instant {
+    heap.count == 0 ? .distantFuture : settleTopPresent(of: &heap, &staleCount, table, bit, deadline)
+  }
+
+  private static func settleTopPresent(
     of heap: inout DeadlineHeap, _ staleCount: inout Int, _ table: Table, _ bit: UInt64,
     _ deadline: (Table, UInt32, UInt64) -> Instant?
   ) -> Instant {
@@ -195,6 +198,21 @@ struct TimerQueue<Table: TimerTable> {
       table.entryMoved(top.slot)
     }
     return .distantFuture
+  }
+}
+
+/// When timers next concern the loop; `.distantFuture` where none does.
+struct TimerDates {
+  /// The earliest date.
+  var fire: Instant
+  /// The latest moment to wake.
+  var wake: Instant
+
+  static var never: TimerDates { TimerDates(fire: .distantFuture, wake: .distantFuture) }
+
+  /// The earlier of each.
+  static func earlier(_ one: TimerDates, _ other: TimerDates) -> TimerDates {
+    TimerDates(fire: min(one.fire, other.fire), wake: min(one.wake, other.wake))
   }
 }
 
