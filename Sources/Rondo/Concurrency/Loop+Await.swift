@@ -2,11 +2,11 @@ import CLinux
 
 /// Waiting for the loop in async code.
 extension Loop {
-  /// Why a call brought no result.
+  /// Why a call to a loop's thread brought no result.
   public enum CallError<Failure: Error>: Error {
-    /// The task was cancelled before the body began, and the body does not run.
+    /// The task was cancelled before the body began, and the body does not run. A ``LoopThread`` does not take it back.
     case cancelled
-    /// The loop's thread has ended, and the body does not run.
+    /// The loop's thread is ending or has ended, and the body does not run.
     case loopEnded
     /// The body threw this.
     case body(Failure)

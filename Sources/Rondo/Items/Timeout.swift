@@ -23,7 +23,7 @@ extension Loop {
   /// Makes a timeout, armed to fire `delay` from now, or dormant without one. The loop's thread.
   ///
   /// The loop keeps it and its handler until it is discarded or the loop ends, fired or not; a loop that has ended keeps
-  /// nothing, and the handle is stale at once. 64 bytes, and 16 more while it is armed, twice that with tolerance.
+  /// nothing, and the handle is stale at once. It takes 64 bytes, and while it is armed 16 more, with tolerance 32.
   ///
   /// - Parameters:
   ///   - mode: The mode whose runs fire it, or `.common` for all the common modes, those to come included.
@@ -44,7 +44,7 @@ extension Loop {
 
   /// Has the timeout fire `delay` from now instead of ever before: arms it, or moves it. The loop's thread.
   ///
-  /// Putting off costs a store, O(1); arming and bringing forward O(log n).
+  /// Reads the clock. Putting off costs a store, O(1); arming and bringing forward O(log n).
   ///
   /// - Returns: False, and nothing is done, if the timeout has been discarded or is another loop's.
   @discardableResult

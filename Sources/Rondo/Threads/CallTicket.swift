@@ -8,11 +8,11 @@ package enum CallOutcome<Value, Failure: Error> {
   /// The block died without having run.
   case dropped
 
-  package func get() throws(LoopThread.CallError<Failure>) -> Value {
+  package func get() throws(Loop.CallError<Failure>) -> Value {
     switch self {
     case .value(let value): return value
     case .failure(let failure): throw .body(failure)
-    case .dropped: throw .threadEnded
+    case .dropped: throw .loopEnded
     }
   }
 }

@@ -1,23 +1,15 @@
 /// Calls that bring a result back.
 extension LoopThread {
-  /// Why a call brought no result.
-  public enum CallError<Failure: Error>: Error {
-    /// The thread is ending or has ended, and the body did not run.
-    case threadEnded
-    /// The body threw this.
-    case body(Failure)
-  }
-
   /// Runs `body` on the thread and waits for its result. Any thread.
   ///
   /// On the thread itself it runs at once. Elsewhere it waits its turn, and never longer than the thread lives: if the
   /// thread ends without having run it, the call throws. A body that waits for the caller waits for ever.
   ///
-  /// - Throws: `.threadEnded` if `body` did not run, `.body` with what it threw.
+  /// - Throws: `.loopEnded` if `body` did not run, `.body` with what it threw.
   @available(*, noasync, message: "This blocks the thread until another one has answered. Use await thread.async { }.")
   public func sync<Value, Failure: Error>(
     in mode: Loop.Mode = .default, _ body: () throws(Failure) -> sending Value
-  ) throws(CallError<Failure>) -> sending Value {
+  ) throws(Loop.CallError<Failure>) -> sending Value {
     if isCurrent {
       do { return try body() } catch { throw .body(error) }
     }
@@ -33,10 +25,10 @@ extension LoopThread {
   ///
   /// It waits its turn, and never longer than the thread lives. Cancelling the task does not take the body back.
   ///
-  /// - Throws: `.threadEnded` if `body` did not run, `.body` with what it threw.
+  /// - Throws: `.loopEnded` if `body` did not run, `.body` with what it threw.
   public func async<Value, Failure: Error>(
     in mode: Loop.Mode = .default, _ body: sending @escaping () throws(Failure) -> sending Value
-  ) async throws(CallError<Failure>) -> sending Value {
+  ) async throws(Loop.CallError<Failure>) -> sending Value {
     nonisolated(unsafe) let body = body
     nonisolated(unsafe) let outcome = await unsafe withUnsafeContinuation {
       (continuation: UnsafeContinuation<CallOutcome<Value, Failure>, Never>) in

@@ -1,4 +1,4 @@
-/// One mode's timers by deadline. *loop thread*
+/// A mode's timers by deadline, or its timeouts. *loop thread*
 ///
 /// Timers without tolerance stand in `exact`. The others stand twice: by fire date in `soft`, by the latest moment to
 /// wake in `hard`. The loop wakes for the earliest of `exact` and `hard`, and then fires all of `exact` and `soft`
