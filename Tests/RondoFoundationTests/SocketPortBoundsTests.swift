@@ -1,3 +1,4 @@
+import Dispatch
 import Glibc
 import Rondo
 import RondoFoundation
@@ -284,9 +285,24 @@ import Testing
 /// Takes all descriptors of the process.
 @discardableResult
 private func takeAllDescriptors() -> [CInt] {
+  awakenDispatch()
   var limit = rlimit(rlim_cur: 256, rlim_max: 256)
   _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
   var taken: [CInt] = []
   while case let copy = dup(0), copy >= 0 { taken.append(copy) }
   return taken
+}
+
+/// Has Dispatch, which runs the process of such a test, open what it needs: where it cannot, it ends the process.
+private func awakenDispatch() {
+  let fired = DispatchSemaphore(value: 0)
+  let timers = (0..<2).map { _ in DispatchSource.makeTimerSource() }
+  // Each clock has a descriptor of its own.
+  timers[0].schedule(deadline: .now() + .milliseconds(1))
+  timers[1].schedule(wallDeadline: .now() + .milliseconds(1))
+  for timer in timers {
+    timer.setEventHandler { fired.signal() }
+    timer.activate()
+  }
+  for _ in timers { fired.wait() }
 }

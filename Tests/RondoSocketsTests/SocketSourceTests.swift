@@ -1,3 +1,4 @@
+import Dispatch
 import Glibc
 import Rondo
 import RondoSockets
@@ -353,6 +354,7 @@ private enum Exhaustion {
   }
 
   private static func useUpDescriptors(_ spare: inout [CInt]) {
+    awakenDispatch()
     var limit = rlimit()
     _ = unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
     // Some may be inherited, with any numbers.
@@ -365,4 +367,18 @@ private enum Exhaustion {
       spare.append(descriptor)
     }
   }
+}
+
+/// Has Dispatch, which runs the process of such a test, open what it needs: where it cannot, it ends the process.
+private func awakenDispatch() {
+  let fired = DispatchSemaphore(value: 0)
+  let timers = (0..<2).map { _ in DispatchSource.makeTimerSource() }
+  // Each clock has a descriptor of its own.
+  timers[0].schedule(deadline: .now() + .milliseconds(1))
+  timers[1].schedule(wallDeadline: .now() + .milliseconds(1))
+  for timer in timers {
+    timer.setEventHandler { fired.signal() }
+    timer.activate()
+  }
+  for _ in timers { fired.wait() }
 }
