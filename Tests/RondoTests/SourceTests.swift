@@ -133,6 +133,21 @@ import Testing
 
   // MARK: - Removal
 
+  @Test func `a signal has no loop go round that the source has left in the same turn`() {
+    withStage(isObserved: false) { stage in
+      let source = stage.source("a")
+      let turns = stage.loop.statistics.turns
+      stage.block("b") {
+        stage.loop.remove(source)
+        source.signal()
+      }
+      stage.keepAlive()
+      stage.loop.run(for: .milliseconds(10))
+      #expect(stage.text == "b")
+      #expect(stage.loop.statistics.turns == turns + 1)
+    }
+  }
+
   @Test func `a signalled source that a sibling removes is not performed`() {
     withStage(isObserved: false) { stage in
       let b = stage.source("b", order: 1)

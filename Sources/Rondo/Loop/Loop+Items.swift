@@ -179,7 +179,8 @@ extension Loop {
   func noteSignal(of attachment: SourceAttachment, isNew: Bool, waking: Bool) {
     if isCurrent {
       if isNew { core.noteSignal(of: attachment) }
-      if waking { core.wakeFromOwnThread() }
+      // One that left in a callout stays attached until nobody can be in that callout any more.
+      if waking, attachment.modes.load(ordering: .relaxed) != 0 { core.wakeFromOwnThread() }
     } else {
       checkProcess()
       if isNew { mailbox.signals.push(attachment) }
