@@ -148,6 +148,20 @@ import Testing
     }
   }
 
+  /// It is the loop's still, and the next mode to become common gets it.
+  @Test func `a signal has the loop go round for a source that stands in the common set alone`() {
+    withStage(isObserved: false) { stage in
+      let source = stage.source("a", in: .common)
+      stage.loop.remove(source)
+      let turns = stage.loop.statistics.turns
+      stage.block("b") { source.signal() }
+      stage.keepAlive()
+      stage.loop.run(for: .milliseconds(10))
+      #expect(stage.text == "b")
+      #expect(stage.loop.statistics.turns == turns + 2)
+    }
+  }
+
   @Test func `a signalled source that a sibling removes is not performed`() {
     withStage(isObserved: false) { stage in
       let b = stage.source("b", order: 1)

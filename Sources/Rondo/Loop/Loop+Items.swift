@@ -179,8 +179,7 @@ extension Loop {
   func noteSignal(of attachment: SourceAttachment, isNew: Bool, waking: Bool) {
     if isCurrent {
       if isNew { core.noteSignal(of: attachment) }
-      // One that left in a callout stays attached until nobody can be in that callout any more.
-      if waking, attachment.modes.load(ordering: .relaxed) != 0 { core.wakeFromOwnThread() }
+      if waking, isHome(of: attachment) { core.wakeFromOwnThread() }
     } else {
       checkProcess()
       if isNew { mailbox.signals.push(attachment) }
@@ -188,6 +187,12 @@ extension Loop {
       // Nobody else will take it off.
       if !isAccepted { mailbox.signals.takeAll { _ in } }
     }
+  }
+
+  /// Whether the source is in the loop: an attachment that left in a callout stays until nobody can be in that callout.
+  @inline(__always)
+  private func isHome(of attachment: SourceAttachment) -> Bool {
+    attachment.modes.load(ordering: .relaxed) != 0 || mailbox.withLock { _ in !attachment.isHomeless }
   }
 
   func noteReschedule(of timer: Timer, mayBeSooner: Bool) {
