@@ -280,7 +280,7 @@ import Testing
   // MARK: - Memory
 
   @Test(arguments: tolerances)
-  func `a million changes of one timeout leave few entries`(_ tolerance: Duration) {
+  func `hundreds of thousands of changes of one timeout leave few entries`(_ tolerance: Duration) {
     withStage(isObserved: false) { stage in
       let timeout = stage.loop.makeTimeout(tolerance: tolerance) {}
       var most = 0
@@ -389,7 +389,7 @@ import Testing
   }
 }
 
-/// Timeouts against a model of 40 lines: who fires when, whatever callouts do to one another.
+/// Timeouts against a model: who fires when, whatever callouts do to one another.
 @Suite struct TimeoutModelTests {
   /// What a handler, or the program between two runs, does to a timeout.
   private enum Deed {
