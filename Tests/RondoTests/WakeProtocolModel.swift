@@ -4,14 +4,10 @@ import Rondo
 struct WakeModel: Hashable {
   /// What a poster does, once.
   enum Post: Hashable, CaseIterable {
-    /// A block: mail under the lock, then the announcement, waking.
+    /// A block, or a signal: mail under the lock, then the announcement, waking.
     case block
     /// A block that leaves a sleeping loop asleep.
     case quietBlock
-    /// A source: an entry in the stack, then the announcement, waking.
-    case signal
-    /// A source that leaves a sleeping loop asleep.
-    case quietSignal
     case wakeUp
     case stop
     case requestStop
@@ -20,8 +16,6 @@ struct WakeModel: Hashable {
       switch self {
       case .block: [.mail, .wake]
       case .quietBlock: .mail
-      case .signal: [.signals, .wake]
-      case .quietSignal: .signals
       case .wakeUp: .wake
       case .stop: [.stop, .wake]
       case .requestStop: [.stopRequest, .wake]
@@ -36,7 +30,7 @@ struct WakeModel: Hashable {
 
   /// Where the loop is.
   enum LoopStep: Hashable {
-    case takeMailBits, takeMail, takeSignals, takePosts, lookOrSleep, look, inKernel, woke
+    case takeMailBits, takeMail, takePosts, lookOrSleep, look, inKernel, woke
     case close, awaitWriters, closed
   }
 
@@ -51,11 +45,6 @@ struct WakeModel: Hashable {
   /// Blocks in the mailbox, by whether their poster wanted the loop awake.
   var wakingMail = 0
   var quietMail = 0
-  /// Sources in the stack, likewise.
-  var wakingSignals = 0
-  var quietSignals = 0
-  /// The loop has taken the announcement of signals, and not the signals yet.
-  var owesSignals = false
   /// The eventfd was written since the kernel last reported it.
   var hasEdge = false
   /// Writes decided since the loop last announced sleep.
@@ -95,7 +84,6 @@ struct WakeModel: Hashable {
     if loop == .closed { return nil }
     guard loop == .inKernel else { return "the loop is stuck at \(loop)" }
     if wakingMail > 0 { return "asleep for ever with announced mail" }
-    if wakingSignals > 0 { return "asleep for ever with an announced signal" }
     if protocolWord.contains([.wake, .stop, .stopRequest]) { return "asleep for ever with a wakeup posted" }
     if protocolWord.hasWriters { return "a writer was never released" }
     return nil
@@ -111,8 +99,6 @@ extension WakeModel {
     case .push:
       if post == .block { wakingMail += 1 }
       if post == .quietBlock { quietMail += 1 }
-      if post == .signal { wakingSignals += 1 }
-      if post == .quietSignal { quietSignals += 1 }
       posters[index].step = .post
     case .post:
       return announce(post, index)
@@ -164,7 +150,7 @@ extension WakeModel {
     var next = self
     switch loop {
     case .takeMailBits:
-      next.enterMail(next.protocolWord.take([.mail, .signals]), otherwise: .takePosts)
+      next.enterMail(next.protocolWord.take(.mail), otherwise: .takePosts)
       if mayClose {
         var closing = self
         closing.loop = .close
@@ -173,11 +159,6 @@ extension WakeModel {
     case .takeMail:
       next.wakingMail = 0
       next.quietMail = 0
-      next.loop = next.owesSignals ? .takeSignals : .takePosts
-    case .takeSignals:
-      next.wakingSignals = 0
-      next.quietSignals = 0
-      next.owesSignals = false
       next.loop = .takePosts
     case .takePosts:
       next.staysAwake = !next.protocolWord.take([.wake, .stop, .stopRequest]).isEmpty
@@ -200,7 +181,7 @@ extension WakeModel {
       next.loop = .woke
     case .woke:
       next.enterMail(
-        next.protocolWord.woke(taking: [.mail, .signals, .wake, .stop, .stopRequest]), otherwise: .takeMailBits)
+        next.protocolWord.woke(taking: [.mail, .wake, .stop, .stopRequest]), otherwise: .takeMailBits)
     case .close:
       next.protocolWord.close()
       next.loop = .awaitWriters
@@ -214,10 +195,9 @@ extension WakeModel {
     return found
   }
 
-  /// The loop takes what was announced: mail, then signals.
+  /// The loop takes the mail if it was announced.
   private mutating func enterMail(_ announced: WakeProtocol.Bits, otherwise: LoopStep) {
-    owesSignals = announced.contains(.signals)
-    loop = announced.contains(.mail) ? .takeMail : owesSignals ? .takeSignals : otherwise
+    loop = announced.contains(.mail) ? .takeMail : otherwise
   }
 
   private func staysAwakeStep(_ next: WakeModel) -> LoopStep {

@@ -109,19 +109,11 @@ import Synchronization
 
 /// The jobs of a loop that are served in the same modes. *loop thread*
 final class JobGroup {
-  /// *constant* The modes, one bit for each; none for the common modes.
-  let modes: UInt64
-  /// *constant* Served in whichever modes are common.
-  let isCommon: Bool
+  /// *constant*
+  let modes: ModeSet
   @safe @exclusivity(unchecked) var queue = JobQueue()
 
-  init(modes: UInt64, isCommon: Bool) {
+  init(_ modes: ModeSet) {
     self.modes = modes
-    self.isCommon = isCommon
-  }
-
-  @inline(__always)
-  func runs(in mode: ModeState) -> Bool {
-    (isCommon && mode.isCommon) || modes & mode.bit != 0
   }
 }

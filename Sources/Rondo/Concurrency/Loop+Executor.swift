@@ -54,9 +54,7 @@ extension Loop: SerialExecutor, TaskExecutor {
       loop.checkProcess()
       precondition(!modes.isEmpty, "An executor needs a mode to serve its jobs in. Name one, or '.common'.")
       self.loop = loop
-      let group = JobGroup(
-        modes: loop.mailbox.withLock { state in modes.reduce(0) { $0 | state.mask(of: $1) } },
-        isCommon: modes.contains(.common))
+      let group = JobGroup(loop.mailbox.withLock { $0.workModes(modes) })
       actorLane = JobLane(core: loop.core, thread: loop.thread, group: group)
       taskLane = JobLane(core: loop.core, thread: loop.thread, group: group)
       taskLane.serveTasks(preferring: self)

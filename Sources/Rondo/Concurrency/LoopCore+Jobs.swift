@@ -24,7 +24,7 @@ extension LoopCore {
   func hasJobs(in mode: ModeState) -> Bool {
     assertOwnThread()
     if jobs.queue.isEmpty && modalJobs.isEmpty { return false }
-    return !isServingJob && (!jobs.queue.isEmpty && mode.isCommon || modalJobs.contains { $0.runs(in: mode) })
+    return !isServingJob && (!jobs.queue.isEmpty && mode.isCommon || modalJobs.contains { $0.modes.contains(mode) })
   }
 
   /// 4, 11. Runs jobs of the mode that wait now, highest priority first; jobs they enqueue wait. Calls out.
@@ -39,8 +39,8 @@ extension LoopCore {
   private func serveJobsPresent(_ mode: ModeState) {
     assertOwnThread()
     pulse.enter(.jobs)
-    let modal = modalJobs.reduce(0) { $0 + ($1.runs(in: mode) ? $1.queue.count : 0) }
-    serveJobs(atMost: min(modal + (mode.isCommon ? jobs.queue.count : 0), Self.jobsAtATime)) { $0.runs(in: mode) }
+    let modal = modalJobs.reduce(0) { $0 + ($1.modes.contains(mode) ? $1.queue.count : 0) }
+    serveJobs(atMost: min(modal + (mode.isCommon ? jobs.queue.count : 0), Self.jobsAtATime)) { $0.modes.contains(mode) }
   }
 
   /// Calls out.

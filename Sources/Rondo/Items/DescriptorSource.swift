@@ -84,6 +84,14 @@ extension Loop {
       handler = nil
     }
 
+    override func leaveLoops() -> Item? {
+      let evicted = super.leaveLoops()
+      closeIfFree()
+      return evicted
+    }
+
+    override func wasFreed() { closeIfFree() }
+
     /// What is told at present. Setting costs at most one epoll_ctl, at the next wait; none if undone before.
     public var enabled: Readiness {
       get { Readiness(rawValue: interest.load(ordering: .relaxed)) }
@@ -117,7 +125,7 @@ extension Loop {
         if exchanged { break }
         old = seen
       }
-      withOwner { $0 }?.noteInterest(of: self)
+      loop?.noteInterest(of: self)
     }
 
     /// The loop gives up on the descriptor.

@@ -4,30 +4,30 @@ extension Loop {
   /// What a loop's modes hold: a timer, a source, a descriptor source or an observer.
   ///
   /// Made with `init` of its kind, put into modes with `Loop.add(_:to:)`. Every member is callable from any thread.
-  public class Item: @unchecked Sendable {
+  @safe public class Item: @unchecked Sendable {
     /// *constant* `order`, in half the room.
     private let place: Int32
     /// *atomic* Whether it is valid, and who may still call its handlers.
     private let lifetime = Atomic<UInt32>(0)
-    /// *mailbox lock* of the owner for writing, any thread for reading: one bit for each mode the item belongs to.
+    /// *item lock* for writing, any thread for reading: one bit for each mode the item belongs to.
     let modes = Atomic<UInt64>(0)
-    /// *its own lock, inside the mailbox lock* The one loop the item belongs to. An attachment's never changes.
-    @safe @exclusivity(unchecked) private var owner: Loop?
-    /// *constant* Taken inside the mailbox lock, never around it.
-    private let ownerLock = Lock()
+    /// *item lock* for writing, any thread for comparing: the one loop the item is in. It frees the item before it dies.
+    private let owner = unsafe Atomic<Unmanaged<Loop>?>(nil)
+    /// *constant* The item lock: taken inside the mailbox lock, never around it. Nothing is called out in it.
+    private let lock = Lock()
     /// *loop thread* of the owner: where its slot table keeps what it keeps of the item; -1 when it does not.
     @safe @exclusivity(unchecked) var slot: Int32 = -1
     /// *constant*
     let kind: Kind
     /// *atomic* What its loop's thread has been mailed, or is about to be, and has not looked at yet: `Note` bits.
     let notes = Atomic<UInt8>(0)
-    /// *mailbox lock* of the owner: where the last change of its modes stands in the owner's mail.
-    @safe @exclusivity(unchecked) var mailed = ChangeList.Place.none
-    /// *mailbox lock* of the owner: whether it stands in the loop's common-mode item set.
-    @safe @exclusivity(unchecked) var isCommon = false
+    /// *item lock* Whether it stands in the loop's common-mode item set.
+    @safe @exclusivity(unchecked) private(set) var isCommon = false
+    /// *atomic* Where the last change of its modes may stand in its loop's mail.
+    let mailed = Atomic<UInt32>(.max)
 
     enum Kind: UInt8 {
-      case observer, source, attachment, descriptor, timer
+      case observer, source, descriptor, timer
     }
 
     init(kind: Kind, order: Int) {
@@ -50,32 +50,141 @@ extension Loop {
     /// captured, are let go of as soon as none of them can be running. See CFRunLoopTimerInvalidate,
     /// CFRunLoopSourceInvalidate, CFRunLoopObserverInvalidate.
     public final func invalidate() {
-      holdHandlers()
-      defer { unholdHandlers() }
       let (old, _) = lifetime.bitwiseOr(Lifetime.invalid, ordering: .sequentiallyConsistent)
       guard old & Lifetime.invalid == 0 else { return }
-      if kind == .source {
-        downcast(self, to: Source.self).detachEverywhere()
-      } else {
-        withOwner { $0 }?.expel(self)
-        if kind == .descriptor { downcast(self, to: DescriptorSource.self).closeIfFree() }
-      }
+      // Kept until the end: the loop may have had the last reference.
+      let evicted = leaveLoops()
       wasInvalidated()
+      if let evicted { evicted.unholdHandlers() } else { releaseHandlersIfFree(lifetime.load(ordering: .relaxed)) }
+    }
+
+    /// Takes the item, which is invalid, out of the loops it is in. Calls out.
+    ///
+    /// - Returns: The item if it has been evicted, with its table's hold on the handlers.
+    func leaveLoops() -> Item? {
+      if let loop = unsafe ownLoop { return unsafe loop._withUnsafeGuaranteedRef { $0.expel(self).evicted } }
+      return loop?.expel(self).evicted
     }
 
     /// Called once, by whoever made the item invalid, with no lock held.
     func wasInvalidated() {}
 
-    /// Runs `body` on the item's owner, under its lock.
-    @inline(__always)
-    final func withOwner<Result>(_ body: (inout Loop?) -> Result) -> Result {
-      ownerLock.withLock { body(&owner) }
-    }
-
     /// Whether the item is a member of the mode with this bit right now.
     @inline(__always)
     final func belongs(to bit: UInt64) -> Bool {
       modes.load(ordering: .relaxed) & bit != 0
+    }
+
+    // MARK: - Membership
+
+    /// What stands for the item in a loop; nil if it is not there.
+    func seat(in loop: Loop) -> Item? { isIn(loop) ? self : nil }
+
+    /// Joins a mode of a loop. Calls out.
+    ///
+    /// - Returns: Whether it is a member afterwards.
+    func enter(_ loop: Loop, _ mode: Mode) -> Bool {
+      let joined = loop.enroll(self, mode)
+      loop.settle(self, joined ?? 0)
+      return joined != nil
+    }
+
+    /// Leaves a mode of a loop. Calls out.
+    func exit(_ loop: Loop, _ mode: Mode) {
+      _ = loop.dismiss(self, from: mode)
+    }
+
+    /// Its loop's thread has taken it out of modes, and may have freed it. With no lock held.
+    func wasFreed() {}
+
+    /// The loop the item is in. Any thread.
+    final var loop: Loop? {
+      lock.withLock { unsafe owner.load(ordering: .relaxed)?.takeUnretainedValue() }
+    }
+
+    /// The loop the item is in, if that is the calling thread's: neither a lock nor a reference count.
+    @inline(__always)
+    final var ownLoop: Unmanaged<Loop>? {
+      guard let owner = unsafe owner.load(ordering: .relaxed), unsafe owner.toOpaque() == ThreadRecord.loopAddress else {
+        return nil
+      }
+      return unsafe owner
+    }
+
+    /// Whether the item is in the loop. Certain on the loop's thread, which alone frees it.
+    @inline(__always)
+    final func isIn(_ loop: Loop) -> Bool {
+      unsafe owner.load(ordering: .relaxed)?.toOpaque() == Unmanaged.passUnretained(loop).toOpaque()
+    }
+
+    /// Runs `body` under the item lock, if the item is in `loop`.
+    @inline(__always)
+    final func whileIn<Result>(_ loop: Loop, _ body: () -> Result) -> Result? {
+      lock.withLock { isIn(loop) ? body() : nil }
+    }
+
+    /// Makes the item a member of modes of `loop`, as far as other threads can see.
+    ///
+    /// - Parameter mail: Called under the item lock with the modes it has newly joined.
+    /// - Returns: These modes; nil if it is invalid or in another loop.
+    @inline(__always)
+    final func join(_ loop: Loop, _ seats: ModeSet, mail: (UInt64) -> Void) -> UInt64? {
+      lock.withLock {
+        guard mayJoin(loop) else { return nil }
+        if !isIn(loop) {
+          unsafe owner.store(Unmanaged.passUnretained(loop), ordering: .releasing)
+          // Mail that its last loop has not looked at says nothing to this one.
+          if notes.load(ordering: .relaxed) != 0 { notes.store(0, ordering: .sequentiallyConsistent) }
+        }
+        if seats.isCommon, !isCommon {
+          isCommon = true
+          loop.mailbox.commonItemCount.add(1, ordering: .relaxed)
+        }
+        let joined = join(seats.modes)
+        mail(joined)
+        return joined
+      }
+    }
+
+    /// Makes the item a member of modes of the loop it is in. Under the item lock.
+    ///
+    /// - Returns: Those it has newly joined.
+    @inline(__always)
+    final func join(_ wanted: UInt64) -> UInt64 {
+      let old = modes.load(ordering: .relaxed)
+      modes.store(old | wanted, ordering: .releasing)
+      return wanted & ~old
+    }
+
+    /// Whether it is valid, and in no other loop. Certain under the item lock.
+    @inline(__always)
+    final func mayJoin(_ loop: Loop) -> Bool {
+      unsafe isValid && (isIn(loop) || owner.load(ordering: .relaxed) == nil)
+    }
+
+    /// Takes the item out of modes. Under the item lock, of an item in `loop`.
+    ///
+    /// - Returns: The modes it left.
+    final func leave(_ loop: Loop, _ seats: ModeSet) -> UInt64 {
+      if seats.isCommon {
+        // By the name of the common modes, only a member of their set leaves them.
+        if !isCommon, seats.modes != .max { return 0 }
+        if isCommon { loop.mailbox.commonItemCount.subtract(1, ordering: .relaxed) }
+        isCommon = false
+      }
+      let old = modes.load(ordering: .relaxed)
+      modes.store(old & ~seats.modes, ordering: .releasing)
+      return old & seats.modes
+    }
+
+    /// Whether it is in no mode and not in the common set. Under the item lock.
+    final var isHomeless: Bool {
+      modes.load(ordering: .relaxed) == 0 && !isCommon
+    }
+
+    /// Frees a homeless item for another loop. Under the item lock.
+    final func unbindIfHomeless() {
+      if isHomeless { unsafe owner.store(nil, ordering: .releasing) }
     }
 
     // MARK: - The life of the handlers
@@ -88,19 +197,24 @@ extension Loop {
       static let mayBeSooner: UInt8 = 2
       /// What a descriptor source wants to hear has changed.
       static let interest: UInt8 = 4
+      /// A source was signalled.
+      static let signalled: UInt8 = 8
     }
 
     /// Keeps the handlers until `unholdHandlers()`. A slot table does, and whoever calls them without one.
     final func holdHandlers() {
-      if kind == .attachment { return downcast(self, to: SourceAttachment.self).source.holdHandlers() }
       lifetime.add(Lifetime.holder, ordering: .sequentiallyConsistent)
     }
 
     /// The last to stop holding an invalid item's handlers lets go of them. Closures may die here.
     final func unholdHandlers() {
-      if kind == .attachment { return downcast(self, to: SourceAttachment.self).source.unholdHandlers() }
       let (_, left) = lifetime.subtract(Lifetime.holder, ordering: .sequentiallyConsistent)
-      guard left == Lifetime.invalid else { return }
+      releaseHandlersIfFree(left)
+    }
+
+    @inline(__always)
+    private func releaseHandlersIfFree(_ state: UInt32) {
+      guard state == Lifetime.invalid else { return }
       let (old, _) = lifetime.bitwiseOr(Lifetime.released, ordering: .sequentiallyConsistent)
       if old & Lifetime.released == 0 { releaseHandlers() }
     }

@@ -13,13 +13,15 @@ extension Loop {
     /// *until released* Called with no lock held, on the thread that removes.
     @safe @exclusivity(unchecked) private var cancelHandler: (@Sendable (Loop, Mode) -> Void)?
     /// *atomic* Ticket of the first outstanding signal; 0 when there is none.
-    let signalTicket = Atomic<UInt64>(0)
-    /// *its own lock, outside every other* One attachment for each loop the source is in.
-    ///
-    /// They keep the source alive; each is dropped when it has left its loop.
-    @safe @exclusivity(unchecked) private var attachments: [SourceAttachment] = []
-    /// *constant*
-    private let attachmentsLock = Lock()
+    private let signalTicket = Atomic<UInt64>(0)
+    /// *constant* The source that this one stands for in a further loop; nil for the one that its user made.
+    private let original: Source?
+    /// *its own lock* One for each further loop the source is in. They keep the source alive until they have left.
+    @safe @exclusivity(unchecked) private var standIns: [Source] = []
+    /// *constant* Taken outside every other.
+    private let standInsLock = Lock()
+    /// *atomic* Whether there may be a stand-in.
+    private let isShared = Atomic<Bool>(false)
 
     /// A source whose `perform` runs on the loop's thread after `signal()`.
     ///
@@ -35,13 +37,35 @@ extension Loop {
       performHandler = perform
       scheduleHandler = schedule
       cancelHandler = cancel
+      original = nil
       super.init(kind: .source, order: order)
     }
+
+    /// One that stands for `original` in a further loop, and keeps its handlers.
+    private init(for original: Source) {
+      performHandler = nil
+      scheduleHandler = nil
+      cancelHandler = nil
+      self.original = original
+      super.init(kind: .source, order: original.order)
+      original.holdHandlers()
+    }
+
+    deinit {
+      original?.unholdHandlers()
+    }
+
+    /// The source that its user made: it has the signal and the handlers.
+    @inline(__always)
+    var principal: Source { original ?? self }
 
     /// Whether a signal is waiting to be served.
     public var isSignalled: Bool {
       signalTicket.load(ordering: .sequentiallyConsistent) != 0
     }
+
+    /// The ticket of the signal that waits, which says when it came.
+    var ticket: UInt64 { signalTicket.load(ordering: .relaxed) }
 
     /// Asks for one perform, and wakes the source's loops. Any thread; not from a signal handler.
     ///
@@ -51,14 +75,11 @@ extension Loop {
       let (isFirst, _) = signalTicket.compareExchange(
         expected: 0, desired: Self.takeTicket(), ordering: .sequentiallyConsistent)
       guard isFirst || waking else { return }
-      let (only, several) = withAttachments { list in
-        list.count == 1 ? (list[0], []) : (nil, list)
+      // A loop it joins after the ticket was taken finds the signal itself.
+      if !isShared.load(ordering: .sequentiallyConsistent), let loop = unsafe ownLoop {
+        return unsafe loop._withUnsafeGuaranteedRef { $0.noteSignal(of: self, isNew: isFirst, waking: waking) }
       }
-      if let only {
-        only.loop.noteSignal(of: only, isNew: isFirst, waking: waking)
-      } else {
-        for attachment in several { attachment.loop.noteSignal(of: attachment, isNew: isFirst, waking: waking) }
-      }
+      for seat in seats { seat.loop?.noteSignal(of: seat, isNew: isFirst, waking: waking) }
     }
 
     /// Takes the signal; whoever gets true performs.
@@ -66,46 +87,68 @@ extension Loop {
       signalTicket.exchange(0, ordering: .sequentiallyConsistent) != 0
     }
 
-    /// The loop's attachment, if it has one.
-    func attachment(in loop: Loop) -> SourceAttachment? {
-      withAttachments { list in list.first { $0.loop === loop } }
+    // MARK: - Membership in several loops
+
+    /// The source and its stand-ins.
+    private var seats: [Source] { standInsLock.withLock { [self] + standIns } }
+
+    override func seat(in loop: Loop) -> Loop.Item? {
+      seats.first { $0.isIn(loop) }
     }
 
-    /// Has the loop's attachment, made if need be, admitted by `admit`; kept if it is.
-    ///
-    /// `admit` runs under the lock, so that no attachment is dropped between being found and being a member again.
-    func admitted(to loop: Loop, _ admit: (SourceAttachment) -> Admission) -> (SourceAttachment, Admission) {
-      withAttachments { list in
-        if let found = list.first(where: { $0.loop === loop }) { return (found, admit(found)) }
-        let made = SourceAttachment(source: self, loop: loop)
-        let admission = admit(made)
-        if admission.isMember { list.append(made) }
-        return (made, admission)
+    override func enter(_ loop: Loop, _ mode: Mode) -> Bool {
+      holdHandlers()
+      defer { unholdHandlers() }
+      let (seat, joined) = standInsLock.withLock { enroll(in: loop, mode) }
+      loop.settle(seat, joined ?? 0)
+      if let joined, joined != 0 { tellSchedule(loop, loop.names(of: joined)) }
+      return joined != nil
+    }
+
+    /// Has the source admitted where it is in the loop already, by itself if it is free, or else by a stand-in.
+    private func enroll(in loop: Loop, _ mode: Mode) -> (seat: Source, joined: UInt64?) {
+      guard isValid else { return (self, nil) }
+      if let found = standIns.first(where: { $0.isIn(loop) }) { return (found, loop.enroll(found, mode)) }
+      if let joined = loop.enroll(self, mode) { return (self, joined) }
+      let standIn = Source(for: self)
+      isShared.store(true, ordering: .sequentiallyConsistent)
+      let joined = loop.enroll(standIn, mode)
+      if joined != nil { standIns.append(standIn) }
+      return (standIn, joined)
+    }
+
+    override func exit(_ loop: Loop, _ mode: Mode) {
+      let source = principal
+      source.holdHandlers()
+      defer { source.unholdHandlers() }
+      let left = loop.dismiss(self, from: mode)
+      if left != 0 { source.tellCancel(loop, loop.names(of: left)) }
+    }
+
+    /// The same for every mode of a loop. Calls out.
+    func leave(_ loop: Loop) {
+      let source = principal
+      source.holdHandlers()
+      defer { source.unholdHandlers() }
+      let departure = loop.expel(self)
+      if departure.left != 0 { source.tellCancel(loop, loop.names(of: departure.left)) }
+      departure.evicted?.unholdHandlers()
+    }
+
+    override func leaveLoops() -> Loop.Item? {
+      for seat in seats {
+        if let loop = seat.loop { seat.leave(loop) }
       }
+      return nil
     }
 
-    /// Forgets an attachment whose loop has ended.
-    func drop(_ attachment: SourceAttachment) {
-      withAttachments { list in list.removeAll { $0 === attachment } }
-    }
-
-    /// Forgets an attachment that has left its loop, unless it has joined again.
-    func dropIfHomeless(_ attachment: SourceAttachment) {
-      withAttachments { list in
-        if attachment.withOwner({ $0 == nil }) { list.removeAll { $0 === attachment } }
+    /// A stand-in that has left its loop is forgotten, unless it has joined again.
+    override func wasFreed() {
+      guard let original else { return }
+      original.standInsLock.withLock {
+        if !isInLoop { original.standIns.removeAll { $0 === self } }
+        original.isShared.store(!original.standIns.isEmpty, ordering: .sequentiallyConsistent)
       }
-    }
-
-    private func withAttachments<Result>(_ body: (inout [SourceAttachment]) -> Result) -> Result {
-      attachmentsLock.withLock { body(&attachments) }
-    }
-
-    func detachEverywhere() {
-      let list = withAttachments { list in
-        defer { list = [] }
-        return list
-      }
-      for attachment in list { attachment.loop.expel(attachment) }
     }
 
     override func releaseHandlers() {
@@ -129,23 +172,5 @@ extension Loop {
     private static func takeTicket() -> UInt64 {
       tickets.add(1, ordering: .relaxed).newValue
     }
-  }
-}
-
-/// A source's membership in the modes of one loop.
-@safe final class SourceAttachment: Loop.Item, @unchecked Sendable {
-  /// *constant*
-  let source: Loop.Source
-  /// *constant* The loop lets go of the attachment when it ends.
-  let loop: Loop
-  /// *atomic* Whether it stands in the loop's stack of signals from other threads.
-  let isPosted = Atomic<Bool>(false)
-  /// *whoever set `isPosted`, then loop thread* The next entry of that stack.
-  @safe @exclusivity(unchecked) var below: Unmanaged<SourceAttachment>?
-
-  init(source: Loop.Source, loop: Loop) {
-    self.source = source
-    self.loop = loop
-    super.init(kind: .attachment, order: source.order)
   }
 }

@@ -1,3 +1,5 @@
+import Synchronization
+
 extension Loop {
   /// A handle of what a loop calls when a time is over unless it is put off: a connection's idle limit, a request's.
   ///
@@ -127,7 +129,7 @@ extension Loop {
     mailbox.withLock { state in
       if mode != .common { return UInt8(state.modes.makeIndex(of: mode)) }
       // Whatever becomes common from now on exists as well, as if a common item were there.
-      state.commonItemCount += 1
+      mailbox.commonItemCount.add(1, ordering: .relaxed)
       state.modes.makeAwaitedModes()
       core.timeouts.hasCommon = true
       return TimeoutRecord.commonModes

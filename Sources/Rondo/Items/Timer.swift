@@ -83,17 +83,13 @@ extension Loop {
     public var fireDate: SuspendingClock.Instant {
       get { schedule.fireDate.suspending }
       set {
-        let loop = withOwner { $0 }
-        let now = loop?.now ?? Timer.now
-        setFireDate(Schedule.date(at: Instant(newValue), from: now), in: loop)
+        setFireDate { Schedule.date(at: Instant(newValue), from: $0) }
       }
     }
 
     /// Puts the next fire `delay` from now: `fireDate` without a clock instant to make.
     public func setFireDate(after delay: Duration) {
-      let loop = withOwner { $0 }
-      let now = loop?.now ?? Timer.now
-      setFireDate(Schedule.date(after: delay, from: now), in: loop)
+      setFireDate { Schedule.date(after: delay, from: $0) }
     }
 
     /// The time between fires, zero for a one-shot; takes effect from the next fire on. Setting needs a repeating timer.
@@ -138,7 +134,7 @@ extension Loop {
     /// A one-shot is invalid afterwards, unless the handler gave it another date.
     /// On the thread of the loop the timer is in.
     public func fire() {
-      if let loop = withOwner({ $0 }) {
+      if let loop {
         precondition(
           loop.isCurrent, "Timer.fire() belongs on the thread of the timer's loop. Use loop.perform { timer.fire() }.")
       }
@@ -166,12 +162,19 @@ extension Loop {
     }
 
     /// Sets the date. What can only be later than the loop's heaps say, they find out by themselves.
-    private func setFireDate(_ date: Instant, in loop: Loop?) {
+    @inline(__always)
+    private func setFireDate(_ makeDate: (_ now: Instant) -> Instant) {
       guard isValid else { return }
+      if let loop = unsafe ownLoop {
+        return unsafe loop._withUnsafeGuaranteedRef { loop in
+          let date = makeDate(loop.now)
+          loop.noteReschedule(of: self, mayBeSooner: date < plannedDate.set(date))
+        }
+      }
+      let date = makeDate(clockNow)
       let old = plannedDate.set(date)
       // The owner is looked at after the date is there, or a loop the timer joins meanwhile might miss it.
-      let current = loop ?? withOwner { $0 }
-      current?.noteReschedule(of: self, mayBeSooner: date < old)
+      loop?.noteReschedule(of: self, mayBeSooner: date < old)
     }
 
     private func setTolerance(_ change: (Int64) -> Int64) {
@@ -188,7 +191,7 @@ extension Loop {
 
     /// Lets the loop know of a change other than to a later date.
     private func noteReschedule() {
-      withOwner { $0 }?.noteReschedule(of: self, mayBeSooner: true)
+      loop?.noteReschedule(of: self, mayBeSooner: true)
     }
 
     /// Whether the fire of its date has begun, and nobody has set another since.
@@ -216,7 +219,7 @@ extension Loop {
     }
 
     private var clockNow: Instant {
-      withOwner { $0 }?.now ?? Timer.now
+      loop?.now ?? Timer.now
     }
 
     /// The clock a timer made here goes by: the current loop's if that is a virtual one.

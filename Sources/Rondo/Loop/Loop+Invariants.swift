@@ -120,7 +120,7 @@ extension LoopCore {
     let name = "\(item.kind) in slot \(token.slot)"
     let resident = slots[token]
     expect(slots.token(of: item) == token, "\(name) knows its slot")
-    expect(isOwner(of: item), "\(name) belongs to the loop that keeps it")
+    expect(item.isIn(loop), "\(name) belongs to the loop that keeps it")
     switch item.kind {
     case .timer:
       let timer = downcast(item, to: Loop.Timer.self)
@@ -133,7 +133,7 @@ extension LoopCore {
       for watch in resident.watches {
         expect(resident.installed & 1 << UInt64(watch.mode) != 0, "\(name) is watched only in modes it is in")
       }
-    case .observer, .attachment, .source:
+    case .observer, .source:
       break
     }
   }
@@ -154,7 +154,7 @@ extension LoopCore {
     checkList(mode.dirtyDescriptors, "descriptors of \(name) to watch anew", expect) {
       slots[$0].pending & mode.bit != 0
     }
-    for (item, token) in members where item.kind == .attachment {
+    for (item, token) in members where item.kind == .source {
       let isListed = mode.signalled.tokens.contains(token)
       expect(isListed == (slots[token].pending & mode.bit != 0), "a source stands on the list of \(name) that it names")
     }

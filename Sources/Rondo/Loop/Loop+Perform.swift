@@ -9,7 +9,7 @@ extension Loop {
   @discardableResult
   public func perform(waking: Bool = true, _ block: sending @escaping () -> Void) -> Bool {
     checkProcess()
-    return post(Block(body: block, modes: 1, isCommon: false), waking: waking)
+    return post(Block(body: block, modes: .default), waking: waking)
   }
 
   /// Runs `block` once on the loop's thread, while it runs in `mode`, after what was posted before. Any thread.
@@ -22,16 +22,15 @@ extension Loop {
   @discardableResult
   public func perform(in mode: Mode, waking: Bool = true, _ block: sending @escaping () -> Void) -> Bool {
     checkProcess()
-    let modes = mode == .default ? 1 : mailbox.withLock { $0.mask(of: mode) }
-    return post(Block(body: block, modes: modes, isCommon: mode == .common), waking: waking)
+    let modes = mode == .default ? .default : mailbox.withLock { $0.workModes([mode]) }
+    return post(Block(body: block, modes: modes), waking: waking)
   }
 
   /// Runs `block` once, in whichever of `modes` is served first. Any thread. In no mode, it never runs.
   @discardableResult
   public func perform(in modes: [Mode], waking: Bool = true, _ block: sending @escaping () -> Void) -> Bool {
     checkProcess()
-    let mask = mailbox.withLock { state in modes.reduce(0) { $0 | state.mask(of: $1) } }
-    return post(Block(body: block, modes: mask, isCommon: modes.contains(.common)), waking: waking)
+    return post(Block(body: block, modes: mailbox.withLock { $0.workModes(modes) }), waking: waking)
   }
 
   @inline(__always)

@@ -13,19 +13,17 @@ extension Loop {
     let companion = mailbox.withLock { $0.companion.take() }
     defer { _ = companion }
     for (item, _) in core.slots.all {
-      if item.kind == .attachment {
-        let attachment = downcast(item, to: SourceAttachment.self)
-        attachment.source.holdHandlers()
-        defer { attachment.source.unholdHandlers() }
-        expel(attachment)
-        attachment.source.drop(attachment)
-      } else if !mailbox.withLock({ _ in item.isHomeless }) {
+      if item.kind == .source {
+        downcast(item, to: Source.self).leave(self)
+      } else if item.whileIn(self, { !item.isHomeless }) ?? false {
         item.invalidate()
       }
     }
     // What another thread took out at this moment is in mail that nobody will read.
     for (item, token) in core.slots.all where core.slots.holds(token) {
-      if let item = core.uninstall(item, from: .max, isCommon: false) { core.letGo(ofEvicted: item) }
+      let departure = item.whileIn(self) { core.uninstall(item, from: .max) }
+      departure?.finish(item)
+      departure?.evicted?.unholdHandlers()
     }
     core.discardTimeouts()
     core.dropBlocks()
@@ -33,7 +31,6 @@ extension Loop {
     core.serveLastJobs()
     core.orphanJobs()
     wakeup.close()
-    core.takeSignals()
     core.end()
     if wakeup.descriptor >= 0 { OwnDescriptors.close(wakeup.descriptor) }
   }
@@ -81,12 +78,10 @@ extension LoopCore {
       mailbox.advance(to: .ended)
       let unread = state.takeMail()
       // Taken out since the table was emptied: from here on whoever does that frees the item himself.
-      for item in unread?.changes.members ?? [] { item.unbindIfHomeless() }
+      for item in unread?.changes.members ?? [] { _ = item.whileIn(loop) { item.unbindIfHomeless() } }
       return unread
     }
-    for item in unread?.changes.members ?? [] where item.kind == .descriptor {
-      downcast(item, to: Loop.DescriptorSource.self).closeIfFree()
-    }
+    for item in unread?.changes.members ?? [] { item.wasFreed() }
     wait.close()
   }
 

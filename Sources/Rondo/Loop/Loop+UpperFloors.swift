@@ -34,5 +34,5 @@ extension Loop {
 
 extension Loop.Item {
   /// Whether the item belongs to a loop at present. Any thread.
-  package final var isInLoop: Bool { withOwner { $0 != nil } }
+  package final var isInLoop: Bool { loop != nil }
 }

@@ -8,11 +8,10 @@ extension Loop {
   /// Has `loop` stand in for the thread's own while `body` runs; its items are invalidated afterwards.
   package static func withVirtual<Result>(_ loop: Loop, _ body: () throws -> Result) rethrows -> Result {
     let record = ThreadRecord.current
-    let outer = record.virtualLoop
-    record.virtualLoop = loop
+    let outer = record.standIn(loop)
     defer {
       loop.tearDown()
-      record.virtualLoop = outer
+      _ = record.standIn(outer)
     }
     return try body()
   }

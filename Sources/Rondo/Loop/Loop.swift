@@ -54,7 +54,7 @@ public final class Loop: @unchecked Sendable {
     core.loop = self
     taskLane.serveTasks(preferring: self)
     script?.token = { [unowned core] source, mode in
-      guard core.isOwner(of: source), let token = core.slots.token(of: source),
+      guard source.isIn(core.loop), let token = core.slots.token(of: source),
         core.slots[token].installed & mode.bit != 0
       else { return nil }
       return token
@@ -169,8 +169,8 @@ public final class Loop: @unchecked Sendable {
     let isOwn = isCurrent
     let (index, mail) = mailbox.withLock { state -> (Int?, Mail?) in
       guard mailbox.life == .open else { return (nil, nil) }
-      let index = state.modes.makeCommon(mode, creates: state.commonItemCount > 0)
-      if let index, !isOwn { state.mailJoinCommon(index) }
+      let index = state.modes.makeCommon(mode, creates: mailbox.commonItemCount.load(ordering: .relaxed) > 0)
+      if let index, !isOwn { state.mail.changes.append(joinCommon: index) }
       return (index, isOwn ? state.takeMail() : nil)
     }
     if isOwn {

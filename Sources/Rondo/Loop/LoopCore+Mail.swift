@@ -12,16 +12,17 @@ extension LoopCore {
   @discardableResult
   func applyMail() -> Bool {
     assertOwnThread()
-    if !wakeup.has([.mail, .signals]) { return false }
-    applyPendingMail()
+    if !wakeup.has(.mail) { return false }
+    takeAndApplyMail()
+    callOutAfterMail()
     return true
   }
 
-  @inline(never)
-  private func applyPendingMail() {
+  /// The same before a change of the loop's own thread, after which `callOutAfterMail()` has to follow.
+  @inline(__always)
+  func applyMailQuietly() {
     assertOwnThread()
-    // The bits go before the mail is taken: a poster that finds the mailbox empty afterwards sets it again.
-    applyMail(of: wakeup.take([.mail, .signals]))
+    if wakeup.has(.mail) { takeAndApplyMail() }
   }
 
   /// Calls what applying mail has found to call, and lets go of what has left. Calls out.
@@ -37,39 +38,33 @@ extension LoopCore {
     swap(&due, &afterMail)
     for callout in due {
       switch callout {
-      case .tellSchedule(let attachment, let mode):
-        let source = attachment.source
+      case .tellSchedule(let source, let mode):
         source.holdHandlers()
         defer { source.unholdHandlers() }
         // Even if it has left since: whoever took it out tells that it left.
         source.tellSchedule(loop, loop.names(of: 1 << UInt64(mode)))
-      case .letGo(let item):
-        letGo(ofEvicted: item)
+      case .left(let item, let departure):
+        departure.finish(item)
+        departure.evicted?.unholdHandlers()
       }
     }
   }
 
-  @inline(__always)
-  private func applyMail(of bits: WakeProtocol.Bits) {
-    assertOwnThread()
-    if bits.contains(.mail) { takeAndApplyMail() }
-    // A source is installed before its signals count, and asks for them when it is.
-    if bits.contains(.signals) { takeSignals() }
-    callOutAfterMail()
-  }
-
-  func takeSignals() {
-    assertOwnThread()
-    mailbox.signals.takeAll { noteSignal(of: $0) }
-  }
-
+  @inline(never)
   private func takeAndApplyMail() {
+    assertOwnThread()
+    // The bit goes before the mail is taken: a poster that finds the mailbox empty afterwards sets it again.
+    _ = wakeup.take(.mail)
+    applyMailInBox()
+  }
+
+  private func applyMailInBox() {
     assertOwnThread()
     // Two lots of arrays change places, so that mail costs no allocation. Applying may open the box again, and then
     // finds new ones.
     var mail = Mail()
     swap(&mail, &spareMail)
-    mailbox.withLock { $0.exchangeMail(&mail) }
+    mailbox.withLock { swap(&$0.mail, &mail) }
     apply(&mail)
     swap(&mail, &spareMail)
   }
@@ -113,18 +108,25 @@ extension LoopCore {
       // Taken before the date is looked at: whoever sets another from here on mails again.
       let notes = timer.notes.bitwiseAnd(~(Note.rescheduled | Note.mayBeSooner), ordering: .sequentiallyConsistent)
       let mayBeSooner = notes.oldValue & Note.mayBeSooner != 0
-      if isOwner(of: timer) {
+      if timer.isIn(loop) {
         reschedule(timer, mayBeSooner: mayBeSooner)
       } else {
         // It has moved, and the setter may have seen this mail under way when it was another loop's to hear.
-        timer.withOwner { $0 }?.noteReschedule(of: timer, mayBeSooner: mayBeSooner)
+        timer.loop?.noteReschedule(of: timer, mayBeSooner: mayBeSooner)
       }
     case .interestChanged(let source):
       source.notes.bitwiseAnd(~Note.interest, ordering: .sequentiallyConsistent)
-      if isOwner(of: source) {
+      if source.isIn(loop) {
         if let token = slots.token(of: source) { markDirty(token) }
       } else {
-        source.withOwner { $0 }?.noteInterest(of: source)
+        source.loop?.noteInterest(of: source)
+      }
+    case .signalled(let source):
+      source.notes.bitwiseAnd(~Note.signalled, ordering: .sequentiallyConsistent)
+      if source.isIn(loop) {
+        noteSignal(of: source)
+      } else if source.principal.isSignalled {
+        source.loop?.noteSignal(of: source, isNew: true, waking: true)
       }
     }
   }
@@ -134,14 +136,19 @@ extension LoopCore {
   private func applyMembership(of item: Loop.Item, leaves: UInt64, joins: UInt64) {
     assertOwnThread()
     // Whoever took it out a second time mailed that as well; the first mail may have freed it for another loop.
-    guard isOwner(of: item) else { return }
-    // It left modes, or the common set, before it joined any: whether it stays is for what it is in now to say.
-    if leaves != 0 || joins == 0 {
-      let isCommon = mailbox.withLock { _ in item.isCommon }
-      if let item = uninstall(item, from: leaves, isCommon: isCommon) { afterMail.append(.letGo(item)) }
+    let departure = item.whileIn(loop) { () -> Departure? in
+      // The loop's thread may have changed it since: what it is in by now counts. What left and joined again does both.
+      let modes = item.modes.load(ordering: .relaxed)
+      let left = leaves & (joins | ~modes)
+      return leaves != 0 || joins == 0 ? uninstall(item, from: left) : .none
     }
-    // Another thread may have taken it out meanwhile, so that it was freed.
-    if joins != 0, isOwner(of: item) { install(item, in: joins) }
+    guard let departure else { return }
+    if let departure { afterMail.append(.left(item, departure)) }
+    let joined = joins & item.modes.load(ordering: .relaxed)
+    // One that has left these modes since may stand in the common set, and joins what becomes common next.
+    if joins != 0, item.isIn(loop), joined != 0 || item.whileIn(loop, { item.isCommon }) ?? false {
+      install(item, in: joined)
+    }
   }
 
   /// Takes wakeups and stops that came from elsewhere to memory.
@@ -155,8 +162,11 @@ extension LoopCore {
   @inline(__always)
   func absorbAfterSleep() {
     assertOwnThread()
-    let bits = wakeup.wokeTaking([.mail, .signals, .wake, .stop])
-    applyMail(of: bits)
+    let bits = wakeup.wokeTaking([.mail, .wake, .stop])
+    if bits.contains(.mail) {
+      applyMailInBox()
+      callOutAfterMail()
+    }
     wakes.absorb(bits, at: phaseTime)
   }
 

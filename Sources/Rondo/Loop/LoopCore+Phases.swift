@@ -21,7 +21,7 @@ extension LoopCore {
       guard let observer = entry.observer else { continue }
       // One that is in its callout is skipped by the runs nested in it. One that has left may be another loop's by now.
       guard observer.belongs(to: mode.bit), !isCalling(observer), observer.isValid,
-        mode.observers.departures == departures || isOwner(of: observer)
+        mode.observers.departures == departures || observer.isIn(loop)
       else { continue }
       counters.observerCallouts.count()
       frame.calling = ObjectIdentifier(observer)
@@ -48,7 +48,7 @@ extension LoopCore {
     swap(&frame.blocks, &blocks)
     var unmatched: [Block] = []
     for index in frame.blocks.indices {
-      guard frame.blocks[index].runs(in: frame.mode) else {
+      guard frame.blocks[index].modes.contains(frame.mode) else {
         unmatched.append(frame.blocks[index])
         continue
       }
@@ -74,24 +74,21 @@ extension LoopCore {
     let mode = frame.mode
     if mode.signalled.tokens.count == 1 { return performOnlySource(mode, frame) }
     // What is signalled from here on has its turn in the next turn, so entries that are served or gone leave first.
-    var signalled: [(attachment: SourceAttachment, token: Token)] = []
+    var signalled: [(source: Loop.Source, token: Token)] = []
     mode.signalled.removeAll { token in
       guard let item = slots.item(token) else { return true }
-      let attachment = downcast(item, to: SourceAttachment.self)
-      guard staysSignalled(attachment, token, mode) else { return true }
-      signalled.append((attachment, token))
+      let source = downcast(item, to: Loop.Source.self)
+      guard staysSignalled(source, token, mode) else { return true }
+      signalled.append((source, token))
       return false
     }
-    signalled.sort {
-      ($0.attachment.order, $0.attachment.source.signalTicket.load(ordering: .relaxed))
-        < ($1.attachment.order, $1.attachment.source.signalTicket.load(ordering: .relaxed))
-    }
-    for (attachment, token) in signalled {
+    signalled.sort { ($0.source.order, $0.source.principal.ticket) < ($1.source.order, $1.source.principal.ticket) }
+    for (source, token) in signalled {
       if slots.holds(token) {
-        perform(attachment, token, frame)
-      } else if let attachment = attachment.source.attachment(in: loop), let token = slots.token(of: attachment) {
-        // Its source left the loop and came back meanwhile.
-        perform(attachment, token, frame)
+        perform(source, token, frame)
+      } else if let seat = source.principal.seat(in: loop), let token = slots.token(of: seat) {
+        // It left the loop and came back meanwhile.
+        perform(downcast(seat, to: Loop.Source.self), token, frame)
       }
       if frame.turn.hasHandledSource && frame.run.returnsAfterSourceHandled { break }
     }
@@ -104,11 +101,11 @@ extension LoopCore {
     let token = mode.signalled.tokens[0]
     guard let item = unsafe slots.borrowed(token) else { return mode.signalled.removeLast() }
     unsafe item._withUnsafeGuaranteedRef { item in
-      let attachment = downcast(item, to: SourceAttachment.self)
-      if staysSignalled(attachment, token, mode) {
-        perform(attachment, token, frame)
+      let source = downcast(item, to: Loop.Source.self)
+      if staysSignalled(source, token, mode) {
+        perform(source, token, frame)
         // Left alone if it has left the loop, was signalled in its callout, or others were.
-        if !slots.holds(token) || attachment.source.isSignalled || mode.signalled.tokens.count != 1
+        if !slots.holds(token) || source.principal.isSignalled || mode.signalled.tokens.count != 1
           || slots[token].pending & mode.bit == 0
         {
           return
@@ -120,24 +117,24 @@ extension LoopCore {
   }
 
   @inline(__always)
-  private func staysSignalled(_ attachment: SourceAttachment, _ token: Token, _ mode: ModeState) -> Bool {
+  private func staysSignalled(_ source: Loop.Source, _ token: Token, _ mode: ModeState) -> Bool {
     assertOwnThread()
-    let stays = attachment.source.isSignalled && slots[token].installed & mode.bit != 0
+    let stays = source.principal.isSignalled && slots[token].installed & mode.bit != 0
     if !stays { slots[token].pending &= ~mode.bit }
     return stays
   }
 
   @inline(__always)
-  private func perform(_ attachment: SourceAttachment, _ token: Token, _ frame: RunFrame) {
+  private func perform(_ source: Loop.Source, _ token: Token, _ frame: RunFrame) {
     assertOwnThread()
     // Being installed is what keeps the handler: a source that left and was added again has yet to be.
-    guard slots[token].installed & attachment.modes.load(ordering: .relaxed) & frame.mode.bit != 0,
-      attachment.source.isValid, attachment.source.takeSignal()
+    guard slots[token].installed & source.modes.load(ordering: .relaxed) & frame.mode.bit != 0,
+      source.principal.isValid, source.principal.takeSignal()
     else { return }
     counters.sourceCallouts.count()
-    frame.calling = ObjectIdentifier(attachment)
+    frame.calling = ObjectIdentifier(source)
     wakes.beginSource()
-    callOutSource(attachment.source)
+    callOutSource(source.principal)
     wakes.endSource()
     frame.calling = nil
     frame.turn.hasHandledSource = true

@@ -35,7 +35,7 @@ final class LoopCore {
   /// *atomic* Blocks die instead of running. No stage of the loop's life: another thread may ask for it at any time.
   let discardsBlocks = Atomic<Bool>(false)
   /// Jobs of actors and tasks that are served in the common modes.
-  let jobs = JobGroup(modes: 0, isCommon: true)
+  let jobs = JobGroup(ModeSet(modes: 0, isCommon: true))
   /// Groups for other modes, those that have a job.
   @safe @exclusivity(unchecked) var modalJobs: ContiguousArray<JobGroup> = []
   /// A job is running.
@@ -181,7 +181,7 @@ final class LoopCore {
   /// Whether a block waits for a run of the mode.
   func hasBlocks(in mode: ModeState) -> Bool {
     assertOwnThread()
-    return blocks.contains { $0.runs(in: mode) }
+    return blocks.contains { $0.modes.contains(mode) }
   }
 
   /// Whether a run in the mode serves the main dispatch queue.
@@ -194,7 +194,7 @@ final class LoopCore {
 /// What mail leads to outside the loop, once all of it has been applied.
 enum AfterMail {
   /// A common source joined a mode that has become common.
-  case tellSchedule(SourceAttachment, mode: Int)
-  /// An item has left the loop; its closures may die.
-  case letGo(Loop.Item)
+  case tellSchedule(Loop.Source, mode: Int)
+  /// An item has left modes, or the loop; its closures may die.
+  case left(Loop.Item, Departure)
 }

@@ -13,7 +13,9 @@ import Synchronization
   /// *its own lock* The thread's loop, once somebody asked for it.
   private let loop = Guarded<Loop?>(nil)
   /// *its thread* A loop in virtual time that stands in for the thread's own.
-  var virtualLoop: Loop?
+  private(set) var virtualLoop: Loop?
+  /// *atomic* Where the loop that the thread has at present lives in memory, if it has one.
+  private let loopAddress = Atomic<UInt>(0)
   /// *atomic* The kernel's name for the thread; 0 until it has asked for its record itself.
   private let threadID = Atomic<Int32>(0)
   /// *atomic* The thread's pointer to its own control block, while it lives and has asked for its record; else 0.
@@ -51,8 +53,24 @@ import Synchronization
       if let loop { return loop }
       let made = try Loop(thread: self)
       loop = made
+      loopAddress.store(Self.address(of: made), ordering: .relaxed)
       return made
     }
+  }
+
+  /// Has a loop in virtual time stand in for the thread's own, or the one before again. The thread itself.
+  ///
+  /// - Returns: What stood in before.
+  func standIn(_ loop: Loop?) -> Loop? {
+    let outer = virtualLoop
+    virtualLoop = loop
+    let present = loop ?? self.loop.withLock { $0 }
+    loopAddress.store(present.map(Self.address) ?? 0, ordering: .relaxed)
+    return outer
+  }
+
+  private static func address(of loop: Loop) -> UInt {
+    UInt(bitPattern: unsafe Unmanaged.passUnretained(loop).toOpaque())
   }
 
   /// Whether the loop that is to be made shall serve the main dispatch queue.
@@ -86,6 +104,7 @@ import Synchronization
   func end() {
     let loop = loop.withLock { $0 }
     loop?.tearDown()
+    loopAddress.store(0, ordering: .relaxed)
     self.loop.withLock { $0 = nil }
   }
 
@@ -104,7 +123,8 @@ import Synchronization
       let record = unsafe Unmanaged<ThreadRecord>.fromOpaque(pointer).takeRetainedValue()
       // Cancel callbacks and closures that die now must still find themselves on the loop's thread.
       _ = unsafe pthread_setspecific(ThreadRecord.key, pointer)
-      if record.isOfThisProcess { record.end() }
+      // What belongs to the parent of a forked process is never torn down there, and so must stay.
+      if record.isOfThisProcess { record.end() } else { _ = unsafe Unmanaged.passRetained(record) }
       _ = pthread_setspecific(ThreadRecord.key, nil)
       // The next thread may be given the same one.
       record.threadPointer.store(0, ordering: .relaxed)
@@ -118,6 +138,15 @@ import Synchronization
   private static var existing: ThreadRecord? {
     guard let pointer = unsafe pthread_getspecific(key) else { return nil }
     return unsafe Unmanaged<ThreadRecord>.fromOpaque(pointer).takeUnretainedValue()
+  }
+
+  /// Where the loop that the calling thread has at present lives in memory: no reference count, and no loop is made.
+  @inline(__always)
+  static var loopAddress: UnsafeMutableRawPointer? {
+    guard let pointer = unsafe pthread_getspecific(key) else { return nil }
+    let record = unsafe Unmanaged<ThreadRecord>.fromOpaque(pointer)
+    let address = unsafe record._withUnsafeGuaranteedRef { $0.loopAddress.load(ordering: .relaxed) }
+    return unsafe UnsafeMutableRawPointer(bitPattern: address)
   }
 
   /// The calling thread's record, made on first use.
@@ -160,6 +189,8 @@ import Synchronization
   static var main: ThreadRecord {
     mainRecord.withLock { record in
       if let record, record.isOfThisProcess { return record }
+      // The parent's, whose items know where its loop is.
+      if let record { _ = unsafe Unmanaged.passRetained(record) }
       let made = ThreadRecord(isMain: true)
       record = made
       return made
@@ -168,6 +199,7 @@ import Synchronization
 
   /// The clock of the virtual loop that stands in on this thread.
   static var virtualNow: Instant? {
-    existing?.virtualLoop?.now
+    guard let pointer = unsafe pthread_getspecific(key) else { return nil }
+    return unsafe Unmanaged<ThreadRecord>.fromOpaque(pointer)._withUnsafeGuaranteedRef { $0.virtualLoop?.now }
   }
 }

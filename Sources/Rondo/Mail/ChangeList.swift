@@ -1,3 +1,5 @@
+import Synchronization
+
 /// A structural change that the loop's thread has yet to make.
 enum Change {
   /// The item left modes, and then joined some.
@@ -5,6 +7,7 @@ enum Change {
   case joinCommon(mode: Int)
   case rescheduled(Loop.Timer)
   case interestChanged(Loop.DescriptorSource)
+  case signalled(Loop.Source)
 }
 
 /// Structural changes in the order in which they were asked for; a million changes of one item are one. *mailbox lock*
@@ -15,42 +18,47 @@ struct ChangeList {
   /// Nil where a later change took one in.
   private var entries: ContiguousArray<Change?> = []
   private var blankCount = 0
+  /// Changes before this one stay where they are: what came in between concerns them.
+  private var firstMovable = 0
 
   @inline(__always)
   var isEmpty: Bool { entries.isEmpty }
   /// How many entries the list holds, blanks included.
   var count: Int { entries.count }
 
-  /// Where a change stands: in which lot of mail, and at which index.
-  struct Place {
-    var lot: UInt32
-    var index: UInt32
-    static let none = Place(lot: 0, index: 0)
-  }
-
   mutating func append(_ change: Change) {
     entries.append(change)
   }
 
-  /// Adds a change of the item's modes to lot `lot` of its loop's mail. O(1), counted over many.
-  mutating func appendMembership(of item: Loop.Item, leaves: UInt64, joins: UInt64, lot: UInt32) {
+  /// A mode becomes common. What items did before stays before it.
+  mutating func append(joinCommon mode: Int) {
+    append(.joinCommon(mode: mode))
+    firstMovable = entries.count
+  }
+
+  /// Adds a change of the item's modes. O(1), counted over many.
+  mutating func append(_ item: Loop.Item, leaves: UInt64 = 0, joins: UInt64 = 0) {
     var (leaves, joins) = (leaves, joins)
-    if item.mailed.lot == lot, case .membership(_, let left, let joined)? = entries[Int(item.mailed.index)] {
+    let place = Int(item.mailed.load(ordering: .relaxed))
+    if place >= firstMovable, place < entries.count, case .membership(let other, let left, let joined)? = entries[place],
+      other === item
+    {
       joins |= joined & ~leaves
       leaves |= left
-      entries[Int(item.mailed.index)] = nil
+      entries[place] = nil
       blankCount += 1
-      if blankCount > 32, blankCount > entries.count / 2 { dropBlanks(lot) }
+      if blankCount > 32, blankCount > entries.count / 2 { dropBlanks() }
     }
-    item.mailed = Place(lot: lot, index: UInt32(entries.count))
+    item.mailed.store(UInt32(entries.count), ordering: .relaxed)
     entries.append(.membership(item, leaves: leaves, joins: joins))
   }
 
-  private mutating func dropBlanks(_ lot: UInt32) {
+  private mutating func dropBlanks() {
+    firstMovable = entries[..<firstMovable].count { $0 != nil }
     entries.removeAll { $0 == nil }
     blankCount = 0
     for (index, entry) in entries.enumerated() {
-      if case .membership(let item, _, _)? = entry, item.mailed.lot == lot { item.mailed.index = UInt32(index) }
+      if case .membership(let item, _, _)? = entry { item.mailed.store(UInt32(index), ordering: .relaxed) }
     }
   }
 
@@ -69,5 +77,6 @@ struct ChangeList {
   mutating func empty() {
     entries.removeAll(keepingCapacity: true)
     blankCount = 0
+    firstMovable = 0
   }
 }

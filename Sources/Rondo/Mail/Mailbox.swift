@@ -4,14 +4,7 @@ import Synchronization
 struct Block {
   /// Taken out by whoever runs it, so that it dies right after its run.
   var body: (() -> Void)?
-  let modes: UInt64
-  /// Runs in every mode that is common when the block's turn comes.
-  let isCommon: Bool
-
-  @inline(__always)
-  func runs(in mode: ModeState) -> Bool {
-    modes & mode.bit != 0 || (isCommon && mode.isCommon)
-  }
+  let modes: ModeSet
 }
 
 /// What other threads have left for the loop, in order.
@@ -29,12 +22,12 @@ struct Mail {
 /// The loop's one lock, and what is behind it.
 final class Mailbox: @unchecked Sendable {
   private let lock = Lock()
-  /// *no lock* Signals from other threads.
-  let signals = SignalStack()
   /// *mailbox lock*
   @safe @exclusivity(unchecked) private var state = MailboxState()
   /// *atomic* Written by the loop's thread inside the lock: others have to be inside it, or may find it out of date.
   private let stage = Atomic<Life>(.open)
+  /// *atomic* How many items stand in the common-mode item set.
+  let commonItemCount = Atomic<Int>(0)
 
   /// How far the loop is on its way to its end.
   @inline(__always)
@@ -68,13 +61,9 @@ final class Mailbox: @unchecked Sendable {
 /// Everything behind the loop's one lock: mail, mode names, and who belongs where.
 struct MailboxState {
   var mail = Mail()
-  /// Counts the lots of mail, so that a change that was taken is not looked for in the box. Zero is no lot.
-  private var lot: UInt32 = 1
   var modes = ModeTable()
   /// By mode index, for what a mode publishes to other threads.
   var states: [ModeState] = []
-  /// How many items stand in the common-mode item set.
-  var commonItemCount = 0
   /// What an upper floor keeps with the loop, as long as it lives.
   var companion: AnyObject?
 
@@ -82,34 +71,29 @@ struct MailboxState {
   mutating func takeMail() -> Mail? {
     guard !mail.isEmpty else { return nil }
     var taken = Mail()
-    exchangeMail(&taken)
+    swap(&mail, &taken)
     return taken
   }
 
-  /// Takes all the mail and leaves `other`, which is empty.
-  mutating func exchangeMail(_ other: inout Mail) {
-    swap(&mail, &other)
-    beginLot()
+  /// The modes that the name stands for, if they exist.
+  func seats(_ mode: Loop.Mode) -> ModeSet? {
+    if mode == .common { return ModeSet(modes: modes.common, isCommon: true) }
+    return modes.index(of: mode).map { ModeSet(modes: 1 << UInt64($0), isCommon: false) }
   }
 
-  /// Mails a change of the item's modes, which takes in one that waits already.
-  mutating func mailMembership(of item: Loop.Item, leaves: UInt64 = 0, joins: UInt64 = 0) {
-    mail.changes.appendMembership(of: item, leaves: leaves, joins: joins, lot: lot)
+  /// The modes that the name stands for, made if need be; of the common ones, those that were made common unseen.
+  mutating func makeSeats(_ mode: Loop.Mode) -> ModeSet {
+    if mode == .common { modes.makeAwaitedModes() } else { _ = modes.makeIndex(of: mode) }
+    return seats(mode)!
   }
 
-  /// Mails that a mode becomes common. What items did before stays before it.
-  mutating func mailJoinCommon(_ mode: Int) {
-    mail.changes.append(.joinCommon(mode: mode))
-    beginLot()
-  }
-
-  private mutating func beginLot() {
-    lot = lot == .max ? 1 : lot + 1
-  }
-
-  /// The mode's bit, made if need be; none for `.common`, which is not a mode.
-  mutating func mask(of mode: Loop.Mode) -> UInt64 {
-    mode == .common ? 0 : 1 << UInt64(modes.makeIndex(of: mode))
+  /// The modes in which a block or a job runs that is posted for these: the common ones, whichever they are by then.
+  mutating func workModes(_ names: [Loop.Mode]) -> ModeSet {
+    var set = ModeSet(modes: 0, isCommon: false)
+    for name in names {
+      if name == .common { set.isCommon = true } else { set.modes |= 1 << UInt64(modes.makeIndex(of: name)) }
+    }
+    return set
   }
 }
 

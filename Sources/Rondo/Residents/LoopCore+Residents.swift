@@ -17,37 +17,30 @@ extension LoopCore {
       slots[token].pending |= joined
       enqueueAfterJoining(downcast(item, to: Loop.Timer.self), token, joined)
       rearm(joined)
-    case .attachment:
+    case .source:
       forEachMode(joined) { $0.itemCount += 1 }
-      if downcast(item, to: SourceAttachment.self).source.isSignalled { enqueueSignal(of: token) }
+      if downcast(item, to: Loop.Source.self).principal.isSignalled { enqueueSignal(of: token) }
     case .descriptor:
       forEachMode(joined) {
         $0.itemCount += 1
         if item.order != 0 { $0.orderedDescriptorCount += 1 }
       }
       markDirty(token)
-    case .source:
-      preconditionFailure("A source belongs to a loop through an attachment.")
     }
   }
 
-  /// Takes the item out of the structures of the modes in `mask`, and evicts it if nothing keeps it here. The item is
-  /// this loop's. Calls out, in its last step.
-  ///
-  /// - Parameter isCommon: Whether it stays in the common-mode item set, and so in the slot table.
-  /// - Returns: The item if it gave up its slot: the caller lets go of it, which may call out.
-  func uninstall(_ item: Loop.Item, from mask: UInt64, isCommon: Bool) -> Loop.Item? {
+  /// Takes the item, which has left the modes in `mask`, out of their structures, and evicts and frees it if nothing
+  /// keeps it here. Under the item lock, of an item of this loop. Calls nothing of the user's.
+  func uninstall(_ item: Loop.Item, from mask: UInt64) -> Departure {
     assertOwnThread()
+    var departure = Departure(left: mask)
     guard let token = slots.token(of: item) else {
-      if !isCommon { unbind(item) }
-      return nil
+      item.unbindIfHomeless()
+      return departure
     }
-    let left = mask & slots[token].installed
-    let fallen = leave(left, item, token)
-    let evicted = slots[token].installed == 0 && !isCommon ? evict(token) : nil
-    // Last: closures die of it, and may do anything to this item, too.
-    fallen.giveUp()
-    return evicted
+    departure.fallen = leave(mask & slots[token].installed, item, token)
+    if slots[token].installed == 0, !item.isCommon { departure.evicted = evict(token) }
+    return departure
   }
 
   /// - Returns: Sources of the same descriptor that turned out to have lost their file.
@@ -66,7 +59,7 @@ extension LoopCore {
       slots[token].installed &= ~left
       if left != 0 { invalidateEntries(of: timer, token, alsoIn: left) }
       rearm(left)
-    case .attachment:
+    case .source:
       forEachMode(left) { $0.itemCount -= 1 }
       slots[token].installed &= ~left
     case .descriptor:
@@ -76,39 +69,27 @@ extension LoopCore {
         if item.order != 0 { $0.orderedDescriptorCount -= 1 }
         fallen += wait.unwatch(downcast(item, to: Loop.DescriptorSource.self), token, in: $0, slots)
       }
-    case .source:
-      break
     }
     return fallen
   }
 
   /// Ends an item's residence: it leaves every list, gives up its slot, and in the last line is free for another loop.
-  private func evict(_ token: Token) -> Loop.Item {
+  ///
+  /// - Returns: The item, unless it is kept because a callout of it is under way.
+  private func evict(_ token: Token) -> Loop.Item? {
     assertOwnThread()
     let pending = slots[token].pending
     let item = slots.vacate(token)
     switch item.kind {
     case .timer: if !firing.isEmpty { firing.removeAll { $0.token == token } }
-    case .attachment: forEachMode(pending) { $0.signalled.noteStale(in: slots) }
+    case .source: forEachMode(pending) { $0.signalled.noteStale(in: slots) }
     case .descriptor: forEachMode(pending) { $0.dirtyDescriptors.noteStale(in: slots) }
-    case .observer, .source: break
+    case .observer: break
     }
-    unbind(item)
-    return item
-  }
-
-  /// Frees an item that has no slot here for another loop, if it is in no mode and not common.
-  private func unbind(_ item: Loop.Item) {
-    assertOwnThread()
-    mailbox.withLock { _ in item.unbindIfHomeless() }
-    // Not before: whoever invalidates it from here on finds it free, and closes it.
-    if item.kind == .descriptor { downcast(item, to: Loop.DescriptorSource.self).closeIfFree() }
-  }
-
-  /// Lets go of an item that was evicted: now, or once no callout of it can be under way. Calls out.
-  func letGo(ofEvicted item: Loop.Item) {
-    assertOwnThread()
-    if depth == 0 { letGo(of: item) } else { slots.retire(item) }
+    let isCalling = isCalling(item)
+    if isCalling { slots.retire(item) }
+    item.unbindIfHomeless()
+    return isCalling ? nil : item
   }
 
   /// 12. retire: lets go of removed items that are in no callout. Calls out.
@@ -122,17 +103,7 @@ extension LoopCore {
   private func releaseRetired() {
     assertOwnThread()
     // Their closures may own anything, so they die after the table is consistent again.
-    for item in slots.takeRetired({ isCalling($0) }) { letGo(of: item) }
-  }
-
-  private func letGo(of item: Loop.Item) {
-    assertOwnThread()
-    if item.kind == .attachment {
-      let attachment = downcast(item, to: SourceAttachment.self)
-      attachment.source.dropIfHomeless(attachment)
-    }
-    // Without a slot since it was evicted; the table's hold ends here, and another loop's table has its own.
-    item.unholdHandlers()
+    for item in slots.takeRetired({ isCalling($0) }) { item.unholdHandlers() }
   }
 
   /// Whether a callout of the item is under way on this loop, in this run or in one around it.
@@ -143,36 +114,24 @@ extension LoopCore {
     return false
   }
 
-  /// Whether the item is this loop's still, after a callout. Then its slot is one of this loop's.
-  func isOwner(of item: Loop.Item) -> Bool {
-    item.withOwner { $0 === loop }
-  }
-
   /// A mode joins the common set: every common item joins it. Sources are told of it after the mail.
   func joinCommon(_ index: Int) {
     assertOwnThread()
     let mode = modeState(index)
     mode.isCommon = true
-    var joining: [Loop.Item] = []
-    mailbox.withLock { _ in
-      for (item, _) in slots.all where item.isCommon && item.modes.load(ordering: .relaxed) & mode.bit == 0 {
-        item.modes.bitwiseOr(mode.bit, ordering: .sequentiallyConsistent)
-        joining.append(item)
-      }
-    }
-    for item in joining {
-      install(item, in: mode.bit)
-      if item.kind == .attachment {
-        afterMail.append(.tellSchedule(downcast(item, to: SourceAttachment.self), mode: index))
-      }
+    for (item, _) in slots.all {
+      let joined = item.whileIn(loop) { item.isCommon ? item.join(mode.bit) : 0 } ?? 0
+      if joined == 0 { continue }
+      install(item, in: joined)
+      if item.kind == .source { afterMail.append(.tellSchedule(downcast(item, to: Loop.Source.self), mode: index)) }
     }
   }
 
-  /// A source was signalled. Its attachment is this loop's for good; installed or not.
+  /// A source of this loop was signalled, installed or not.
   @inline(__always)
-  func noteSignal(of attachment: SourceAttachment) {
+  func noteSignal(of source: Loop.Source) {
     assertOwnThread()
-    if let token = slots.token(of: attachment) { enqueueSignal(of: token) }
+    if let token = slots.token(of: source) { enqueueSignal(of: token) }
   }
 
   /// Puts a source on the signalled list of each of its modes.

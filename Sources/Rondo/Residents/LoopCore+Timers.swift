@@ -75,7 +75,7 @@ extension LoopCore {
   /// leaves its heaps.
   func returned(_ token: Token, to mode: ModeState) -> (Loop.Timer, Token)? {
     assertOwnThread()
-    guard let timer = departed[token.packed], isOwner(of: timer), let token = slots.token(of: timer),
+    guard let timer = departed[token.packed], timer.isIn(loop), let token = slots.token(of: timer),
       slots[token].installed & mode.bit != 0, timer.belongs(to: mode.bit), timer.isValid, !isCalling(timer)
     else { return nil }
     dropEntries(token, alsoIn: 0)
@@ -149,7 +149,7 @@ extension LoopCore {
     assertOwnThread()
     guard timer.isValid else { return }
     if timer.hasNothingToFire { return timer.invalidate() }
-    let known = slots.holds(token) ? token : isOwner(of: timer) ? slots.token(of: timer) : nil
+    let known = slots.holds(token) ? token : timer.isIn(loop) ? slots.token(of: timer) : nil
     guard let token = known else { return }
     if timer.isDateSpent { slots[token].missed = timer.moveOn(now: wait.now) }
     if slots[token].installed != 0 { requeue(timer, token) }
