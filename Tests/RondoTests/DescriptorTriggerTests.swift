@@ -38,6 +38,31 @@ import Testing
     #expect(text == "timer ( edge handledSource )")
   }
 
+  @Test func `an edge that a turn has told is not told again by a run nested in the next turn`() {
+    let text = onLoopThread { stage in
+      let loop = stage.loop
+      let pipe = stage.pipe()
+      stage.keepAlive()
+      let source = try? Loop.DescriptorSource(pipe.reader, for: .read, trigger: .edge) { _, _ in
+        stage.note("edge")
+        // The block of a block waits for the next turn, and runs before that turn has looked.
+        loop.perform {
+          loop.perform {
+            stage.note("(")
+            loop.run(for: .zero)
+            stage.note(")")
+            loop.stop()
+          }
+        }
+      }
+      loop.add(source!)
+      pipe.write(1)
+      loop.run()
+      return stage.text
+    }
+    #expect(text == "edge ( )")
+  }
+
   @Test func `a source that waited for the close alone is told in every turn once it reads as well`() {
     let text = onLoopThread { stage in
       let pipe = stage.pipe()
