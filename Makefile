@@ -31,7 +31,7 @@ BENCH := --package-path Benchmarks --manifest-cache none
 # SwiftNIO takes two minutes to build, so only the full suite has it, in a directory of its own.
 BENCH_FULL := $(BENCH) --traits NIO --scratch-path Benchmarks/.build/full
 # What the sanitizers are worth running over: everything with threads.
-SANITIZED := 'RondoStressTests|RondoTests|RondoFoundationTests|RondoPortsTests|RondoSocketsTests'
+SANITIZED := 'RondoStressTests|RondoTests|RondoFoundationTests|RondoPortsTests|RondoRecipesTests|RondoSocketsTests'
 
 .PHONY: help
 help: ## List the targets.
@@ -206,13 +206,14 @@ docs: setup ## Build the documentation of each library into .build/docs.
 	  exit 1
 	fi
 	scratch=$(CURDIR)/.build/docs/build
-	for library in Rondo RondoFoundation; do
+	for library in Rondo RondoFoundation RondoRecipes; do
 	  swift build --target $$library --scratch-path "$$scratch"
 	  graphs=$(CURDIR)/.build/docs/graphs/$$library
 	  mkdir -p "$$graphs"
 	  # Extracted, not emitted by the compiler: that would put all of Foundation into what re-exports it.
 	  swift symbolgraph-extract -module-name $$library -target "$$(uname -m)-unknown-linux-gnu" \
 	    -I "$$scratch/debug/Modules" -output-dir "$$graphs" -experimental-allowed-reexported-modules=Rondo \
+	    -emit-extension-block-symbols \
 	    -Xcc -fmodule-map-file=Sources/CLinux/module.modulemap \
 	    -Xcc -fmodule-map-file=Sources/CLibevent/module.modulemap
 	  "$$docc" convert Sources/$$library/$$library.docc \

@@ -15,6 +15,7 @@ let package = Package(
     .library(name: "Rondo", targets: ["Rondo"]),
     .library(name: "RondoFoundation", targets: ["RondoFoundation"]),
     .library(name: "RondoPorts", targets: ["RondoPorts"]),
+    .library(name: "RondoRecipes", targets: ["RondoRecipes"]),
     .library(name: "RondoSockets", targets: ["RondoSockets"]),
     .library(name: "RondoTesting", targets: ["RondoTesting"]),
   ],
@@ -25,6 +26,7 @@ let package = Package(
     .target(
       name: "RondoFoundation", dependencies: ["Rondo", "RondoPorts", "RondoSockets", "CLinux"], swiftSettings: strict),
     .target(name: "RondoPorts", dependencies: ["Rondo", "RondoSockets", "CLinux"], swiftSettings: strict),
+    .target(name: "RondoRecipes", dependencies: ["Rondo"], swiftSettings: strict),
     .target(name: "RondoSockets", dependencies: ["Rondo", "CLinux"], swiftSettings: strict),
 
     .target(name: "RondoTesting", dependencies: ["Rondo"], swiftSettings: strict),
@@ -33,7 +35,8 @@ let package = Package(
     .executableTarget(
       name: "message-port-pair", dependencies: ["Rondo", "RondoFoundation", "RondoPorts"], swiftSettings: strict),
     .executableTarget(name: "echo-daemon", dependencies: ["Rondo", "RondoSockets"], swiftSettings: strict),
-    .executableTarget(name: "mode-switch", dependencies: ["Rondo", "RondoFoundation"], swiftSettings: strict),
+    .executableTarget(
+      name: "mode-switch", dependencies: ["Rondo", "RondoFoundation", "RondoRecipes"], swiftSettings: strict),
     .testTarget(name: "RondoTests", dependencies: ["Rondo", "RondoTesting"], swiftSettings: strict),
     .target(name: "CProbe", path: "Tests/CProbe"),
     .executableTarget(
@@ -81,6 +84,8 @@ let package = Package(
       name: "RondoPortsTests",
       dependencies: ["RondoPorts", "RondoSockets", "Rondo", "RondoTesting", "RondoFuzz", "rondo-port-probe"],
       swiftSettings: strict),
+    .testTarget(
+      name: "RondoRecipesTests", dependencies: ["RondoRecipes", "Rondo", "RondoTesting"], swiftSettings: strict),
     .testTarget(
       name: "RondoSocketsTests", dependencies: ["RondoSockets", "Rondo", "RondoTesting"], swiftSettings: strict),
   ],

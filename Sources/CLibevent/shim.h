@@ -37,6 +37,7 @@ static inline void *rondo_memory(void *memory) {
 enum { rondo_read = 1, rondo_write = 2, rondo_closed = 4 };
 
 struct rondo_watch;
+struct rondo_collection;
 
 // One source whose descriptor became ready: whose it is, and how.
 struct rondo_ready {
@@ -45,21 +46,35 @@ struct rondo_ready {
   struct rondo_watch *watch;  // good for this wait
 };
 
-// What one wait collects. Owned by one wait set, touched by the loop's thread alone.
+// One of the loop's own descriptors in one wait set: edge-triggered, and never read.
+struct rondo_own {
+  struct rondo_collection *collection;
+  uint32_t edge;
+  uint32_t is_registered;
+  struct event event;
+};
+
+// A base, or none, and what one wait by it collects. Owned by one wait set, touched by the loop's thread alone.
 struct rondo_collection {
+  struct event_base *base;
   struct rondo_ready *ready;
   uint32_t count;
   uint32_t capacity;
-  uint32_t edges;  // bit 0: wakeup, bit 1: timer, bit 2: the main dispatch queue
+  uint32_t edges;     // which of the loop's own have become ready: bits, in their order
   uint32_t told;      // how many events libevent has told since it last asked the kernel
   uint32_t batch;     // how many events it takes from the kernel at a time
   uint32_t is_again;  // the kernel is asked once more in the same wait
+  struct rondo_own own[3];  // wakeup, timer, main dispatch queue
 };
 
 static inline struct rondo_collection *rondo_collection_new(void) {
   struct rondo_collection *collection = rondo_memory(calloc(1, sizeof *collection));
   collection->capacity = 64;  // doubled by rondo_note whenever a batch is larger
   collection->ready = rondo_memory(calloc(collection->capacity, sizeof *collection->ready));
+  for (uint32_t index = 0; index < 3; index++) {
+    collection->own[index].collection = collection;
+    collection->own[index].edge = 1u << index;
+  }
   return collection;
 }
 
@@ -70,14 +85,6 @@ static inline void rondo_collection_free(struct rondo_collection *collection) {
 
 // MARK: - The loop's own descriptors
 
-// One of the loop's own descriptors in one wait set: edge-triggered, and never read.
-struct rondo_own {
-  struct rondo_collection *collection;
-  uint32_t edge;
-  uint32_t is_registered;
-  struct event event;
-};
-
 static void rondo_note_edge(evutil_socket_t descriptor, short what, void *argument) {
   (void)descriptor;
   (void)what;
@@ -86,22 +93,18 @@ static void rondo_note_edge(evutil_socket_t descriptor, short what, void *argume
   own->collection->edges |= own->edge;
 }
 
-static inline struct rondo_own *rondo_own_new(struct rondo_collection *collection, uint32_t edge) {
-  struct rondo_own *own = rondo_memory(calloc(1, sizeof *own));
-  own->collection = collection;
-  own->edge = edge;
-  return own;
-}
-
-static inline void rondo_own_stop(struct rondo_own *own) {
+static inline void rondo_own_stop(struct rondo_collection *collection, int index) {
+  struct rondo_own *own = &collection->own[index];
   if (own->is_registered) event_del(&own->event);
   own->is_registered = 0;
 }
 
 // 0, or the errno of the refusal.
-static inline int rondo_own_start(struct rondo_own *own, struct event_base *base, int descriptor) {
+static inline int rondo_own_start(struct rondo_collection *collection, int index, int descriptor) {
+  struct rondo_own *own = &collection->own[index];
+  short what = EV_READ | EV_PERSIST | EV_ET;
   errno = 0;
-  if (event_assign(&own->event, base, descriptor, EV_READ | EV_PERSIST | EV_ET, rondo_note_edge, own)) return EINVAL;
+  if (event_assign(&own->event, collection->base, descriptor, what, rondo_note_edge, own)) return EINVAL;
   if (event_add(&own->event, NULL)) return errno ? errno : EINVAL;
   own->is_registered = 1;
   return 0;
@@ -264,8 +267,14 @@ static inline struct rondo_outcome rondo_number_stop(struct rondo_number *number
   return outcome;
 }
 
-static inline int rondo_number_add(struct rondo_number *number, struct event *event, struct event_base *base,
-                                   int descriptor, uint16_t flags) {
+// Lets go of a number of which nothing is reported, with all its watches.
+static inline void rondo_number_free(struct rondo_number *number) {
+  while (number->first) rondo_watch_free(number->first);
+  free(number);
+}
+
+static inline int rondo_number_add(struct rondo_number *number, struct event *event, int descriptor, uint16_t flags) {
+  struct event_base *base = number->collection->base;
   errno = 0;
   if (event_assign(event, base, descriptor, (short)(flags | EV_PERSIST), rondo_collect, number)) return EINVAL;
   if (event_add(event, NULL)) return errno ? errno : EINVAL;
@@ -278,23 +287,22 @@ static inline int rondo_number_add(struct rondo_number *number, struct event *ev
 // While the event changes, another one holds its place: libevent then asks the kernel for the difference. It cannot
 // hold two triggers for one descriptor, so a change of trigger deletes first. If another file was open under the number,
 // libevent has registered that one instead, and only errno tells: ENOENT is what its first attempt got.
-static inline struct rondo_outcome rondo_number_update(struct rondo_number *number, struct event_base *base,
-                                                       int descriptor) {
+static inline struct rondo_outcome rondo_number_update(struct rondo_number *number, int descriptor) {
   struct rondo_outcome outcome = {0, 0};
   uint16_t flags = rondo_number_flags(number);
-  if (!base || flags == number->flags) return outcome;
+  if (!number->collection->base || flags == number->flags) return outcome;
   if (!flags || (number->flags && ((number->flags ^ flags) & EV_ET))) outcome = rondo_number_stop(number);
   // What the deletion found out is not asked again: libevent would warn of a closed number, or take the stranger in.
   if (!flags || outcome.has_moved) return outcome;
   struct event holder;
   int is_held = number->flags != 0;
   if (is_held) {
-    outcome.error = rondo_number_add(number, &holder, base, descriptor, flags);
+    outcome.error = rondo_number_add(number, &holder, descriptor, flags);
     outcome.has_moved |= errno == ENOENT;
     outcome.has_moved |= rondo_number_stop(number).has_moved;
     if (outcome.error) return outcome;
   }
-  outcome.error = rondo_number_add(number, &number->event, base, descriptor, flags);
+  outcome.error = rondo_number_add(number, &number->event, descriptor, flags);
   if (!outcome.error) number->flags = flags;
   if (is_held) event_del(&holder);
   return outcome;
@@ -316,16 +324,6 @@ static inline uint32_t rondo_epoll_events(uint16_t flags) {
 static inline int rondo_number_confirm(const struct rondo_number *number, int epoll, int descriptor) {
   struct epoll_event event = {.events = rondo_epoll_events(number->flags), .data = {.fd = descriptor}};
   return epoll_ctl(epoll, EPOLL_CTL_MOD, descriptor, &event) ? errno : 0;
-}
-
-// Whether epoll_ctl(2) refuses this file; asked beforehand where it may, because libevent would log the refusal.
-static inline int rondo_is_refused(int descriptor) {
-  int probe = epoll_create1(EPOLL_CLOEXEC);
-  if (probe < 0) return 0;
-  struct epoll_event event = {.events = EPOLLIN};
-  int error = epoll_ctl(probe, EPOLL_CTL_ADD, descriptor, &event) ? errno : 0;
-  close(probe);
-  return error;
 }
 
 // MARK: - Bases
@@ -393,7 +391,7 @@ enum { rondo_least_batch = 32, rondo_largest_batch = 4096 };
 // Asks until the kernel has nothing new: libevent takes so many events at a time, and more after a full lot.
 //
 // Level-triggered descriptors come round again and again, and are told once.
-static int rondo_wait_for_rest(struct event_base *base, struct rondo_collection *collection) {
+static int rondo_wait_for_rest(struct rondo_collection *collection) {
   for (uint32_t index = 0; index < collection->count; index++) collection->ready[index].watch->record = index + 1;
   collection->is_again = 1;
   int error = 0;
@@ -402,7 +400,7 @@ static int rondo_wait_for_rest(struct event_base *base, struct rondo_collection 
     if (collection->batch < rondo_largest_batch) collection->batch *= 2;
     known = collection->count;
     collection->told = 0;
-    if (event_base_loop(base, EVLOOP_ONCE | EVLOOP_NONBLOCK) < 0) error = errno ? errno : EBADF;
+    if (event_base_loop(collection->base, EVLOOP_ONCE | EVLOOP_NONBLOCK) < 0) error = errno ? errno : EBADF;
   } while (!error && collection->told >= collection->batch && collection->count > known);
   collection->is_again = 0;
   for (uint32_t index = 0; index < collection->count; index++) collection->ready[index].watch->record = 0;
@@ -410,10 +408,11 @@ static int rondo_wait_for_rest(struct event_base *base, struct rondo_collection 
 }
 
 // One wait, or one look; restarts by itself after a signal. All that was ready is in `collection` afterwards. 0, or errno.
-static inline int rondo_wait(struct event_base *base, struct rondo_collection *collection, int blocks) {
+static inline int rondo_wait(struct rondo_collection *collection, int blocks) {
   collection->count = 0;
   collection->edges = 0;
   collection->told = 0;
-  if (event_base_loop(base, blocks ? EVLOOP_ONCE : EVLOOP_ONCE | EVLOOP_NONBLOCK) < 0) return errno ? errno : EBADF;
-  return collection->told < collection->batch ? 0 : rondo_wait_for_rest(base, collection);
+  int flags = blocks ? EVLOOP_ONCE : EVLOOP_ONCE | EVLOOP_NONBLOCK;
+  if (event_base_loop(collection->base, flags) < 0) return errno ? errno : EBADF;
+  return collection->told < collection->batch ? 0 : rondo_wait_for_rest(collection);
 }

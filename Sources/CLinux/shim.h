@@ -79,6 +79,16 @@ static inline int rondo_wake(int epoll, int descriptor) {
   return epoll_ctl(epoll, EPOLL_CTL_MOD, descriptor, &event) ? errno : 0;
 }
 
+// Whether epoll_ctl(2) refuses this file; asked beforehand where it may, because libevent would log the refusal.
+static inline int rondo_is_refused(int descriptor) {
+  int probe = epoll_create1(EPOLL_CLOEXEC);
+  if (probe < 0) return 0;
+  struct epoll_event event = {.events = EPOLLIN};
+  int error = epoll_ctl(probe, EPOLL_CTL_ADD, descriptor, &event) ? errno : 0;
+  close(probe);
+  return error;
+}
+
 // Sleeps while the word says `expected`, until somebody wakes it; may return early: futex(2).
 static inline void rondo_futex_wait(void *word, uint32_t expected) {
   syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, NULL, NULL, 0);

@@ -1,6 +1,7 @@
 // A tracking mode: while something short and exclusive goes on, default timers rest and common ones go on.
 import Rondo
 import RondoFoundation
+import RondoRecipes
 
 /// A timer that prints its first ticks in each mode, and how many there were.
 final class Ticker: @unchecked Sendable {

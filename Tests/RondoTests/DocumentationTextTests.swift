@@ -6,23 +6,23 @@ import Testing
   private static let catalogue = "Sources/Rondo/Rondo.docc/"
   private static let documents =
     ["README.md"]
-    + ["Rondo", "TheTurn", "Threading", "Concurrency", "Timers", "Recipes", "ComingFromCFRunLoop"].map {
-      catalogue + $0 + ".md"
-    }
+    + ["Rondo", "TheTurn", "Threading", "Concurrency", "Timers", "ComingFromCFRunLoop"].map { catalogue + $0 + ".md" }
     + ["ComingFromFoundation", "PortsAndSockets"].map { "Sources/RondoFoundation/RondoFoundation.docc/\($0).md" }
+    + ["Sources/RondoRecipes/RondoRecipes.docc/RondoRecipes.md"]
 
   /// Where a document's examples are compiled.
   private static func compiled(_ document: String) -> [String] {
-    let tests = document.contains("RondoFoundation") ? "RondoFoundationTests" : "RondoTests"
+    let library = document == "README.md" ? "Rondo" : document.split(separator: "/")[1]
     let programs = document == "README.md" ? ["Sources/echo-daemon/main.swift"] : []
-    return ["Tests/\(tests)/DocumentationExamplesTests.swift"] + programs
+    return ["Tests/\(library)Tests/DocumentationExamplesTests.swift"] + programs
   }
 
   /// A file of the repository.
   private func text(_ path: String) throws -> String {
-    let root = URL(fileURLWithPath: #filePath).appending(path: "../../..").standardized
-    return try String(contentsOf: root.appending(path: path), encoding: .utf8)
+    try String(contentsOf: Self.root.appending(path: path), encoding: .utf8)
   }
+
+  private static let root = URL(fileURLWithPath: #filePath).appending(path: "../../..").standardized
 
   private func lines(_ path: String) throws -> [String] {
     try text(path).components(separatedBy: "\n")
@@ -94,6 +94,18 @@ import Testing
       guard let call = line.firstMatch(of: /tellObservers\(\.(\w+)/) else { return nil }
       return "\(comment.1) \(call.1) observers"
     }
+  }
+
+  // MARK: - The floors
+
+  @Test func `libevent is imported by one file, which README names`() throws {
+    let files = try #require(FileManager.default.enumerator(atPath: Self.root.appending(path: "Sources").path))
+    let importers = try files.compactMap { $0 as? String }.filter {
+      try $0.hasSuffix(".swift") && lines("Sources/\($0)").contains { $0.contains(/^[^\/]*\bimport\b.*\bCLibevent\b/) }
+    }
+    let row = try #require(try lines("README.md").first { $0.hasPrefix("| `Sources/Rondo/Wait` |") })
+    let named = try #require(row.firstMatch(of: /`(\w+\.swift)` alone/))
+    #expect(importers == ["Rondo/Wait/\(named.1)"])
   }
 
   // MARK: - The list of differences

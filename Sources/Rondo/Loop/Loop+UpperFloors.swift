@@ -28,6 +28,12 @@ extension Loop {
     return core.isEmpty(core.modeState(index))
   }
 
+  /// How many runs are under way, one nested in the other. The loop's own thread.
+  package var depth: Int {
+    core.assertOwnThread()
+    return core.depth
+  }
+
   /// Whether the loop waits by script.
   package var isVirtual: Bool { script != nil }
 }

@@ -1,4 +1,3 @@
-import CLibevent
 import CLinux
 import Glibc
 
@@ -34,60 +33,52 @@ import Glibc
   /// Makes `frame`'s mode the one that a post wakes. Before the loop says that it sleeps.
   @inline(__always)
   func choose(_ frame: RunFrame) {
-    _ = unsafe select(frame)
+    _ = select(frame)
   }
 
   @inline(__always)
   func wait(_ frame: RunFrame, until deadline: Instant, blocks: Bool) -> WaitOutcome {
-    let selection = unsafe select(frame)
-    let collection = unsafe selection.collection
+    let selection = select(frame)
+    let collection = selection.collection
     let error: CInt
     if blocks {
       arm(deadline)
-      error = unsafe WaitSet.sleepInKernel(selection.base, collection)
+      error = collection.sleepInKernel()
     } else {
-      error = unsafe WaitSet.look(selection.base, collection)
+      error = collection.look()
     }
-    if error != 0 { unsafe ClosedBehindTheLoop.fail("its epoll set", selection.epoll, error) }
-    for index in 0..<Int(unsafe collection.pointee.count) {
-      let record = unsafe collection.pointee.ready[index]
-      let readiness = Loop.DescriptorSource.Readiness(rawValue: UInt8(truncatingIfNeeded: unsafe record.readiness))
-      unsafe frame.ready.append(ReadyDescriptor(token: Token(record.token), readiness: readiness))
-    }
-    if unsafe collection.pointee.edges & WaitSet.Edge.mainQueue != 0 { frame.turn.isMainQueueReady = true }
+    if error != 0 { ClosedBehindTheLoop.fail("its epoll set", selection.epoll, error) }
+    for index in 0..<collection.count { frame.ready.append(collection[index]) }
+    if collection.isMainQueueReady { frame.turn.isMainQueueReady = true }
     return .looked
   }
 
   @inline(__always)
   private func select(_ frame: RunFrame) -> Selection {
-    if let selected, unsafe selected.mode == frame.mode.index,
-      unsafe selected.servesMainQueue == frame.run.servesMainQueue
-    {
-      return unsafe selected
+    if let selected, selected.mode == frame.mode.index, selected.servesMainQueue == frame.run.servesMainQueue {
+      return selected
     }
-    return unsafe selectAnew(frame)
+    return selectAnew(frame)
   }
 
   @inline(never)
   private func selectAnew(_ frame: RunFrame) -> Selection {
     let set = waitSet(of: frame.mode)
     set.watchMainQueue(frame.run.servesMainQueue)
-    let base = set.base!
-    let selection = unsafe Selection(
-      mode: frame.mode.index, servesMainQueue: frame.run.servesMainQueue, base: base.pointer, epoll: base.epoll,
-      collection: set.collection)
-    unsafe selected = selection
-    wakeup.sleeps(in: base.epoll)
-    return unsafe selection
+    let epoll = set.base!.epoll
+    let selection = Selection(
+      mode: frame.mode.index, servesMainQueue: frame.run.servesMainQueue, epoll: epoll, collection: set.collection)
+    selected = selection
+    wakeup.sleeps(in: epoll)
+    return selection
   }
 
   /// A wait set's parts; its owner keeps them alive.
-  @unsafe private struct Selection {
+  private struct Selection {
     let mode: Int
     let servesMainQueue: Bool
-    let base: OpaquePointer
     let epoll: CInt
-    let collection: UnsafeMutablePointer<rondo_collection>
+    let collection: EventCollection
   }
 
   /// Arms the timerfd unless it already is right: one timerfd_settime(2).

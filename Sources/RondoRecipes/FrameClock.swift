@@ -1,3 +1,4 @@
+public import Rondo
 import Synchronization
 
 extension Loop {

@@ -1,3 +1,4 @@
+public import Rondo
 import Synchronization
 
 extension Loop {
@@ -25,7 +26,7 @@ extension Loop {
       self.loop = loop
       let mark = mark
       observer = Observer([.beforeWaiting, .afterWaiting, .exit], order: order) { [unowned loop] activity in
-        let depth = loop.core.depth
+        let depth = loop.depth
         if activity == .afterWaiting { return mark.passed.remove(depth) }
         if activity == .beforeWaiting { mark.passed.insert(depth) } else { mark.passed.remove(depth) }
         if mark.isDirty.exchange(false, ordering: .acquiringAndReleasing) { handler() }
@@ -41,7 +42,7 @@ extension Loop {
     public func setNeedsFlush() {
       guard !mark.isDirty.exchange(true, ordering: .acquiringAndReleasing) else { return }
       // On the loop's thread the observer is yet to come, unless it has been told in this turn.
-      if !loop.isCurrent || mark.passed.contains(loop.core.depth) { loop.wakeUp() }
+      if !loop.isCurrent || mark.passed.contains(loop.depth) { loop.wakeUp() }
     }
 
     /// Whether it is marked. Any thread.

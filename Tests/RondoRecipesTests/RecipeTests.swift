@@ -1,4 +1,5 @@
 import Rondo
+import RondoRecipes
 import RondoTesting
 import Testing
 
@@ -93,8 +94,8 @@ import Testing
       stage.keepAlive()
       let flush = Loop.Flush(on: stage.loop) { stage.note("flush") }
       stage.block("b") { for _ in 0..<5 { flush.setNeedsFlush() } }
-      stage.timer("t", after: .milliseconds(1)) { _ in flush.setNeedsFlush() }
-      stage.observer(.beforeWaiting, order: 1_999_999) { _ in stage.note("last") }
+      stage.timer("t", after: .milliseconds(1)) { flush.setNeedsFlush() }
+      stage.beforeWaiting(order: 1_999_999) { stage.note("last") }
       stage.loop.run(for: .milliseconds(2))
       #expect(stage.text == "E BT BS b BW last flush AW t BT BS BW last flush AW X")
     }
@@ -103,7 +104,7 @@ import Testing
   @Test func `what is marked at the end of a run is flushed at its exit`() {
     withStage { stage in
       let flush = Loop.Flush(on: stage.loop) { stage.note("flush") }
-      stage.timer("t", after: .milliseconds(1)) { _ in flush.setNeedsFlush() }
+      stage.timer("t", after: .milliseconds(1)) { flush.setNeedsFlush() }
       #expect(stage.loop.run() == .finished)
       #expect(stage.text == "E BT BS BW AW t X flush")
       #expect(!flush.needsFlush)
@@ -120,7 +121,7 @@ import Testing
         marks.value -= 1
         if marks.value > 0 { flush.value.setNeedsFlush() }
       }
-      stage.observer(.beforeWaiting, repeats: false, order: .max) { _ in
+      stage.beforeWaiting(repeats: false, order: .max) {
         stage.note("late")
         flush.value.setNeedsFlush()
       }
@@ -145,7 +146,7 @@ import Testing
     withStage { stage in
       stage.keepAlive()
       let flush = Loop.Flush(on: stage.loop) { stage.note("flush") }
-      stage.observer(.beforeWaiting, repeats: false, order: .max) { _ in
+      stage.beforeWaiting(repeats: false, order: .max) {
         stage.note("[")
         stage.loop.perform { flush.setNeedsFlush() }
         stage.loop.run(for: .milliseconds(1))
@@ -174,7 +175,7 @@ import Testing
   @Test func `scopes nest as runs do`() {
     withStage(isObserved: false) { stage in
       Loop.TurnScope(on: stage.loop, push: { stage.note("(") }, pop: { stage.note(")") })
-      stage.timer("t", after: .milliseconds(1)) { _ in
+      stage.timer("t", after: .milliseconds(1)) {
         stage.keepAlive()
         stage.loop.run(for: .milliseconds(1))
         stage.note("end")
@@ -189,10 +190,10 @@ import Testing
     withStage(isObserved: false) { stage in
       stage.keepAlive()
       let scope = Later<Loop.TurnScope>()
-      stage.timer("make", after: .milliseconds(1)) { _ in
+      stage.timer("make", after: .milliseconds(1)) {
         scope.value = Loop.TurnScope(on: stage.loop, push: { stage.note("(") }, pop: { stage.note(")") })
       }
-      stage.timer("end", after: .milliseconds(2)) { _ in scope.value.invalidate() }
+      stage.timer("end", after: .milliseconds(2)) { scope.value.invalidate() }
       stage.loop.run(for: .milliseconds(3))
       #expect(stage.text == "make ( end )")
     }
@@ -233,13 +234,13 @@ import Testing
   @Test func `a run until a condition ends in the turn that makes it true`() {
     withStage(isObserved: false) { stage in
       var count = 0
-      let ticks = Tally()
-      let timer = Loop.Timer(every: .milliseconds(10)) { _ in ticks.add() }
+      let ticks = Later(0)
+      let timer = Loop.Timer(every: .milliseconds(10)) { _ in ticks.value += 1 }
       stage.loop.add(timer)
       #expect(
         stage.loop.run(timeout: .seconds(1)) {
           count += 1
-          return ticks.count == 3
+          return ticks.value == 3
         })
       #expect(stage.milliseconds == 30 && count > 3)
     }
@@ -268,7 +269,7 @@ import Testing
   @Test func `a run until a condition ends early when it is stopped or nothing is left`() {
     withStage(isObserved: false) { stage in
       #expect(!stage.loop.run { false })
-      stage.timer("t", after: .milliseconds(1)) { _ in stage.loop.stop() }
+      stage.timer("t", after: .milliseconds(1)) { stage.loop.stop() }
       stage.keepAlive()
       #expect(!stage.loop.run { false })
       #expect(stage.text == "t")
@@ -278,7 +279,7 @@ import Testing
   @Test func `a nested run is not ended by the condition of the enclosing one`() {
     withStage(isObserved: false) { stage in
       let isDone = Later(false)
-      stage.timer("t", after: .milliseconds(1)) { _ in
+      stage.timer("t", after: .milliseconds(1)) {
         isDone.value = true
         stage.keepAlive()
         stage.loop.run(for: .milliseconds(5))

@@ -1,4 +1,4 @@
-import Synchronization
+public import Rondo
 
 extension Loop {
   /// Does queued work one piece a turn, right before the loop would sleep.

@@ -1,3 +1,5 @@
+public import Rondo
+
 extension Loop {
   /// Opens a scope for each turn: pushed when a run begins, renewed before sleeping, popped when the run ends.
   ///
@@ -20,7 +22,7 @@ extension Loop {
       on loop: Loop, in mode: Mode = .default, push: sending @escaping () -> Void, pop: sending @escaping () -> Void
     ) {
       self.loop = loop
-      let scopes = Scopes(loop.core, push: push, pop: pop)
+      let scopes = Scopes(loop, push: push, pop: pop)
       self.scopes = scopes
       observers = [
         Observer(.entry, order: .min) { _ in scopes.begin() },
@@ -43,27 +45,27 @@ extension Loop {
 
   /// The scopes that are open. *loop thread*
   private final class Scopes: @unchecked Sendable {
-    private unowned let core: LoopCore
+    private unowned let loop: Loop
     private let push: () -> Void
     private let pop: () -> Void
     /// The depths of the runs whose scope is open, innermost last.
     private var open: [Int] = []
 
-    init(_ core: LoopCore, push: @escaping () -> Void, pop: @escaping () -> Void) {
-      self.core = core
+    init(_ loop: Loop, push: @escaping () -> Void, pop: @escaping () -> Void) {
+      self.loop = loop
       self.push = push
       self.pop = pop
     }
 
     /// Calls out.
     func begin() {
-      open.append(core.depth)
+      open.append(loop.depth)
       push()
     }
 
     /// Closes the innermost run's scope, unless the run began before there was one. Calls out.
     func end() {
-      guard open.last == core.depth else { return }
+      guard open.last == loop.depth else { return }
       open.removeLast()
       pop()
     }

@@ -1,3 +1,5 @@
+public import Rondo
+
 /// Short runs with a purpose.
 extension Loop {
   /// Runs `mode` until `condition` holds or `timeout` is over. The loop's own thread.
@@ -12,9 +14,9 @@ extension Loop {
   public func run(in mode: Mode = .default, timeout: Duration? = nil, until condition: () -> Bool) -> Bool {
     if condition() { return true }
     withoutActuallyEscaping(condition) { condition in
-      nonisolated(unsafe) let watch = ConditionWatch(condition, depth: core.depth + 1)
+      nonisolated(unsafe) let watch = ConditionWatch(condition, depth: depth + 1)
       let observer = Observer([.beforeTimers, .beforeWaiting], order: .max) { [unowned self] _ in
-        if unsafe core.depth == watch.depth, unsafe watch.holds { stop() }
+        if unsafe depth == watch.depth, unsafe watch.holds { stop() }
       }
       add(observer, to: mode)
       if let timeout { run(in: mode, for: timeout) } else { run(in: mode) }

@@ -1,0 +1,206 @@
+private import CLibevent
+import CLinux
+import Glibc
+
+// The one file that imports CLibevent. What the shim keeps is known to the rest of the core by the structs below: bare
+// pointers, of which no references are counted. Whoever makes one frees it. *loop thread*
+
+/// One of libevent's bases, and the epoll set behind it. *loop thread* of whoever made it
+///
+/// Costs one descriptor: libevent's pair for signals is closed, since no loop asks it for signals.
+@safe final class EventBase {
+  fileprivate let pointer: OpaquePointer
+  /// The number libevent most likely has its epoll set under.
+  private let likelyEpoll: CInt
+  /// The number of the epoll set, once it is known. libevent does not say.
+  private(set) var epoll: CInt = -1
+
+  /// Makes a base, at the price of three descriptors for a moment.
+  init(for need: String) throws(DescriptorShortage) {
+    Self.watchExit
+    var likely: CInt = -1
+    let base = unsafe OwnDescriptors.withLock { () throws(Never) in unsafe rondo_base_new(&likely) }
+    guard let base = unsafe base else {
+      throw DescriptorShortage(need: need, errno: errno)
+    }
+    unsafe pointer = base
+    likelyEpoll = likely
+  }
+
+  deinit {
+    guard epoll >= 0 else { return unsafe event_base_free(pointer) }
+    OwnDescriptors.withLock { () throws(Never) in
+      OwnDescriptors.remove(epoll)
+      unsafe event_base_free(pointer)
+    }
+  }
+
+  /// Finds out the epoll set's number, once, now that it watches `wakeup`: the set that can be asked anew for it is the one.
+  ///
+  /// - Parameter others: The loop's other epoll sets, which watch it as well.
+  func findEpoll(watching wakeup: CInt, besides others: [CInt]) {
+    if epoll >= 0 { return }
+    func isIt(_ number: CInt) -> Bool { !others.contains(number) && rondo_wake(number, wakeup) == 0 }
+    if isIt(likelyEpoll) {
+      epoll = likelyEpoll
+    } else {
+      // Another thread opened something between the guess and the base.
+      var (soft, hard): (UInt64, UInt64) = (0, 0)
+      unsafe rondo_descriptor_limits(&soft, &hard)
+      for number in 0..<CInt(clamping: max(soft, 65_536)) where isIt(number) {
+        epoll = number
+        break
+      }
+    }
+    if epoll < 0 { ClosedBehindTheLoop.fail("the epoll set that was made just now", likelyEpoll, EBADF) }
+    OwnDescriptors.withLock { () throws(Never) in OwnDescriptors.insert(epoll) }
+  }
+
+  /// Once: from here on libevent's exit(3) is not silent.
+  private static let watchExit: Void = rondo_watch_exit()
+}
+
+/// What one wait set waits by, a base or none, and what a wait collects.
+@safe struct EventCollection {
+  fileprivate let pointer: UnsafeMutablePointer<rondo_collection>
+
+  init() { unsafe pointer = rondo_collection_new() }
+
+  func free() { unsafe rondo_collection_free(pointer) }
+
+  /// A number that nobody watches yet.
+  func makeNumber() -> WatchedNumber { unsafe WatchedNumber(pointer: rondo_number_new(pointer)) }
+
+  /// Waits by `base` from now on, at first for few events at a time.
+  func use(_ base: EventBase?) {
+    unsafe pointer.pointee.base = base?.pointer
+    unsafe pointer.pointee.batch = UInt32(rondo_least_batch)
+  }
+
+  /// The loop's own descriptors: places in `rondo_collection.own`.
+  enum Own: CInt {
+    case wakeup, timer, mainQueue
+  }
+
+  /// Watches one of the loop's own, edge-triggered. 0, or errno.
+  func start(_ own: Own, _ descriptor: CInt) -> CInt { unsafe rondo_own_start(pointer, own.rawValue, descriptor) }
+
+  func stop(_ own: Own) { unsafe rondo_own_stop(pointer, own.rawValue) }
+
+  /// The one place where a loop sleeps. 0, or errno.
+  @inline(never)
+  func sleepInKernel() -> CInt {
+    let error = unsafe rondo_wait(pointer, 1)
+    CalloutBarrier.keepFrame()
+    return error
+  }
+
+  @inline(never)
+  func look() -> CInt {
+    let error = unsafe rondo_wait(pointer, 0)
+    CalloutBarrier.keepFrame()
+    return error
+  }
+
+  /// How many records the last wait has collected.
+  @inline(__always)
+  var count: Int { Int(unsafe pointer.pointee.count) }
+
+  @inline(__always)
+  subscript(index: Int) -> ReadyDescriptor {
+    let record = unsafe pointer.pointee.ready[index]
+    let readiness = Loop.DescriptorSource.Readiness(rawValue: UInt8(truncatingIfNeeded: unsafe record.readiness))
+    return ReadyDescriptor(token: Token(unsafe record.token), readiness: readiness)
+  }
+
+  @inline(__always)
+  var isMainQueueReady: Bool { unsafe pointer.pointee.edges & 1 << UInt32(Own.mainQueue.rawValue) != 0 }
+}
+
+/// A descriptor number in one wait set: one event of libevent's for all its watches.
+@safe struct WatchedNumber {
+  fileprivate let pointer: UnsafeMutablePointer<rondo_number>
+
+  /// Lets go of its watches, too. After `stop` or an update that asks for nothing.
+  func free() { unsafe rondo_number_free(pointer) }
+
+  /// The source that came first, of those that watch it.
+  var firstSource: Loop.DescriptorSource? { unsafe pointer.pointee.first.map { unsafe source(of: $0) } }
+
+  var isUnwatched: Bool { unsafe pointer.pointee.first == nil }
+
+  /// Whether the kernel has been asked for anything.
+  var isAsked: Bool { unsafe pointer.pointee.flags != 0 }
+
+  /// Whether the kernel has been asked for edges.
+  var isAskedForEdges: Bool { unsafe Int32(pointer.pointee.flags) & EV_ET != 0 }
+
+  /// Whether any watch wants something by the other trigger.
+  func hasRivals(of trigger: Loop.DescriptorSource.Trigger) -> Bool {
+    unsafe (trigger == .edge ? pointer.pointee.levels : pointer.pointee.edges) > 0
+  }
+
+  /// Asks the kernel, if there is a base, for what the watches want together.
+  ///
+  /// - Returns: The errno of a refusal, or 0; and whether the number turned out to stand for another file, or none.
+  func update(_ descriptor: CInt) -> (error: CInt, hasMoved: Bool) {
+    let outcome = unsafe rondo_number_update(pointer, descriptor)
+    return (outcome.error, outcome.has_moved != 0)
+  }
+
+  /// Has the kernel tell once more what is ready. Whether the file that is watched is the one under the number.
+  func confirm(_ descriptor: CInt, in epoll: CInt) -> Bool {
+    unsafe rondo_number_confirm(pointer, epoll, descriptor) == 0
+  }
+
+  /// Asks for nothing until the next update.
+  func stop() { _ = unsafe rondo_number_stop(pointer) }
+
+  /// The same, and no watch wants anything any more.
+  ///
+  /// - Returns: The sources, in order of arrival, but for that of `exception`.
+  func forget(but exception: DescriptorWatch?) -> [Loop.DescriptorSource] {
+    unsafe rondo_number_forget(pointer)
+    var sources: [Loop.DescriptorSource] = []
+    var next = unsafe pointer.pointee.first
+    while let watch = unsafe next {
+      if unsafe watch != exception?.pointer { unsafe sources.append(source(of: watch)) }
+      unsafe next = watch.pointee.next
+    }
+    return sources
+  }
+
+  private func source(of watch: UnsafeMutablePointer<rondo_watch>) -> Loop.DescriptorSource {
+    unsafe Unmanaged<Loop.DescriptorSource>.fromOpaque(watch.pointee.source).takeUnretainedValue()
+  }
+}
+
+/// A descriptor source's registration with the wait set of one mode.
+@safe struct DescriptorWatch {
+  /// The mode's index.
+  let mode: Int
+  /// Its place among the watches of its number.
+  fileprivate let pointer: UnsafeMutablePointer<rondo_watch>
+  /// What the kernel has been asked for.
+  var interest: Loop.DescriptorSource.Readiness = []
+
+  /// One that wants nothing yet. Its source outlives it.
+  init(_ source: Loop.DescriptorSource, _ token: Token, in mode: Int, at number: WatchedNumber) {
+    self.mode = mode
+    let borrowed = unsafe Unmanaged.passUnretained(source).toOpaque()
+    unsafe pointer = rondo_watch_new(number.pointer, borrowed, token.packed, source.trigger == .edge ? 1 : 0)
+  }
+
+  /// Takes it off its number.
+  func free() {
+    want([])
+    unsafe rondo_watch_free(pointer)
+  }
+
+  var number: WatchedNumber { unsafe WatchedNumber(pointer: pointer.pointee.number) }
+
+  /// Notes what it wants from now on; its number's `update` tells the kernel.
+  func want(_ readiness: Loop.DescriptorSource.Readiness) {
+    unsafe rondo_watch_want(pointer, UInt32(readiness.rawValue))
+  }
+}
