@@ -167,7 +167,7 @@ extension LoopCore {
       applyMailInBox()
       callOutAfterMail()
     }
-    wakes.absorb(bits, at: phaseTime)
+    if !bits.isDisjoint(with: [.wake, .stop]) { wakes.absorb(bits, at: phaseTime) }
   }
 
   /// A wakeup asked for on the loop's own thread.

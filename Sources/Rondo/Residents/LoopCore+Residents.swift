@@ -110,8 +110,7 @@ extension LoopCore {
   @inline(__always)
   func isCalling(_ item: Loop.Item) -> Bool {
     assertOwnThread()
-    for level in 0..<depth where frames[level].calling == ObjectIdentifier(item) { return true }
-    return false
+    return frames.isCalling(ObjectIdentifier(item))
   }
 
   /// A mode joins the common set: every common item joins it. Sources are told of it after the mail.
