@@ -14,7 +14,7 @@ extension Loop {
     /// *item lock* for writing, any thread for comparing: the one loop the item is in. It frees the item before it dies.
     private let owner = unsafe Atomic<Unmanaged<Loop>?>(nil)
     /// *constant* The item lock: taken inside the mailbox lock, never around it. Nothing is called out in it.
-    private let lock = Lock()
+    let lock = Lock()
     /// *loop thread* of the owner: where its slot table keeps what it keeps of the item; -1 when it does not.
     @safe @exclusivity(unchecked) var slot: Int32 = -1
     /// *constant*
@@ -84,8 +84,9 @@ extension Loop {
     ///
     /// - Returns: Whether it is a member afterwards.
     func enter(_ loop: Loop, _ mode: Mode) -> Bool {
-      let joined = loop.enroll(self, mode)
-      loop.settle(self, joined ?? 0)
+      let isOwn = loop.isCurrent
+      let joined = loop.enroll(self, mode, isOwn: isOwn)
+      loop.settle(self, joined ?? 0, isOwn: isOwn)
       return joined != nil
     }
 

@@ -7,7 +7,7 @@ extension Loop {
   /// in a mode it belongs to.
   public final class Source: Item, @unchecked Sendable {
     /// *until released* Called on the thread of the loop that serves the source.
-    @safe @exclusivity(unchecked) private(set) var performHandler: (() -> Void)?
+    @safe @exclusivity(unchecked) private var performHandler: (() -> Void)?
     /// *until released* Called with no lock held, on the thread that adds.
     @safe @exclusivity(unchecked) private var scheduleHandler: (@Sendable (Loop, Mode) -> Void)?
     /// *until released* Called with no lock held, on the thread that removes.
@@ -55,17 +55,31 @@ extension Loop {
       original?.unholdHandlers()
     }
 
-    /// The source that its user made: it has the signal and the handlers.
-    @inline(__always)
-    var principal: Source { original ?? self }
-
     /// Whether a signal is waiting to be served.
     public var isSignalled: Bool {
-      signalTicket.load(ordering: .sequentiallyConsistent) != 0
+      ticket != 0
     }
 
     /// The ticket of the signal that waits, which says when it came.
-    var ticket: UInt64 { signalTicket.load(ordering: .relaxed) }
+    @inline(__always)
+    var ticket: UInt64 {
+      if let original { return original.signalTicket.load(ordering: .sequentiallyConsistent) }
+      return signalTicket.load(ordering: .sequentiallyConsistent)
+    }
+
+    /// What is called on the thread of the loop that serves the source.
+    @inline(__always)
+    var handler: (() -> Void)? {
+      if let original { return original.performHandler }
+      return performHandler
+    }
+
+    /// Whether its handlers may be called.
+    @inline(__always)
+    var mayPerform: Bool {
+      if let original { return original.isValid }
+      return isValid
+    }
 
     /// Asks for one perform, and wakes the source's loops. Any thread; not from a signal handler.
     ///
@@ -83,14 +97,19 @@ extension Loop {
     }
 
     /// Takes the signal; whoever gets true performs.
+    @inline(__always)
     func takeSignal() -> Bool {
-      signalTicket.exchange(0, ordering: .sequentiallyConsistent) != 0
+      if let original { return original.signalTicket.exchange(0, ordering: .sequentiallyConsistent) != 0 }
+      return signalTicket.exchange(0, ordering: .sequentiallyConsistent) != 0
     }
 
     // MARK: - Membership in several loops
 
     /// The source and its stand-ins.
-    private var seats: [Source] { standInsLock.withLock { [self] + standIns } }
+    private var seats: [Source] {
+      let first = original ?? self
+      return first.standInsLock.withLock { [first] + first.standIns }
+    }
 
     override func seat(in loop: Loop) -> Loop.Item? {
       seats.first { $0.isIn(loop) }
@@ -99,26 +118,27 @@ extension Loop {
     override func enter(_ loop: Loop, _ mode: Mode) -> Bool {
       holdHandlers()
       defer { unholdHandlers() }
-      let (seat, joined) = standInsLock.withLock { enroll(in: loop, mode) }
-      loop.settle(seat, joined ?? 0)
+      let isOwn = loop.isCurrent
+      let (seat, joined) = standInsLock.withLock { enroll(in: loop, mode, isOwn) }
+      loop.settle(seat, joined ?? 0, isOwn: isOwn)
       if let joined, joined != 0 { tellSchedule(loop, loop.names(of: joined)) }
       return joined != nil
     }
 
     /// Has the source admitted where it is in the loop already, by itself if it is free, or else by a stand-in.
-    private func enroll(in loop: Loop, _ mode: Mode) -> (seat: Source, joined: UInt64?) {
+    private func enroll(in loop: Loop, _ mode: Mode, _ isOwn: Bool) -> (seat: Source, joined: UInt64?) {
       guard isValid else { return (self, nil) }
-      if let found = standIns.first(where: { $0.isIn(loop) }) { return (found, loop.enroll(found, mode)) }
-      if let joined = loop.enroll(self, mode) { return (self, joined) }
+      if let found = standIns.first(where: { $0.isIn(loop) }) { return (found, loop.enroll(found, mode, isOwn: isOwn)) }
+      if let joined = loop.enroll(self, mode, isOwn: isOwn) { return (self, joined) }
       let standIn = Source(for: self)
       isShared.store(true, ordering: .sequentiallyConsistent)
-      let joined = loop.enroll(standIn, mode)
+      let joined = loop.enroll(standIn, mode, isOwn: isOwn)
       if joined != nil { standIns.append(standIn) }
       return (standIn, joined)
     }
 
     override func exit(_ loop: Loop, _ mode: Mode) {
-      let source = principal
+      let source = original ?? self
       source.holdHandlers()
       defer { source.unholdHandlers() }
       let left = loop.dismiss(self, from: mode)
@@ -127,7 +147,7 @@ extension Loop {
 
     /// The same for every mode of a loop. Calls out.
     func leave(_ loop: Loop) {
-      let source = principal
+      let source = original ?? self
       source.holdHandlers()
       defer { source.unholdHandlers() }
       let departure = loop.expel(self)

@@ -28,7 +28,7 @@ func callOutTimeout(_ handler: () -> Void) {
 /// Calls out.
 @inline(never)
 func callOutSource(_ source: Loop.Source) {
-  let borrowed = Borrowed(SourceHandler(call: source.performHandler))
+  let borrowed = Borrowed(SourceHandler(call: source.handler))
   borrowed.handler.call?()
   borrowed.giveBack()
   CalloutBarrier.keepFrame()

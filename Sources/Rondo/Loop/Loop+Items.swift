@@ -36,14 +36,20 @@ extension Loop {
   /// Makes the item a member, as far as other threads can see; `settle(_:_:)` has to follow. Calls nothing of the user's.
   ///
   /// - Returns: The modes it has newly joined; nil if it is no member.
-  func enroll(_ item: Item, _ mode: Mode) -> UInt64? {
-    if isCurrent {
+  @inline(__always)
+  func enroll(_ item: Item, _ mode: Mode, isOwn: Bool) -> UInt64? {
+    if isOwn {
       // What others did before comes before.
       core.applyMailQuietly()
-      guard mailbox.life == .open, item.mayJoin(self) else { return nil }
-      return item.join(self, makeSeats(mode)) { _ in }
+      guard mailbox.life == .open else { return nil }
+      if mode == .default { return item.join(self, .default) { _ in } }
+      return item.mayJoin(self) ? item.join(self, mailbox.withLock { $0.makeSeats(mode) }) { _ in } : nil
     }
-    return mailbox.withLock { state in
+    return enrollFromElsewhere(item, mode)
+  }
+
+  private func enrollFromElsewhere(_ item: Item, _ mode: Mode) -> UInt64? {
+    mailbox.withLock { state in
       guard mailbox.life == .open, item.mayJoin(self) else { return nil }
       return item.join(self, state.makeSeats(mode)) { joined in
         if joined != 0 { state.mail.changes.append(item, joins: joined) }
@@ -52,19 +58,14 @@ extension Loop {
   }
 
   /// Has the structures of the loop's thread hold the item in the modes it has newly joined. Calls out.
-  func settle(_ item: Item, _ joined: UInt64) {
-    if isCurrent {
+  @inline(__always)
+  func settle(_ item: Item, _ joined: UInt64, isOwn: Bool) {
+    if isOwn {
       if joined != 0 { core.install(item, in: joined) }
       core.callOutAfterMail()
     } else if joined != 0 {
       wakeup.post([.mail, .wake])
     }
-  }
-
-  /// What adding to a mode means at present. The usual mode needs no look into the mailbox.
-  @inline(__always)
-  private func makeSeats(_ mode: Mode) -> ModeSet {
-    mode == .default ? .default : mailbox.withLock { $0.makeSeats(mode) }
   }
 
   /// Takes the item, which is or was in the loop, out of a mode. Calls out.
@@ -90,13 +91,13 @@ extension Loop {
   private func uproot(_ item: Item, _ seats: ModeSet) -> Departure {
     guard isCurrent else { return uprootFromElsewhere(item, seats) }
     core.applyMailQuietly()
-    let departure = item.whileIn(self) {
-      let left = item.leave(self, seats)
-      return core.uninstall(item, from: left)
-    }
-    departure?.finish(item)
+    item.lock.lock()
+    let isHere = item.isIn(self)
+    let departure = isHere ? core.uninstall(item, from: item.leave(self, seats)) : .none
+    item.lock.unlock()
+    if isHere { item.wasFreed() }
     core.callOutAfterMail()
-    return departure ?? .none
+    return departure
   }
 
   /// The same from another thread.
@@ -190,15 +191,6 @@ struct Departure {
   var left: UInt64 = 0
   /// The item if it gave up its slot and no callout of it is under way: whoever gets it lets go of its handlers.
   var evicted: Loop.Item?
-  /// Sources of the same descriptor that turned out to have lost their file.
-  var fallen: [FallenSource] = []
 
   static var none: Departure { Departure() }
-
-  /// What has to be done with no lock held. Calls out.
-  @inline(__always)
-  func finish(_ item: Loop.Item) {
-    item.wasFreed()
-    if !fallen.isEmpty { fallen.giveUp() }
-  }
 }

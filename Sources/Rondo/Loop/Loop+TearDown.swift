@@ -21,10 +21,11 @@ extension Loop {
     }
     // What another thread took out at this moment is in mail that nobody will read.
     for (item, token) in core.slots.all where core.slots.holds(token) {
-      let departure = item.whileIn(self) { core.uninstall(item, from: .max) }
-      departure?.finish(item)
-      departure?.evicted?.unholdHandlers()
+      guard let departure = item.whileIn(self, { core.uninstall(item, from: .max) }) else { continue }
+      item.wasFreed()
+      departure.evicted?.unholdHandlers()
     }
+    core.callOutAfterMail()
     core.discardTimeouts()
     core.dropBlocks()
     // Tasks that waited for an item or a block have been resumed, so some of these jobs are theirs.

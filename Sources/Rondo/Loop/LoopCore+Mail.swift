@@ -44,8 +44,10 @@ extension LoopCore {
         // Even if it has left since: whoever took it out tells that it left.
         source.tellSchedule(loop, loop.names(of: 1 << UInt64(mode)))
       case .left(let item, let departure):
-        departure.finish(item)
+        item.wasFreed()
         departure.evicted?.unholdHandlers()
+      case .giveUp(let fallen):
+        fallen.source.invalidate(because: fallen.reason)
       }
     }
   }
@@ -125,7 +127,7 @@ extension LoopCore {
       source.notes.bitwiseAnd(~Note.signalled, ordering: .sequentiallyConsistent)
       if source.isIn(loop) {
         noteSignal(of: source)
-      } else if source.principal.isSignalled {
+      } else if source.isSignalled {
         source.loop?.noteSignal(of: source, isNew: true, waking: true)
       }
     }

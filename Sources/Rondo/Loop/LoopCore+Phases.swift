@@ -82,11 +82,11 @@ extension LoopCore {
       signalled.append((source, token))
       return false
     }
-    signalled.sort { ($0.source.order, $0.source.principal.ticket) < ($1.source.order, $1.source.principal.ticket) }
+    signalled.sort { ($0.source.order, $0.source.ticket) < ($1.source.order, $1.source.ticket) }
     for (source, token) in signalled {
       if slots.holds(token) {
         perform(source, token, frame)
-      } else if let seat = source.principal.seat(in: loop), let token = slots.token(of: seat) {
+      } else if let seat = source.seat(in: loop), let token = slots.token(of: seat) {
         // It left the loop and came back meanwhile.
         perform(downcast(seat, to: Loop.Source.self), token, frame)
       }
@@ -105,7 +105,7 @@ extension LoopCore {
       if staysSignalled(source, token, mode) {
         perform(source, token, frame)
         // Left alone if it has left the loop, was signalled in its callout, or others were.
-        if !slots.holds(token) || source.principal.isSignalled || mode.signalled.tokens.count != 1
+        if !slots.holds(token) || source.isSignalled || mode.signalled.tokens.count != 1
           || slots[token].pending & mode.bit == 0
         {
           return
@@ -119,7 +119,7 @@ extension LoopCore {
   @inline(__always)
   private func staysSignalled(_ source: Loop.Source, _ token: Token, _ mode: ModeState) -> Bool {
     assertOwnThread()
-    let stays = source.principal.isSignalled && slots[token].installed & mode.bit != 0
+    let stays = source.isSignalled && slots[token].installed & mode.bit != 0
     if !stays { slots[token].pending &= ~mode.bit }
     return stays
   }
@@ -129,12 +129,12 @@ extension LoopCore {
     assertOwnThread()
     // Being installed is what keeps the handler: a source that left and was added again has yet to be.
     guard slots[token].installed & source.modes.load(ordering: .relaxed) & frame.mode.bit != 0,
-      source.principal.isValid, source.principal.takeSignal()
+      source.mayPerform, source.takeSignal()
     else { return }
     counters.sourceCallouts.count()
     frame.calling = ObjectIdentifier(source)
     wakes.beginSource()
-    callOutSource(source.principal)
+    callOutSource(source)
     wakes.endSource()
     frame.calling = nil
     frame.turn.hasHandledSource = true

@@ -212,6 +212,8 @@ final class LoopCore {
 enum AfterMail {
   /// A common source joined a mode that has become common.
   case tellSchedule(Loop.Source, mode: Int)
+  /// A source has lost its file.
+  case giveUp(FallenSource)
   /// An item has left modes, or the loop; its closures may die.
   case left(Loop.Item, Departure)
 }

@@ -19,7 +19,7 @@ extension LoopCore {
       rearm(joined)
     case .source:
       forEachMode(joined) { $0.itemCount += 1 }
-      if downcast(item, to: Loop.Source.self).principal.isSignalled { enqueueSignal(of: token) }
+      if downcast(item, to: Loop.Source.self).isSignalled { enqueueSignal(of: token) }
     case .descriptor:
       forEachMode(joined) {
         $0.itemCount += 1
@@ -38,15 +38,13 @@ extension LoopCore {
       item.unbindIfHomeless()
       return departure
     }
-    departure.fallen = leave(mask & slots[token].installed, item, token)
+    leave(mask & slots[token].installed, item, token)
     if slots[token].installed == 0, !item.isCommon { departure.evicted = evict(token) }
     return departure
   }
 
-  /// - Returns: Sources of the same descriptor that turned out to have lost their file.
-  private func leave(_ left: UInt64, _ item: Loop.Item, _ token: Token) -> [FallenSource] {
+  private func leave(_ left: UInt64, _ item: Loop.Item, _ token: Token) {
     assertOwnThread()
-    var fallen: [FallenSource] = []
     switch item.kind {
     case .observer:
       let number = slots[token].number
@@ -67,10 +65,10 @@ extension LoopCore {
       forEachMode(left) {
         $0.itemCount -= 1
         if item.order != 0 { $0.orderedDescriptorCount -= 1 }
-        fallen += wait.unwatch(downcast(item, to: Loop.DescriptorSource.self), token, in: $0, slots)
+        let fallen = wait.unwatch(downcast(item, to: Loop.DescriptorSource.self), token, in: $0, slots)
+        afterMail += fallen.map(AfterMail.giveUp)
       }
     }
-    return fallen
   }
 
   /// Ends an item's residence: it leaves every list, gives up its slot, and in the last line is free for another loop.

@@ -6,7 +6,7 @@
   /// The item; the table owns it. Nil in a free slot.
   var item: Unmanaged<Loop.Item>?
   /// How many items have left the slot.
-  let generation: UInt32
+  private(set) var generation: UInt32
   /// Of a timer: heap entries with another version are stale.
   var version: UInt32
   /// The modes whose structures hold the item: its `modes` as far as mail has been applied.
@@ -18,7 +18,8 @@
   var stamp: UInt32 = 0
   /// Of a timer: grid points passed over when it last moved along its grid; told at the next fire.
   var missed: UInt32 = 0
-  /// Of an observer: the number it was given when it joined a mode last, which finds it in the mode's list.
+  /// Of an observer: the number it was given when it joined a mode last, which finds it in the mode's list. In a free
+  /// slot: the free one after it.
   var number: UInt64 = 0
   /// Of a descriptor source: one kernel watch for each mode that has one.
   var watches: [DescriptorWatch] = []
@@ -28,8 +29,24 @@
   /// A slot that nobody has had.
   static var unused: Resident { unsafe Resident(item: nil, generation: 0, version: 0) }
 
-  /// The slot for the next item: what stands of this one anywhere is stale.
-  var vacated: Resident { unsafe Resident(item: nil, generation: generation &+ 1, version: version &+ 1) }
+  /// Readies the slot for the next item: what stands of this one anywhere is stale.
+  @inline(__always)
+  mutating func vacate(nextFree: UInt32) {
+    unsafe item = nil
+    generation &+= 1
+    version &+= 1
+    installed = 0
+    pending = 0
+    stamp = 0
+    missed = 0
+    number = UInt64(nextFree)
+    entriesPerMode = 1
+    if !watches.isEmpty { watches = [] }
+  }
+
+  /// In a free slot: the free one after it.
+  @inline(__always)
+  var nextFree: UInt32 { UInt32(truncatingIfNeeded: number) }
 
   /// Whether it is in several modes.
   @inline(__always)

@@ -7,9 +7,14 @@ internal import CLinux
   @safe @exclusivity(unchecked) private var capacity = SlotTable.leastCapacity
   /// How many slots have been used.
   @safe @exclusivity(unchecked) private var count: UInt32 = 0
-  @safe @exclusivity(unchecked) private var free: ContiguousArray<UInt32> = []
+  /// The free slot that is given out next; each names the one after it.
+  @safe @exclusivity(unchecked) private var firstFree = SlotTable.none
+  @safe @exclusivity(unchecked) private var freeCount = 0
   /// Removed items that may still be in a callout; released by `retire()`.
   @safe @exclusivity(unchecked) private var retired: [Loop.Item] = []
+
+  /// No slot.
+  private static let none = UInt32.max
 
   /// What a loop of a few items needs.
   private static let leastCapacity = 8
@@ -58,10 +63,18 @@ internal import CLinux
   func insert(_ item: Loop.Item) -> Token {
     if let token = token(of: item) { return token }
     item.holdHandlers()
-    let slot = free.popLast() ?? appendSlot()
+    let slot = firstFree == Self.none ? appendSlot() : takeFreeSlot()
     unsafe self[slot].item = Unmanaged.passRetained(item)
     item.slot = Int32(slot)
     return Token(slot: slot, generation: self[slot].generation)
+  }
+
+  @inline(__always)
+  private func takeFreeSlot() -> UInt32 {
+    let slot = firstFree
+    firstFree = self[slot].nextFree
+    freeCount -= 1
+    return slot
   }
 
   private func appendSlot() -> UInt32 {
@@ -85,8 +98,9 @@ internal import CLinux
   /// - Returns: The item, which is the caller's to let go of.
   func vacate(_ token: Token) -> Loop.Item {
     let item = unsafe self[token].item!.takeRetainedValue()
-    self[token.slot] = self[token].vacated
-    free.append(token.slot)
+    self[token.slot].vacate(nextFree: firstFree)
+    firstFree = token.slot
+    freeCount += 1
     item.slot = -1
     return item
   }
@@ -150,7 +164,7 @@ internal import CLinux
   }
 
   /// How many slots there are, and how many of them are free.
-  var slotCount: (all: Int, free: Int) { (Int(count), free.count) }
+  var slotCount: (all: Int, free: Int) { (Int(count), freeCount) }
 }
 
 /// The timers among the residents, for the queues of their modes.
