@@ -106,7 +106,8 @@ extension Loop {
     /// The loop the item is in, if that is the calling thread's: neither a lock nor a reference count.
     @inline(__always)
     final var ownLoop: Unmanaged<Loop>? {
-      guard let owner = unsafe owner.load(ordering: .relaxed), unsafe owner.toOpaque() == ThreadRecord.loopAddress else {
+      guard let owner = unsafe owner.load(ordering: .relaxed), unsafe owner.toOpaque() == ThreadRecord.loopAddress
+      else {
         return nil
       }
       return unsafe owner

@@ -53,7 +53,7 @@
   @inline(__always)
   mutating func pop(_ frame: RunFrame) {
     unsafe innermost = frame.outer
-    unsafe frame.outer = nil
+    frame.outer = nil
   }
 
   /// The index of the mode that the innermost run is in; nil outside of runs.

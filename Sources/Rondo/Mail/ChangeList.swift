@@ -40,7 +40,8 @@ struct ChangeList {
   mutating func append(_ item: Loop.Item, leaves: UInt64 = 0, joins: UInt64 = 0) {
     var (leaves, joins) = (leaves, joins)
     let place = Int(item.mailed.load(ordering: .relaxed))
-    if place >= firstMovable, place < entries.count, case .membership(let other, let left, let joined)? = entries[place],
+    if place >= firstMovable, place < entries.count,
+      case .membership(let other, let left, let joined)? = entries[place],
       other === item
     {
       joins |= joined & ~leaves
