@@ -38,6 +38,25 @@ import Testing
     #expect(text == "timer ( edge handledSource )")
   }
 
+  @Test func `an edge that the turn before has told is not told again by a run nested in the next`() {
+    let text = onLoopThread { stage in
+      let pipe = stage.pipe()
+      stage.descriptor("edge", pipe.reader, for: .read, trigger: .edge)
+      stage.keepAlive()
+      pipe.write(1)
+      stage.observer(.beforeTimers) { _ in
+        guard stage.text == "edge" else { return }
+        stage.note("(")
+        stage.loop.run(for: .zero)
+        stage.note(")")
+        stage.loop.stop()
+      }
+      stage.loop.run(for: .seconds(60))
+      return stage.text
+    }
+    #expect(text == "edge ( )")
+  }
+
   @Test func `a source that waited for the close alone is told in every turn once it reads as well`() {
     let text = onLoopThread { stage in
       let pipe = stage.pipe()

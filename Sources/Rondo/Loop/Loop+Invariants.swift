@@ -107,7 +107,7 @@ extension LoopCore {
     expect(timeouts.armedCommonCount == armed, "the armed timeouts of the common modes are counted")
     expect(
       timeouts.all.count == timeouts.slotCount.all - timeouts.slotCount.free, "every timeout's slot is free or used")
-    expect(frames.count == depth, "there is a frame for each run")
+    expect(frames.count { _ in true } == depth, "there is a frame for each run")
     expect(
       firing.allSatisfy { slots.item($0.token).map(isCalling) ?? false },
       "a timer is firing while its callout is under way, and no longer")

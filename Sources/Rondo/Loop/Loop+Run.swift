@@ -57,7 +57,7 @@ extension LoopCore {
     counters.turns.count()
     absorbPosts()
     wakes.beginTurn()
-    frame.turn = Turn(after: frame.turn)
+    frame.beginTurn()
   }
 
   /// A turn that handled something does not sleep, and neither does one that was given no time, or one that finds jobs

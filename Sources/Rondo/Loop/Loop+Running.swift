@@ -37,7 +37,7 @@ extension Loop {
   private func runOnce(in mode: Mode, limit: RunLimit, _ returnAfterSourceHandled: Bool) -> RunResult {
     checkProcess()
     precondition(
-      isCurrent,
+      thread.isCurrent,
       "This loop belongs to \(thread), and only that thread can run it. Use Loop.current, or post with perform { }.")
     precondition(
       mode == .default || mode != .common, "'.common' stands for the common modes and cannot be run. Run one of them.")
@@ -47,24 +47,35 @@ extension Loop {
 
 extension LoopCore {
   /// One run: nothing at all if the mode does not exist or is empty.
+  @inline(__always)
   fileprivate func run(_ name: Loop.Mode, limit: RunLimit, returnsAfterSourceHandled: Bool) -> Loop.RunResult {
     assertOwnThread()
     // What was posted until now is meant for the run that is about to be interrupted, if any.
     absorbPosts()
     applyMail()
-    guard let index = mailbox.withLock({ $0.modes.index(of: name) }) else { return .finished }
-    let mode = modeState(index)
-    if isEmpty(mode) { return .finished }
+    guard let index = index(of: name) else { return .finished }
+    // The loop keeps its modes, and they their frames.
+    return unsafe Unmanaged.passUnretained(modeState(index))._withUnsafeGuaranteedRef { mode in
+      if isEmpty(mode) { return .finished }
+      return unsafe mode.frameForRun()._withUnsafeGuaranteedRef {
+        run($0, limit: limit, returnsAfterSourceHandled: returnsAfterSourceHandled)
+      }
+    }
+  }
+
+  /// One run in its frame.
+  @inline(__always)
+  private func run(_ frame: RunFrame, limit: RunLimit, returnsAfterSourceHandled: Bool) -> Loop.RunResult {
+    assertOwnThread()
+    let mode = frame.mode
     if depth > 0 {
       returnDueTimers(to: mode)
       if timeouts.isUsed { returnDueTimeouts(to: mode) }
       returnReadyDescriptors(to: mode)
     }
-    let frame = pushFrame(for: mode, returnsAfterSourceHandled: returnsAfterSourceHandled)
-    loop.setRunningMode(index)
+    pushFrame(frame, returnsAfterSourceHandled: returnsAfterSourceHandled)
     let result = runTurns(frame, until: limit)
-    popFrame()
-    loop.setRunningMode(frames.last?.mode.index ?? -1)
+    popFrame(frame)
     if depth == 0 {
       if result == .stopped { _ = wakeup.take(.stopRequest) }
       // What left in the exit observers, or with the last mail, need not wait for another run.

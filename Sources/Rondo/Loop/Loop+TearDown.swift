@@ -73,7 +73,7 @@ extension LoopCore {
   /// Lets go of everything that could keep the loop or somebody's closure alive.
   fileprivate func end() {
     retire()
-    for mode in modes { mode.spareFrames = [] }
+    for mode in modes { mode.dropFrames() }
     modes = []
     // The loop is gone when its last reference is, and modes still list sources that were signalled.
     let unread = mailbox.withLock { state in

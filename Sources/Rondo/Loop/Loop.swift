@@ -27,9 +27,6 @@ public final class Loop: @unchecked Sendable {
   let actorLane: JobLane
   /// *constant* How jobs of tasks that prefer the loop come in.
   let taskLane: JobLane
-  /// *atomic* The innermost run's mode by index; -1 when the loop is not running.
-  private let runningMode = Atomic<Int>(-1)
-
   /// A loop for `thread` that waits in the kernel. It makes all the descriptors that a run needs.
   convenience init(thread: ThreadRecord) throws(DescriptorShortage) {
     let isMain = thread.canServeMainQueue
@@ -151,7 +148,7 @@ public final class Loop: @unchecked Sendable {
 
   /// The mode of the innermost run; nil when the loop is not running. Any thread. See CFRunLoopCopyCurrentMode.
   public var currentMode: Mode? {
-    let index = runningMode.load(ordering: .relaxed)
+    let index = core.runningMode.load(ordering: .relaxed)
     return index < 0 ? nil : mailbox.withLock { $0.modes.names[index] }
   }
 
@@ -204,10 +201,6 @@ public final class Loop: @unchecked Sendable {
     mailbox.withLock { state in
       state.modes.names.indices.filter { mask & (1 << UInt64($0)) != 0 }.map { state.modes.names[$0] }
     }
-  }
-
-  func setRunningMode(_ index: Int) {
-    runningMode.store(index, ordering: .relaxed)
   }
 
   // MARK: - Precision

@@ -157,7 +157,7 @@ extension LoopCore {
     assertOwnThread()
     let bits = wakeup.wokeTaking([.mail, .signals, .wake, .stop])
     applyMail(of: bits)
-    wakes.absorb(bits, at: phaseTime)
+    if !bits.isDisjoint(with: [.wake, .stop]) { wakes.absorb(bits, at: phaseTime) }
   }
 
   /// A wakeup asked for on the loop's own thread.

@@ -237,7 +237,7 @@ extension LoopCore {
   private func tellDescriptorsPresent(_ frame: RunFrame) {
     assertOwnThread()
     pulse.enter(.descriptors)
-    if frame.mode.orderedDescriptorCount > 0, frame.ready.count > 1 { sortReady(frame) }
+    if frame.mode.orderedDescriptorCount > 0 { frame.ready.sort { slots.item($0.token)?.order ?? 0 } }
     while frame.turn.nextReady < frame.ready.count {
       let index = frame.turn.nextReady
       // A nested run has waited since: level-triggered readiness will be told again, and may be over.
@@ -256,9 +256,16 @@ extension LoopCore {
   func returnReadyDescriptors(to mode: ModeState) {
     assertOwnThread()
     for outer in frames where outer.mode === mode {
-      let rest = outer.ready[outer.turn.nextReady...]
-      mode.carriedDescriptors += rest.filter(isToldOnce)
-      outer.ready.replaceSubrange(outer.turn.nextReady..., with: rest.filter { !isToldOnce($0) })
+      outer.ready.removeAll(from: outer.turn.nextReady, where: isCarried(by: mode))
+    }
+  }
+
+  /// Has the mode's next wait begin with a record that the kernel will not repeat by itself.
+  private func isCarried(by mode: ModeState) -> (ReadyDescriptor) -> Bool {
+    { record in
+      guard self.isToldOnce(record) else { return false }
+      mode.carriedDescriptors.append(record)
+      return true
     }
   }
 
@@ -302,15 +309,8 @@ extension LoopCore {
   func dropReadyDescriptors(_ frame: RunFrame, from start: Int) {
     assertOwnThread()
     guard start < frame.ready.count else { return }
-    frame.mode.carriedDescriptors += frame.ready[start...].filter(isToldOnce)
-    frame.ready.removeSubrange(start...)
-  }
-
-  private func sortReady(_ frame: RunFrame) {
-    assertOwnThread()
-    let order = { (record: ReadyDescriptor) in self.slots.item(record.token)?.order ?? 0 }
-    let sorted = frame.ready.enumerated().sorted { (order($0.element), $0.offset) < (order($1.element), $1.offset) }
-    for (place, record) in sorted.enumerated() { frame.ready[place] = record.element }
+    frame.ready.removeAll(from: start, where: isCarried(by: frame.mode))
+    frame.ready.removeAll(from: start)
   }
 
   /// 11. Runs what the main dispatch queue holds, on the main loop in common modes, outermost. Calls out.

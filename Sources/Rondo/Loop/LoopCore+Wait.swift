@@ -4,7 +4,6 @@ import Synchronization
 extension LoopCore {
   /// Sleeps until something happens, or looks, and collects what is ready into the frame. No user code runs.
   func waitForEvents(_ frame: RunFrame) {
-    frame.ready.empty()
     applyMail()
     absorbPosts()
     takeCarriedDescriptors(frame)
@@ -52,36 +51,47 @@ extension LoopCore {
       let alarm = frame.mode.timers.hasPrecise ? alarm(before: deadline, in: frame.mode) : deadline
       if alarm < deadline && alarm <= now {
         spin(frame, until: deadline)
-        if noteWakeReason(frame, deadline) { return }
+        if isSleepOver(frame, deadline) { return }
+        counters.spuriousWakeups.count()
         continue
       }
       wait.choose(frame)
-      switch wakeup.prepareToSleep() {
-      case .stayAwake:
+      guard wakeup.prepareToSleep() == .sleep else {
         applyMail()
         absorbPosts()
         if wakes.isWoken || isStopped { return look(frame) }
         continue
-      case .sleep:
-        break
       }
-      let before = counters.timesSleep.load(ordering: .relaxed) ? wait.now : nil
-      pulse.enter(.waiting)
-      counters.sleeps.count()
-      waitCount += 1
-      let outcome = wait.wait(frame, until: alarm, blocks: true)
-      frame.turn.hasSlept = true
-      pulse.enter(.observers)
-      forgetClock()
-      if let before { counters.nanosecondsAsleep.count(UInt64(max(0, now.nanoseconds - before.nanoseconds))) }
-      absorbAfterSleep()
-      if outcome == .exhausted {
-        frame.turn.isExhausted = true
-        return
-      }
-      if alarm < deadline && alarm <= now { spinPlan.learn(lateness: now.nanoseconds - alarm.nanoseconds) }
-      if noteWakeReason(frame, deadline, isExpected: alarm < deadline && alarm <= now) { return }
+      sleepInKernel(frame, until: alarm)
+      if frame.turn.isExhausted { return }
+      let isAtAlarm = alarm < deadline && alarm <= now
+      if isAtAlarm { spinPlan.learn(lateness: now.nanoseconds - alarm.nanoseconds) }
+      if isSleepOver(frame, deadline) { return }
+      if !isAtAlarm { counters.spuriousWakeups.count() }
     }
+  }
+
+  /// The sleep itself, announced, and what came meanwhile.
+  @inline(__always)
+  private func sleepInKernel(_ frame: RunFrame, until alarm: Instant) {
+    pulse.enter(.waiting)
+    counters.sleeps.count()
+    waitCount += 1
+    let isTimed = counters.timesSleep.load(ordering: .relaxed)
+    let outcome = isTimed ? timedWait(frame, until: alarm) : wait.wait(frame, until: alarm, blocks: true)
+    frame.turn.hasSlept = true
+    frame.turn.isExhausted = outcome == .exhausted
+    pulse.enter(.observers)
+    forgetClock()
+    absorbAfterSleep()
+  }
+
+  @inline(never)
+  private func timedWait(_ frame: RunFrame, until alarm: Instant) -> WaitOutcome {
+    let before = wait.now
+    let outcome = wait.wait(frame, until: alarm, blocks: true)
+    counters.nanosecondsAsleep.count(UInt64(max(0, wait.now.nanoseconds - before.nanoseconds)))
+    return outcome
   }
 
   /// When a timer of the mode needs the loop awake; other threads may ask for its date meanwhile.
@@ -95,14 +105,13 @@ extension LoopCore {
   /// When queued timers and timeouts of the mode next concern the loop.
   @inline(__always)
   func nextDates(in mode: ModeState) -> TimerDates {
-    let dates = mode.timers.nextDates(in: slots)
+    let dates = mode.timers.isEmpty ? .never : mode.timers.nextDates(in: slots)
     return hasTimeouts(in: mode) ? .earlier(dates, nextTimeoutDates(in: mode)) : dates
   }
 
-  /// Counts what ended the sleep; false if nothing did.
-  ///
-  /// - Parameter isExpected: The sleep ended by plan, before the deadline.
-  private func noteWakeReason(_ frame: RunFrame, _ deadline: Instant, isExpected: Bool = false) -> Bool {
+  /// Whether something that concerns the run has ended the sleep; counts what.
+  @inline(__always)
+  private func isSleepOver(_ frame: RunFrame, _ deadline: Instant) -> Bool {
     if !frame.ready.isEmpty {
       counters.wakeupsByDescriptor.count()
     } else if frame.turn.isMainQueueReady {
@@ -112,7 +121,6 @@ extension LoopCore {
     } else if deadline != .distantFuture, deadline <= now {
       if deadline == frame.run.deadline { counters.wakeupsByTimeout.count() } else { counters.wakeupsByTimer.count() }
     } else {
-      if !isExpected { counters.spuriousWakeups.count() }
       return false
     }
     return true
@@ -151,9 +159,13 @@ extension LoopCore {
   private func mergeRepeated(_ frame: RunFrame, _ carriedCount: Int) {
     for index in 0..<carriedCount {
       let token = frame.ready[index].token
-      guard let repeated = frame.ready[carriedCount...].firstIndex(where: { $0.token == token }) else { continue }
-      frame.ready[index].readiness.formUnion(frame.ready[repeated].readiness)
-      frame.ready.remove(at: repeated)
+      var readiness = frame.ready[index].readiness
+      frame.ready.removeAll(from: carriedCount) { repeated in
+        guard repeated.token == token else { return false }
+        readiness.formUnion(repeated.readiness)
+        return true
+      }
+      frame.ready[index].readiness = readiness
     }
   }
 }

@@ -25,9 +25,11 @@ final class LoopCore {
   let timeouts = TimeoutTable()
   /// By mode index; as many as mail has been applied for.
   @safe @exclusivity(unchecked) var modes: ContiguousArray<ModeState>
-  /// The runs under way, the innermost last.
-  @safe @exclusivity(unchecked) var frames: ContiguousArray<RunFrame> = []
+  /// The runs under way.
+  @safe @exclusivity(unchecked) var frames = FrameStack()
   @safe @exclusivity(unchecked) var depth = 0
+  /// *atomic* The innermost run's mode by index; -1 when the loop is not running.
+  let runningMode = Atomic<Int>(-1)
   /// What these runs remember of wakeups and stops.
   @safe @exclusivity(unchecked) var wakes = WakeMemory()
   /// Blocks in order; what drains have not matched yet.
@@ -76,7 +78,7 @@ final class LoopCore {
     self.counters = counters
     self.pulse = pulse
     self.wait = wait
-    modes = [ModeState(index: 0, isCommon: true)]
+    modes = [ModeState(index: 0, name: .default, isCommon: true)]
     mailbox.withLock { $0.states = Array(modes) }
   }
 
@@ -121,6 +123,18 @@ final class LoopCore {
     return lastStamp
   }
 
+  /// The index of the mode of this name, if there is one; the loop's lock is taken for a name that is new to its thread.
+  @inline(__always)
+  func index(of name: Loop.Mode) -> Int? {
+    assertOwnThread()
+    return name == .default ? 0 : indexOfOther(name)
+  }
+
+  private func indexOfOther(_ name: Loop.Mode) -> Int? {
+    assertOwnThread()
+    return modes.firstIndex { $0.name == name } ?? mailbox.withLock { $0.modes.index(of: name) }
+  }
+
   /// The state of the mode with this index, made on first sight.
   @inline(__always)
   func modeState(_ index: Int) -> ModeState {
@@ -134,30 +148,33 @@ final class LoopCore {
     while modes.count <= index {
       let index = modes.count
       mailbox.withLock { state in
-        modes.append(ModeState(index: index, isCommon: state.modes.common & (1 << UInt64(index)) != 0))
+        let isCommon = state.modes.common & (1 << UInt64(index)) != 0
+        modes.append(ModeState(index: index, name: state.modes.names[index], isCommon: isCommon))
         state.states = Array(modes)
       }
     }
     return modes[index]
   }
 
-  /// A frame for one more level of nesting.
-  func pushFrame(for mode: ModeState, returnsAfterSourceHandled: Bool) -> RunFrame {
+  /// Makes `frame` the innermost, for one more level of nesting.
+  @inline(__always)
+  func pushFrame(_ frame: RunFrame, returnsAfterSourceHandled: Bool) {
     assertOwnThread()
-    let run = Run(returnsAfterSourceHandled: returnsAfterSourceHandled, servesMainQueue: servesMainQueue(in: mode))
-    let frame = mode.spareFrames.popLast() ?? RunFrame(mode: mode, run: run)
-    frame.reuse(for: run)
-    frames.append(frame)
+    let servesMainQueue = servesMainQueue(in: frame.mode)
+    frame.begin(Run(returnsAfterSourceHandled: returnsAfterSourceHandled, servesMainQueue: servesMainQueue))
+    frames.push(frame)
+    runningMode.store(frame.mode.index, ordering: .relaxed)
     wakes.beginRun()
     depth += 1
     pulse.setDepth(depth)
-    return frame
   }
 
-  func popFrame() {
+  @inline(__always)
+  func popFrame(_ frame: RunFrame) {
     assertOwnThread()
-    let frame = frames.removeLast()
-    frame.mode.spareFrames.append(frame)
+    frames.pop(frame)
+    frame.mode.runEnded()
+    runningMode.store(frames.innermostMode ?? -1, ordering: .relaxed)
     wakes.endRun()
     depth -= 1
     pulse.setDepth(depth)

@@ -1,31 +1,86 @@
 /// One run, possibly nested: what it was given, what its turn knows, and its buffers. *loop thread*
 ///
-/// A mode keeps the frames of runs that are over for later ones.
-final class RunFrame {
+/// Its mode keeps it for as long as the loop lives, so that a run borrows it and no step of a turn retains anything.
+@safe final class RunFrame {
   /// *constant* The mode being run. A constant, so that no step of a turn retains it.
   let mode: ModeState
-  @safe @exclusivity(unchecked) var run: Run
+  /// The frame of the run around this one, while there is one.
+  @safe @exclusivity(unchecked) fileprivate var outer: Unmanaged<RunFrame>?
+  @safe @exclusivity(unchecked) var run = Run(returnsAfterSourceHandled: false, servesMainQueue: false)
   /// Begun anew by each turn.
   @safe @exclusivity(unchecked) var turn = Turn()
   /// The item whose callout this run is in; whoever made the callout keeps it.
   @safe @exclusivity(unchecked) var calling: ObjectIdentifier?
   /// What the wait collected.
-  @safe @exclusivity(unchecked) var ready: ContiguousArray<ReadyDescriptor> = []
+  @safe @exclusivity(unchecked) var ready = ReadyList()
   /// Timers to fire in this turn, and how far it is through them.
   @safe @exclusivity(unchecked) var due: ContiguousArray<DueTimer> = []
   @safe @exclusivity(unchecked) var nextDue = 0
   /// Blocks taken off the queue by the drain under way.
   @safe @exclusivity(unchecked) var blocks: [Block] = []
 
-  init(mode: ModeState, run: Run) {
+  init(mode: ModeState) {
     self.mode = mode
-    self.run = run
   }
 
-  /// Begins another run in the frame of one that is over, which has left its buffers empty.
-  func reuse(for run: Run) {
+  /// Begins a run.
+  @inline(__always)
+  func begin(_ run: Run) {
     self.run = run
     turn = Turn()
+    ready.removeAll()
+  }
+
+  /// Begins a turn. What the one before collected has been told, so no run nested in this one is to find it.
+  @inline(__always)
+  func beginTurn() {
+    turn = Turn(after: turn)
+    ready.removeAll()
+  }
+}
+
+/// The frames of the runs under way, the innermost first; their modes own them. *loop thread*
+@safe struct FrameStack: Sequence {
+  private var innermost: Unmanaged<RunFrame>?
+
+  @inline(__always)
+  mutating func push(_ frame: RunFrame) {
+    unsafe frame.outer = innermost
+    unsafe innermost = .passUnretained(frame)
+  }
+
+  /// Takes the innermost off: `frame`.
+  @inline(__always)
+  mutating func pop(_ frame: RunFrame) {
+    unsafe innermost = frame.outer
+    frame.outer = nil
+  }
+
+  /// The index of the mode that the innermost run is in; nil outside of runs.
+  @inline(__always)
+  var innermostMode: Int? { unsafe innermost?._withUnsafeGuaranteedRef { $0.mode.index } }
+
+  /// Whether one of the runs is in a callout of the item.
+  @inline(__always)
+  func isCalling(_ item: ObjectIdentifier) -> Bool {
+    var next = unsafe innermost
+    while let frame = unsafe next {
+      if unsafe frame._withUnsafeGuaranteedRef({ $0.calling }) == item { return true }
+      unsafe next = frame._withUnsafeGuaranteedRef { $0.outer }
+    }
+    return false
+  }
+
+  func makeIterator() -> Iterator { unsafe Iterator(frame: innermost) }
+
+  @safe struct Iterator: IteratorProtocol {
+    fileprivate var frame: Unmanaged<RunFrame>?
+
+    mutating func next() -> RunFrame? {
+      let found = unsafe frame?.takeUnretainedValue()
+      unsafe frame = found?.outer
+      return found
+    }
   }
 }
 
@@ -75,12 +130,6 @@ struct Turn {
     followsMainQueue = false
     hasServedMainQueue = true
   }
-}
-
-/// A descriptor the wait found ready.
-struct ReadyDescriptor {
-  var token: Token
-  var readiness: Loop.DescriptorSource.Readiness
 }
 
 /// When a run shall end.

@@ -75,7 +75,7 @@ package struct WakeMemory: Hashable, Sendable {
 
   package mutating func endRun() {
     isRunning = !outer.isEmpty
-    innermost = outer.popLast() ?? Run()
+    innermost = isRunning ? outer.removeLast() : Run()
   }
 
   package mutating func beginTurn() { innermost.keepsWakes = true }

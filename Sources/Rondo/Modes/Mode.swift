@@ -6,6 +6,7 @@ extension Loop {
   public struct Mode: RawRepresentable, Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
     public let rawValue: String
 
+    @inlinable
     public init(rawValue: String) {
       self.rawValue = rawValue
     }
@@ -20,10 +21,14 @@ extension Loop {
 
     public var description: String { rawValue }
 
+    // Not constants, for which whoever names one would have to look whether it has been made, and to count a reference.
+
     /// The mode of ordinary work.
-    public static let `default` = Mode(rawValue: "kCFRunLoopDefaultMode")
+    @inlinable
+    public static var `default`: Mode { Mode(rawValue: "kCFRunLoopDefaultMode") }
     /// Stands for every common mode: items and blocks may be put there; it cannot be run.
-    public static let common = Mode(rawValue: "kCFRunLoopCommonModes")
+    @inlinable
+    public static var common: Mode { Mode(rawValue: "kCFRunLoopCommonModes") }
     /// The mode for tracking a gesture or another short, exclusive activity. Common only after `addCommonMode`.
     public static let eventTracking = Mode(rawValue: "UITrackingRunLoopMode")
   }

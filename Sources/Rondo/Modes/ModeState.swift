@@ -4,6 +4,8 @@ import Synchronization
 @safe final class ModeState {
   /// *constant*
   let index: Int
+  /// *constant*
+  let name: Loop.Mode
   /// *constant* `1 << index`.
   let bit: UInt64
   /// Whether the mode is common, as far as mail has been applied.
@@ -23,18 +25,39 @@ import Synchronization
   /// How many descriptor sources ask for an order other than 0.
   @safe @exclusivity(unchecked) var orderedDescriptorCount = 0
 
-  /// Frames of runs that are over, for the next.
-  @safe @exclusivity(unchecked) var spareFrames: [RunFrame] = []
+  /// Frames for runs of the mode: as many as have been nested in each other. They stay until the loop ends.
+  @safe @exclusivity(unchecked) private var frames: ContiguousArray<RunFrame> = []
+  /// How many runs of the mode are under way.
+  @safe @exclusivity(unchecked) private var runCount = 0
 
   /// *atomic* The date of the mode's next timer when the loop last went to sleep in it.
   let publishedFireDate = Atomic<Int64>(.max)
 
-  init(index: Int, isCommon: Bool) {
+  init(index: Int, name: Loop.Mode, isCommon: Bool) {
     self.index = index
+    self.name = name
     self.bit = 1 << UInt64(index)
     self.isCommon = isCommon
     timers = TimerQueue(bit: 1 << UInt64(index))
     timeouts = TimerQueue(bit: 1 << UInt64(index))
+  }
+
+  /// The frame for another run of the mode, until `runEnded()`. The mode keeps it.
+  @inline(__always)
+  func frameForRun() -> Unmanaged<RunFrame> {
+    if runCount == frames.count { frames.append(RunFrame(mode: self)) }
+    runCount += 1
+    return unsafe Unmanaged.passUnretained(frames[runCount - 1])
+  }
+
+  @inline(__always)
+  func runEnded() {
+    runCount -= 1
+  }
+
+  /// The loop ends: frames and mode keep each other.
+  func dropFrames() {
+    frames = []
   }
 
   /// Lets other threads know when the mode's next timer fires.

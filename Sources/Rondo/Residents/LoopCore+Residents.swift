@@ -139,8 +139,7 @@ extension LoopCore {
   @inline(__always)
   func isCalling(_ item: Loop.Item) -> Bool {
     assertOwnThread()
-    for level in 0..<depth where frames[level].calling == ObjectIdentifier(item) { return true }
-    return false
+    return frames.isCalling(ObjectIdentifier(item))
   }
 
   /// Whether the item is this loop's still, after a callout. Then its slot is one of this loop's.

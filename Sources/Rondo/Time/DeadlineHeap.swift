@@ -15,6 +15,10 @@ struct DeadlineHeap {
   @inline(__always)
   var top: Entry? { entries.first }
 
+  /// What the top says; `.distantFuture` without entries.
+  @inline(__always)
+  var earliest: Instant { top?.deadline ?? .distantFuture }
+
   /// Whether no entry is earlier than its parent: for tests.
   var isOrdered: Bool {
     entries.indices.dropFirst().allSatisfy { entries[($0 - 1) / 4].deadline <= entries[$0].deadline }

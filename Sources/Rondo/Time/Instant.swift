@@ -30,10 +30,12 @@ package struct Instant: Comparable, Hashable, Sendable {
 extension Duration {
   /// The duration in whole nanoseconds, rounded up so that nothing is early; saturates.
   package var saturatingNanoseconds: Int64 {
-    // Up to 156 years the quotient fits one register, and one division does; `components` takes ten times as long.
     let high = UInt64(truncatingIfNeeded: attoseconds >> 64)
+    let low = UInt64(truncatingIfNeeded: attoseconds)
+    // Up to 18 seconds one register holds it all. Up to 156 years the quotient fits one, and one division does;
+    // `components` takes ten times as long.
+    if high == 0 { return Int64(low / 1_000_000_000) + (low % 1_000_000_000 > 0 ? 1 : 0) }
     if high < 1 << 28 {
-      let low = UInt64(truncatingIfNeeded: attoseconds)
       let (nanoseconds, rest) = UInt64(1_000_000_000).dividingFullWidth((high, low))
       return Int64(nanoseconds) + (rest > 0 ? 1 : 0)
     }

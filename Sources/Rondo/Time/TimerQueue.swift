@@ -100,6 +100,8 @@ struct TimerQueue<Table: TimerTable> {
   /// Appends every timer whose date has passed to `batch`, by date, then order, then sequence of scheduling.
   mutating func collectDue(_ now: Instant, in table: Table, into batch: inout ContiguousArray<DueTimer>) {
     let start = batch.count
+    // Entries are lower bounds, so most turns know that nothing is due without a look at a timer.
+    guard min(exact.earliest, soft.earliest, precise.earliest) <= now else { return }
     var exactDate = Self.settleTop(of: &exact, &staleCount, table, bit) { $0.fireDate($1, in: $2) }
     var softDate = Self.settleTop(of: &soft, &staleCount, table, bit) { $0.fireDate($1, in: $2) }
     var preciseDate = nextPreciseDate(in: table)
