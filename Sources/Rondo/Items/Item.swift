@@ -30,6 +30,7 @@ extension Loop {
       case observer, source, descriptor, timer
     }
 
+    @inline(__always)
     init(kind: Kind, order: Int) {
       self.kind = kind
       place = Int32(clamping: order)
@@ -166,11 +167,11 @@ extension Loop {
 
     /// Takes the item out of modes. Under the item lock, of an item in `loop`.
     ///
-    /// - Returns: The modes it left.
-    final func leave(_ loop: Loop, _ seats: ModeSet) -> UInt64 {
+    /// - Returns: The modes it left; nil if it was to leave the common modes and is not in their set.
+    @inline(__always)
+    final func leave(_ loop: Loop, _ seats: ModeSet) -> UInt64? {
       if seats.isCommon {
-        // By the name of the common modes, only a member of their set leaves them.
-        if !isCommon, seats.modes != .max { return 0 }
+        if !isCommon, seats.modes != .max { return nil }
         if isCommon { loop.mailbox.commonItemCount.subtract(1, ordering: .relaxed) }
         isCommon = false
       }

@@ -17,6 +17,7 @@ extension Loop {
     /// *atomic* Nanoseconds of tolerance; complemented, and so negative, for a precise timer.
     private let plannedTolerance: Atomic<Int64>
 
+    @inline(__always)
     init(_ schedule: Schedule, order: Int, handler: sending @escaping (Tick) -> Void) {
       self.handler = handler
       plannedDate = PlannedDate(schedule.fireDate)

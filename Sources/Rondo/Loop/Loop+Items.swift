@@ -92,19 +92,19 @@ extension Loop {
     guard isCurrent else { return uprootFromElsewhere(item, seats) }
     core.applyMailQuietly()
     item.lock.lock()
-    let isHere = item.isIn(self)
-    let departure = isHere ? core.uninstall(item, from: item.leave(self, seats)) : .none
+    let left = item.isIn(self) ? item.leave(self, seats) : nil
+    let departure = left.map { core.uninstall(item, from: $0) }
     item.lock.unlock()
-    if isHere { item.wasFreed() }
+    if departure != nil { item.wasFreed() }
     core.callOutAfterMail()
-    return departure
+    return departure ?? .none
   }
 
   /// The same from another thread.
   private func uprootFromElsewhere(_ item: Item, _ seats: ModeSet) -> Departure {
     let left = mailbox.withLock { state in
-      item.whileIn(self) {
-        let left = item.leave(self, seats)
+      item.whileIn(self) { () -> UInt64? in
+        guard let left = item.leave(self, seats) else { return nil }
         if mailbox.life != .ended {
           state.mail.changes.append(item, leaves: left)
         } else {
@@ -114,7 +114,7 @@ extension Loop {
         return left
       }
     }
-    guard let left else { return .none }
+    guard let left, let left else { return .none }
     wakeup.post([.mail, .wake])
     return Departure(left: left)
   }
