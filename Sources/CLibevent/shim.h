@@ -120,10 +120,12 @@ struct rondo_watch {
   struct rondo_number *number;
   void *source;  // borrowed: a source leaves its watches before it goes
   uint64_t token;
-  uint32_t interest;
-  uint32_t is_edge;
-  uint32_t record;           // its record's place plus one, while the kernel is asked once more in a wait; else 0
-  uint32_t has_told_closed;  // of a watch for the close alone: that this close has been told
+  struct rondo_watch *sibling;  // of the same source, in another mode
+  uint32_t record;              // its record's place plus one, while the kernel is asked once more in a wait; else 0
+  uint8_t mode;                 // the index of the wait set's mode
+  uint8_t interest;
+  uint8_t is_edge;
+  uint8_t has_told_closed;  // of a watch for the close alone: that this close has been told
 };
 
 // A descriptor number in one wait set: one event of libevent's for all its watches, with whatever any of them wants.
@@ -196,7 +198,7 @@ static inline struct rondo_number *rondo_number_new(struct rondo_collection *col
 
 // A watch that wants nothing yet. O(1).
 static inline struct rondo_watch *rondo_watch_new(struct rondo_number *number, void *source, uint64_t token,
-                                                  int is_edge) {
+                                                  uint8_t mode, int is_edge) {
   struct rondo_watch *watch;
   if (number->lends) {
     watch = rondo_memory(calloc(1, sizeof *watch));
@@ -208,6 +210,7 @@ static inline struct rondo_watch *rondo_watch_new(struct rondo_number *number, v
   watch->number = number;
   watch->source = source;
   watch->token = token;
+  watch->mode = mode;
   watch->is_edge = is_edge != 0;
   watch->previous = number->last;
   if (number->last) number->last->next = watch;
@@ -217,7 +220,7 @@ static inline struct rondo_watch *rondo_watch_new(struct rondo_number *number, v
 }
 
 // Notes what a watch wants from now on; `rondo_number_update` tells libevent. O(1).
-static inline void rondo_watch_want(struct rondo_watch *watch, uint32_t interest) {
+static inline void rondo_watch_want(struct rondo_watch *watch, uint8_t interest) {
   struct rondo_number *number = watch->number;
   for (int kind = 0; kind < 3; kind++) number->wanted[kind] += (interest >> kind & 1) - (watch->interest >> kind & 1);
   uint32_t *wanting = watch->is_edge ? &number->edges : &number->levels;

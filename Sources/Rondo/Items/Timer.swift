@@ -34,7 +34,7 @@ extension Loop {
     public convenience init(
       after delay: Duration, tolerance: Duration = .zero, order: Int = 0, handler: sending @escaping (Tick) -> Void
     ) {
-      let now = Timer.now
+      let now = Loop.clockOfThread
       self.init(
         Timer.makeSchedule(Schedule.date(after: delay, from: now), every: nil, tolerance),
         order: order, handler: handler)
@@ -45,7 +45,7 @@ extension Loop {
       every interval: Duration, tolerance: Duration = .zero, order: Int = 0,
       handler: sending @escaping (Tick) -> Void
     ) {
-      let now = Timer.now
+      let now = Loop.clockOfThread
       self.init(
         Timer.makeSchedule(Schedule.date(after: interval, from: now), every: interval, tolerance),
         order: order, handler: handler)
@@ -60,7 +60,7 @@ extension Loop {
       handler: sending @escaping (Tick) -> Void
     ) {
       self.init(
-        Timer.makeSchedule(Schedule.date(at: Instant(date), from: Timer.now), every: interval, tolerance),
+        Timer.makeSchedule(Schedule.date(at: Instant(date), from: Loop.clockOfThread), every: interval, tolerance),
         order: order, handler: handler)
     }
 
@@ -74,7 +74,7 @@ extension Loop {
       let suspended = rondo_boottime_now() - rondo_monotonic_now()
       self.init(
         Timer.makeSchedule(
-          Schedule.date(at: Instant(date, suspended: suspended), from: Timer.now), every: interval, tolerance),
+          Schedule.date(at: Instant(date, suspended: suspended), from: Loop.clockOfThread), every: interval, tolerance),
         order: order, handler: handler)
     }
 
@@ -144,7 +144,7 @@ extension Loop {
       guard isValid else { return }
       let date = schedule.fireDate
       let isLast = schedule.interval == 0 && plannedDate.spend(date)
-      callOutTimer(self, Tick(timer: self, scheduledAt: date, firedAt: clockNow, missed: 0))
+      callOutTimer(self, Tick(timer: self, scheduledAt: date, firedAt: loop?.now ?? Loop.clockOfThread, missed: 0))
       if isLast, hasNothingToFire { invalidate() }
     }
 
@@ -172,7 +172,7 @@ extension Loop {
           loop.noteReschedule(of: self, mayBeSooner: date < plannedDate.set(date))
         }
       }
-      let date = makeDate(clockNow)
+      let date = makeDate(loop?.now ?? Loop.clockOfThread)
       let old = plannedDate.set(date)
       // The owner is looked at after the date is there, or a loop the timer joins meanwhile might miss it.
       loop?.noteReschedule(of: self, mayBeSooner: date < old)
@@ -217,15 +217,6 @@ extension Loop {
       let fired = planned.fireDate
       let passed = planned.advance(past: now, from: fired)
       return plannedDate.replace(fired, isSpent: true, by: planned.fireDate) ? UInt32(clamping: passed) : 0
-    }
-
-    private var clockNow: Instant {
-      loop?.now ?? Timer.now
-    }
-
-    /// The clock a timer made here goes by: the current loop's if that is a virtual one.
-    private static var now: Instant {
-      Loop.clockOfThread
     }
 
     private static func makeSchedule(_ date: Instant, every interval: Duration?, _ tolerance: Duration) -> Schedule {

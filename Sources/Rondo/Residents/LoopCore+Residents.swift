@@ -16,7 +16,7 @@ extension LoopCore {
       forEachMode(joined) { $0.itemCount += 1 }
       slots[token].pending |= joined
       enqueueAfterJoining(downcast(item, to: Loop.Timer.self), token, joined)
-      rearm(joined)
+      noteArming(of: joined)
     case .source:
       forEachMode(joined) { $0.itemCount += 1 }
       if downcast(item, to: Loop.Source.self).isSignalled { enqueueSignal(of: token) }
@@ -56,7 +56,7 @@ extension LoopCore {
       forEachMode(left) { $0.itemCount -= 1 }
       slots[token].installed &= ~left
       if left != 0 { invalidateEntries(of: timer, token, alsoIn: left) }
-      rearm(left)
+      noteArming(of: left)
     case .source:
       forEachMode(left) { $0.itemCount -= 1 }
       slots[token].installed &= ~left

@@ -96,7 +96,7 @@ extension LoopCore {
   /// The modes will arm anew, for a timer that is not in its callout: until then a timer in its callout that is in
   /// several modes is due in the others. See `__CFArmNextTimerInMode`.
   @inline(__always)
-  func rearm(_ modes: UInt64) {
+  func noteArming(of modes: UInt64) {
     if !firing.isEmpty { loosenEntries(in: modes) }
   }
 
@@ -131,7 +131,7 @@ extension LoopCore {
     assertOwnThread()
     guard let token = slots.token(of: timer), slots[token].installed != 0 else { return }
     let installed = slots[token].installed
-    rearm(installed)
+    noteArming(of: installed)
     guard !isCalling(timer) else { return }
     // Out of its heap, because it is due or was found to have nothing to fire, it would not find the new date.
     if mayBeSooner || slots[token].pending & installed != 0 {

@@ -22,7 +22,7 @@
   /// slot: the free one after it.
   var number: UInt64 = 0
   /// Of a descriptor source: one kernel watch for each mode that has one.
-  var watches: [DescriptorWatch] = []
+  var watches = WatchList()
   /// Of a timer: how many heap entries it was last given in a mode; one by date, and with tolerance a second.
   var entriesPerMode: UInt8 = 1
 
@@ -41,7 +41,7 @@
     missed = 0
     number = UInt64(nextFree)
     entriesPerMode = 1
-    if !watches.isEmpty { watches = [] }
+    watches = WatchList()
   }
 
   /// In a free slot: the free one after it.

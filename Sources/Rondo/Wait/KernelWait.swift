@@ -137,7 +137,7 @@ import Glibc
   /// Brings the kernel in line with what a source wants in a mode.
   func watch(_ source: Loop.DescriptorSource, _ token: Token, in mode: ModeState, _ slots: SlotTable) {
     let wanted = source.enabled
-    let known = slots[token].watches.first { $0.mode == mode.index }
+    let known = slots[token].watches[mode.index]
     if wanted == known?.interest ?? [] { return }
     if known == nil, source.identity.isDevice {
       let error = rondo_is_refused(source.descriptor)

@@ -177,18 +177,18 @@ import Glibc
 
 /// A descriptor source's registration with the wait set of one mode.
 @safe struct DescriptorWatch {
-  /// The mode's index.
-  let mode: Int
-  /// Its place among the watches of its number.
+  /// Its place among the watches of its number, and among those of its source.
   fileprivate let pointer: UnsafeMutablePointer<rondo_watch>
-  /// What the kernel has been asked for.
-  var interest: Loop.DescriptorSource.Readiness = []
 
   /// One that wants nothing yet. Its source outlives it.
   init(_ source: Loop.DescriptorSource, _ token: Token, in mode: Int, at number: WatchedNumber) {
-    self.mode = mode
     let borrowed = unsafe Unmanaged.passUnretained(source).toOpaque()
-    unsafe pointer = rondo_watch_new(number.pointer, borrowed, token.packed, source.trigger == .edge ? 1 : 0)
+    unsafe pointer = rondo_watch_new(
+      number.pointer, borrowed, token.packed, UInt8(mode), source.trigger == .edge ? 1 : 0)
+  }
+
+  fileprivate init(_ pointer: UnsafeMutablePointer<rondo_watch>) {
+    unsafe self.pointer = pointer
   }
 
   /// Takes it off its number.
@@ -199,8 +199,46 @@ import Glibc
 
   var number: WatchedNumber { unsafe WatchedNumber(pointer: pointer.pointee.number) }
 
+  /// The mode's index.
+  var mode: Int { unsafe Int(pointer.pointee.mode) }
+
+  /// What it wants.
+  var interest: Loop.DescriptorSource.Readiness { unsafe .init(rawValue: pointer.pointee.interest) }
+
   /// Notes what it wants from now on; its number's `update` tells the kernel.
   func want(_ readiness: Loop.DescriptorSource.Readiness) {
-    unsafe rondo_watch_want(pointer, UInt32(readiness.rawValue))
+    unsafe rondo_watch_want(pointer, readiness.rawValue)
+  }
+}
+
+/// The watches of one descriptor source, each in another mode: most often one. Each names the next.
+@safe struct WatchList {
+  private var head: UnsafeMutablePointer<rondo_watch>?
+
+  /// The watch in the mode with this index.
+  subscript(mode: Int) -> DescriptorWatch? { first { $0.mode == mode } }
+
+  /// The first watch of which `isWanted` is true.
+  func first(where isWanted: (DescriptorWatch) -> Bool) -> DescriptorWatch? {
+    var next = unsafe head
+    while let watch = unsafe next {
+      if unsafe isWanted(DescriptorWatch(watch)) { return unsafe DescriptorWatch(watch) }
+      unsafe next = watch.pointee.sibling
+    }
+    return nil
+  }
+
+  mutating func insert(_ watch: DescriptorWatch) {
+    unsafe watch.pointer.pointee.sibling = head
+    unsafe head = watch.pointer
+  }
+
+  mutating func remove(_ watch: DescriptorWatch) {
+    let next = unsafe watch.pointer.pointee.sibling
+    if let before = first(where: { unsafe $0.pointer.pointee.sibling == watch.pointer }) {
+      unsafe before.pointer.pointee.sibling = next
+    } else {
+      unsafe head = next
+    }
   }
 }

@@ -14,8 +14,8 @@ extension WaitSet {
     _ slots: SlotTable
   ) -> [FallenSource] {
     var fallen: [FallenSource] = []
-    let known = slots[token].watches.firstIndex { $0.mode == mode }
-    let isNew = known.map { slots[token].watches[$0].interest.isEmpty } ?? true
+    let known = slots[token].watches[mode]
+    let isNew = known?.interest.isEmpty ?? true
     if isNew {
       guard source.hasItsFile else { return [FallenSource(source: source, reason: .descriptorClosed)] }
       if let number = number(of: source.descriptor), number.isAsked {
@@ -25,9 +25,7 @@ extension WaitSet {
         }
       }
     }
-    let place = known ?? join(source, token, in: mode, slots)
-    slots[token].watches[place].interest = wanted
-    let watch = slots[token].watches[place]
+    let watch = known ?? join(source, token, in: mode, slots)
     let number = watch.number
     watch.want(wanted)
     let outcome = number.update(source.descriptor)
@@ -52,8 +50,8 @@ extension WaitSet {
   func unwatch(
     _ source: Loop.DescriptorSource, _ token: Token, in mode: Int, _ slots: SlotTable
   ) -> [FallenSource] {
-    guard let place = slots[token].watches.firstIndex(where: { $0.mode == mode }) else { return [] }
-    let watch = slots[token].watches.remove(at: place)
+    guard let watch = slots[token].watches[mode] else { return [] }
+    slots[token].watches.remove(watch)
     let number = watch.number
     watch.free()
     let hasMoved = number.update(source.descriptor).hasMoved
@@ -88,16 +86,17 @@ extension WaitSet {
   }
 
   /// Gives a source a watch that wants nothing yet, at its number.
-  ///
-  /// - Returns: Its place in the source's list.
-  private func join(_ source: Loop.DescriptorSource, _ token: Token, in mode: Int, _ slots: SlotTable) -> Int {
+  private func join(
+    _ source: Loop.DescriptorSource, _ token: Token, in mode: Int, _ slots: SlotTable
+  ) -> DescriptorWatch {
     let index = Int(source.descriptor)
     let missing = index + 1 - numbers.count
     if missing > 0 { numbers.append(contentsOf: repeatElement(nil, count: missing)) }
     let number = numbers[index] ?? collection.makeNumber()
     numbers[index] = number
-    slots[token].watches.append(DescriptorWatch(source, token, in: mode, at: number))
-    return slots[token].watches.count - 1
+    let watch = DescriptorWatch(source, token, in: mode, at: number)
+    slots[token].watches.insert(watch)
+    return watch
   }
 
   /// Whether what is watched under a number is the file of a source that is about to join.
