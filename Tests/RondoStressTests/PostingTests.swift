@@ -72,6 +72,32 @@ extension StressTests {
       #expect(performs.value.allSatisfy { (1...(8 * rounds)).contains($0) })
     }
 
+    @Test func `a signal that wakes is served however it races with one that does not, 20,000 times`() {
+      let rounds = 20_000
+      let performs = SharedNumber()
+      let source = Loop.Source { performs.add() }
+      let running = RunningLoop { $0.add(source) }
+      let round = SharedNumber()
+      let done = SharedNumber()
+      let signallers = [false, true].map { waking in
+        TestThread {
+          for number in 1...rounds {
+            spin { round.value == number }
+            source.signal(waking: waking)
+            done.add()
+          }
+        }
+      }
+      for number in 1...rounds {
+        let before = performs.value
+        round.set(number)
+        spin { done.value == 2 * number && performs.value > before }
+      }
+      for thread in signallers { thread.join() }
+      running.end()
+      #expect(performs.value >= rounds)
+    }
+
     @Test func `a source in two loops is performed once for each signal, by whichever comes first`() {
       let performs = SharedNumber()
       let source = Loop.Source { performs.add() }
