@@ -107,17 +107,18 @@ extension Loop {
     /// The loop the item is in, if that is the calling thread's: neither a lock nor a reference count.
     @inline(__always)
     final var ownLoop: Unmanaged<Loop>? {
-      guard let owner = unsafe owner.load(ordering: .relaxed), unsafe owner.toOpaque() == ThreadRecord.loopAddress
+      guard let owner = unsafe owner.load(ordering: .acquiring), unsafe owner.toOpaque() == ThreadRecord.loopAddress
       else {
         return nil
       }
       return unsafe owner
     }
 
-    /// Whether the item is in the loop. Certain on the loop's thread, which alone frees it.
+    /// Whether the item is in the loop. Certain on the loop's thread, which alone frees it, and which then sees what the
+    /// thread of the loop before has left of it.
     @inline(__always)
     final func isIn(_ loop: Loop) -> Bool {
-      unsafe owner.load(ordering: .relaxed)?.toOpaque() == Unmanaged.passUnretained(loop).toOpaque()
+      unsafe owner.load(ordering: .acquiring)?.toOpaque() == Unmanaged.passUnretained(loop).toOpaque()
     }
 
     /// Runs `body` under the item lock, if the item is in `loop`.
