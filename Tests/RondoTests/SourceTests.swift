@@ -283,6 +283,50 @@ import Testing
     #expect(performs.count == 200)
   }
 
+  @Test func `each signal from another thread that does not wake is served by the next run`() {
+    let text = onLoopThread { stage in
+      stage.keepAlive()
+      let source = Loop.Source { stage.note("s") }
+      stage.loop.add(source)
+      for _ in 0..<3 {
+        TestThread { source.signal(waking: false) }.join()
+        stage.loop.run(for: .zero)
+        stage.note("|")
+      }
+      return stage.text
+    }
+    #expect(text == "s | s | s |")
+  }
+
+  @Test func `a signal that its last loop has not looked at reaches the next one`() {
+    let text = onLoopThread { stage in
+      stage.keepAlive()
+      let source = Loop.Source { stage.note("s") }
+      let last = RunningLoop { $0.add(source) }
+      let isBusy = Tally()
+      let mayGo = Tally()
+      last.loop.perform {
+        isBusy.add()
+        while mayGo.count == 0 { yieldThread() }
+      }
+      while isBusy.count == 0 { yieldThread() }
+      source.signal()
+      last.loop.remove(source)
+      stage.loop.add(source)
+      for _ in 0..<2 {
+        stage.loop.run(for: .zero)
+        stage.note("|")
+        source.signal()
+      }
+      TestThread { source.signal() }.join()
+      stage.loop.run(for: .zero)
+      mayGo.add()
+      #expect(last.stop() == .stopped)
+      return stage.text
+    }
+    #expect(text == "s | s | s")
+  }
+
   @Test func `invalidating a source takes it out of every loop, and empties them`() {
     let source = Loop.Source {}
     let loops = (0..<3).map { _ in RunningLoop(isKeptAlive: false) { $0.add(source) } }

@@ -4,10 +4,14 @@ import Rondo
 struct WakeModel: Hashable {
   /// What a poster does, once.
   enum Post: Hashable, CaseIterable {
-    /// A block, or a signal: mail under the lock, then the announcement, waking.
+    /// A block: mail under the lock, then the announcement, waking.
     case block
     /// A block that leaves a sleeping loop asleep.
     case quietBlock
+    /// A source: an entry in the stack, then the announcement, waking.
+    case signal
+    /// A source that leaves a sleeping loop asleep.
+    case quietSignal
     case wakeUp
     case stop
     case requestStop
@@ -16,6 +20,8 @@ struct WakeModel: Hashable {
       switch self {
       case .block: [.mail, .wake]
       case .quietBlock: .mail
+      case .signal: [.signals, .wake]
+      case .quietSignal: .signals
       case .wakeUp: .wake
       case .stop: [.stop, .wake]
       case .requestStop: [.stopRequest, .wake]
@@ -30,7 +36,7 @@ struct WakeModel: Hashable {
 
   /// Where the loop is.
   enum LoopStep: Hashable {
-    case takeMailBits, takeMail, takePosts, lookOrSleep, look, inKernel, woke
+    case takeMailBits, takeMail, takeSignals, takePosts, lookOrSleep, look, inKernel, woke
     case close, awaitWriters, closed
   }
 
@@ -45,6 +51,11 @@ struct WakeModel: Hashable {
   /// Blocks in the mailbox, by whether their poster wanted the loop awake.
   var wakingMail = 0
   var quietMail = 0
+  /// Sources in the stack, likewise.
+  var wakingSignals = 0
+  var quietSignals = 0
+  /// The loop has taken the announcement of signals, and not the signals yet.
+  var owesSignals = false
   /// The eventfd was written since the kernel last reported it.
   var hasEdge = false
   /// Writes decided since the loop last announced sleep.
@@ -84,6 +95,7 @@ struct WakeModel: Hashable {
     if loop == .closed { return nil }
     guard loop == .inKernel else { return "the loop is stuck at \(loop)" }
     if wakingMail > 0 { return "asleep for ever with announced mail" }
+    if wakingSignals > 0 { return "asleep for ever with an announced signal" }
     if protocolWord.contains([.wake, .stop, .stopRequest]) { return "asleep for ever with a wakeup posted" }
     if protocolWord.hasWriters { return "a writer was never released" }
     return nil
@@ -99,6 +111,8 @@ extension WakeModel {
     case .push:
       if post == .block { wakingMail += 1 }
       if post == .quietBlock { quietMail += 1 }
+      if post == .signal { wakingSignals += 1 }
+      if post == .quietSignal { quietSignals += 1 }
       posters[index].step = .post
     case .post:
       return announce(post, index)
@@ -150,7 +164,7 @@ extension WakeModel {
     var next = self
     switch loop {
     case .takeMailBits:
-      next.enterMail(next.protocolWord.take(.mail), otherwise: .takePosts)
+      next.enterMail(next.protocolWord.take([.mail, .signals]), otherwise: .takePosts)
       if mayClose {
         var closing = self
         closing.loop = .close
@@ -159,6 +173,11 @@ extension WakeModel {
     case .takeMail:
       next.wakingMail = 0
       next.quietMail = 0
+      next.loop = next.owesSignals ? .takeSignals : .takePosts
+    case .takeSignals:
+      next.wakingSignals = 0
+      next.quietSignals = 0
+      next.owesSignals = false
       next.loop = .takePosts
     case .takePosts:
       next.staysAwake = !next.protocolWord.take([.wake, .stop, .stopRequest]).isEmpty
@@ -181,7 +200,7 @@ extension WakeModel {
       next.loop = .woke
     case .woke:
       next.enterMail(
-        next.protocolWord.woke(taking: [.mail, .wake, .stop, .stopRequest]), otherwise: .takeMailBits)
+        next.protocolWord.woke(taking: [.mail, .signals, .wake, .stop, .stopRequest]), otherwise: .takeMailBits)
     case .close:
       next.protocolWord.close()
       next.loop = .awaitWriters
@@ -195,9 +214,10 @@ extension WakeModel {
     return found
   }
 
-  /// The loop takes the mail if it was announced.
+  /// The loop takes what was announced: mail, then signals.
   private mutating func enterMail(_ announced: WakeProtocol.Bits, otherwise: LoopStep) {
-    loop = announced.contains(.mail) ? .takeMail : otherwise
+    owesSignals = announced.contains(.signals)
+    loop = announced.contains(.mail) ? .takeMail : owesSignals ? .takeSignals : otherwise
   }
 
   private func staysAwakeStep(_ next: WakeModel) -> LoopStep {

@@ -5,7 +5,7 @@ extension Loop {
   ///
   /// However often it is signalled before it is served, it is performed once, by the first of its loops to get to it,
   /// in a mode it belongs to.
-  public final class Source: Item, @unchecked Sendable {
+  @safe public final class Source: Item, @unchecked Sendable {
     /// *until released* Called on the thread of the loop that serves the source.
     @safe @exclusivity(unchecked) private var performHandler: (() -> Void)?
     /// *until released* Called with no lock held, on the thread that adds.
@@ -14,6 +14,10 @@ extension Loop {
     @safe @exclusivity(unchecked) private var cancelHandler: (@Sendable (Loop, Mode) -> Void)?
     /// *atomic* Ticket of the first outstanding signal; 0 when there is none.
     private let signalTicket = Atomic<UInt64>(0)
+    /// *atomic* Whether it stands in a loop's stack of signals from other threads.
+    let isStacked = Atomic<Bool>(false)
+    /// *whoever set `isStacked`, then loop thread* The next entry of that stack.
+    @safe @exclusivity(unchecked) var below: Unmanaged<Source>?
     /// *constant* The source that this one stands for in a further loop; nil for the one that its user made.
     private let original: Source?
     /// *its own lock* One for each further loop the source is in. They keep the source alive until they have left.
@@ -90,10 +94,13 @@ extension Loop {
         expected: 0, desired: Self.takeTicket(), ordering: .sequentiallyConsistent)
       guard isFirst || waking else { return }
       // A loop it joins after the ticket was taken finds the signal itself.
-      if !isShared.load(ordering: .sequentiallyConsistent), let loop = unsafe ownLoop {
-        return unsafe loop._withUnsafeGuaranteedRef { $0.noteSignal(of: self, isNew: isFirst, waking: waking) }
+      if isShared.load(ordering: .sequentiallyConsistent) {
+        for seat in seats { seat.loop?.noteSignal(of: seat, isNew: isFirst, waking: waking) }
+      } else if let loop = unsafe ownLoop {
+        unsafe loop._withUnsafeGuaranteedRef { $0.noteSignal(of: self, isNew: isFirst, waking: waking) }
+      } else {
+        loop?.noteSignal(of: self, isNew: isFirst, waking: waking)
       }
-      for seat in seats { seat.loop?.noteSignal(of: seat, isNew: isFirst, waking: waking) }
     }
 
     /// Takes the signal; whoever gets true performs.

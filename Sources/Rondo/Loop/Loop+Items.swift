@@ -130,15 +130,26 @@ extension Loop {
       if waking, isHome(of: source) { core.wakeFromOwnThread() }
     } else {
       checkProcess()
-      // Whoever has the first ticket may not have got here yet, and not be one who wakes.
-      let isAccepted = mailbox.withLock { state in
-        guard mailbox.life == .open else { return false }
-        let (old, _) = source.notes.bitwiseOr(Item.Note.signalled, ordering: .sequentiallyConsistent)
-        if old & Item.Note.signalled == 0 { state.mail.changes.append(.signalled(source)) }
-        return true
+      if waking, mailbox.signals.push(source) {
+        let isAccepted = wakeup.post([.signals, .wake])
+        // Nobody else will take it off.
+        if !isAccepted { mailbox.signals.takeAll { _ in } }
+      } else {
+        mailSignal(of: source, waking: waking)
       }
-      if isAccepted { wakeup.post(waking ? [.mail, .wake] : .mail) }
     }
+  }
+
+  /// The rarer cases: a signal that does not wake, and one that does while another is under way, whose sender may not have
+  /// got so far as to leave it, or has left it with the loop that the source was in before.
+  private func mailSignal(of source: Source, waking: Bool) {
+    let isAccepted = mailbox.withLock { state in
+      guard mailbox.life == .open else { return false }
+      let (old, _) = source.notes.bitwiseOr(Item.Note.signalled, ordering: .sequentiallyConsistent)
+      if old & Item.Note.signalled == 0 { state.mail.changes.append(.signalled(source)) }
+      return true
+    }
+    if isAccepted { wakeup.post(waking ? [.mail, .wake] : .mail) }
   }
 
   /// Whether the source is in the loop: one that left in a callout stays until nobody can be in that callout.

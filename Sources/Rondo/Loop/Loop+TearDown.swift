@@ -32,6 +32,7 @@ extension Loop {
     core.serveLastJobs()
     core.orphanJobs()
     wakeup.close()
+    core.takeSignals()
     core.end()
     if wakeup.descriptor >= 0 { OwnDescriptors.close(wakeup.descriptor) }
   }

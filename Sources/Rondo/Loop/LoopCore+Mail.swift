@@ -12,7 +12,7 @@ extension LoopCore {
   @discardableResult
   func applyMail() -> Bool {
     assertOwnThread()
-    if !wakeup.has(.mail) { return false }
+    if !wakeup.has([.mail, .signals]) { return false }
     takeAndApplyMail()
     callOutAfterMail()
     return true
@@ -22,7 +22,7 @@ extension LoopCore {
   @inline(__always)
   func applyMailQuietly() {
     assertOwnThread()
-    if wakeup.has(.mail) { takeAndApplyMail() }
+    if wakeup.has([.mail, .signals]) { takeAndApplyMail() }
   }
 
   /// Calls what applying mail has found to call, and lets go of what has left. Calls out.
@@ -55,9 +55,31 @@ extension LoopCore {
   @inline(never)
   private func takeAndApplyMail() {
     assertOwnThread()
-    // The bit goes before the mail is taken: a poster that finds the mailbox empty afterwards sets it again.
-    _ = wakeup.take(.mail)
-    applyMailInBox()
+    // The bits go before the mail is taken: a poster that finds the mailbox empty afterwards sets it again.
+    applyQuietly(wakeup.take([.mail, .signals]))
+  }
+
+  @inline(__always)
+  private func applyQuietly(_ bits: WakeProtocol.Bits) {
+    assertOwnThread()
+    if bits.contains(.mail) { applyMailInBox() }
+    // A source is installed before its signals count, and asks for them when it is.
+    if bits.contains(.signals) { takeSignals() }
+  }
+
+  func takeSignals() {
+    assertOwnThread()
+    mailbox.signals.takeAll(applySignal)
+  }
+
+  /// Whoever signals from here on tells again.
+  private func applySignal(of source: Loop.Source) {
+    assertOwnThread()
+    if source.isIn(loop) {
+      noteSignal(of: source)
+    } else if source.isSignalled {
+      source.loop?.noteSignal(of: source, isNew: true, waking: true)
+    }
   }
 
   private func applyMailInBox() {
@@ -125,11 +147,7 @@ extension LoopCore {
       }
     case .signalled(let source):
       source.notes.bitwiseAnd(~Note.signalled, ordering: .sequentiallyConsistent)
-      if source.isIn(loop) {
-        noteSignal(of: source)
-      } else if source.isSignalled {
-        source.loop?.noteSignal(of: source, isNew: true, waking: true)
-      }
+      applySignal(of: source)
     }
   }
 
@@ -164,11 +182,9 @@ extension LoopCore {
   @inline(__always)
   func absorbAfterSleep() {
     assertOwnThread()
-    let bits = wakeup.wokeTaking([.mail, .wake, .stop])
-    if bits.contains(.mail) {
-      applyMailInBox()
-      callOutAfterMail()
-    }
+    let bits = wakeup.wokeTaking([.mail, .signals, .wake, .stop])
+    applyQuietly(bits)
+    callOutAfterMail()
     if !bits.isDisjoint(with: [.wake, .stop]) { wakes.absorb(bits, at: phaseTime) }
   }
 

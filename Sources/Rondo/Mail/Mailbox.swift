@@ -22,6 +22,8 @@ struct Mail {
 /// The loop's one lock, and what is behind it.
 final class Mailbox: @unchecked Sendable {
   private let lock = Lock()
+  /// *no lock* Signals from other threads that wake the loop.
+  let signals = SignalStack()
   /// *mailbox lock*
   @safe @exclusivity(unchecked) private var state = MailboxState()
   /// *atomic* Written by the loop's thread inside the lock: others have to be inside it, or may find it out of date.

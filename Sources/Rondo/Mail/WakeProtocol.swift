@@ -19,6 +19,8 @@ package struct WakeProtocol: Equatable, Hashable, Sendable {
     package static let asleep = Bits(rawValue: 1)
     /// The mailbox holds changes or blocks.
     package static let mail = Bits(rawValue: 2)
+    /// The stack of signals holds sources.
+    package static let signals = Bits(rawValue: 64)
     /// The next wait shall return at once.
     package static let wake = Bits(rawValue: 4)
     /// The innermost run shall stop.
@@ -54,7 +56,7 @@ package struct WakeProtocol: Equatable, Hashable, Sendable {
   /// What ends a sleep.
   private static let ending: Bits = [.wake, .stop, .stopRequest]
 
-  /// A poster, from any thread: leaves `bits`, which end a sleep unless they are mail alone.
+  /// A poster, from any thread: leaves `bits`, which end a sleep unless they are mail or signals alone.
   package mutating func post(_ bits: Bits) -> PostAction {
     if contains(.dead) { return .refused }
     word |= bits.rawValue
@@ -76,7 +78,7 @@ package struct WakeProtocol: Equatable, Hashable, Sendable {
 
   /// The loop, last thing before the kernel.
   package mutating func prepareToSleep() -> SleepAction {
-    if contains([.mail, .wake, .stop, .stopRequest]) { return .stayAwake }
+    if contains([.mail, .signals, .wake, .stop, .stopRequest]) { return .stayAwake }
     word |= Bits.asleep.rawValue
     return .sleep
   }
