@@ -153,5 +153,29 @@ extension StressTests {
       running.end()
       #expect(result.value == 1)
     }
+
+    @Test func `what has left the common set is in no mode that became common at that moment`() {
+      var strays = 0
+      for _ in 0..<20 {
+        let running = RunningLoop()
+        let loop = running.loop
+        for number in 0..<50 {
+          let mode = Loop.Mode("m\(number)")
+          let timer = Loop.Timer(every: .seconds(3_600)) { _ in }
+          let isGone = SharedNumber()
+          loop.add(timer, to: .common)
+          loop.perform {
+            loop.remove(timer, from: .common)
+            isGone.set(1)
+          }
+          loop.addCommonMode(mode)
+          spin { isGone.value == 1 }
+          running.settle()
+          if loop.contains(timer, in: mode) { strays += 1 }
+        }
+        running.end()
+      }
+      #expect(strays == 0)
+    }
   }
 }

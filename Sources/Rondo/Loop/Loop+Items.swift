@@ -33,7 +33,7 @@ extension Loop {
     return item.whileIn(self) { item.belongs(to: 1 << UInt64(index)) } ?? false
   }
 
-  /// Makes the item a member, as far as other threads can see; `settle(_:_:)` has to follow. Calls nothing of the user's.
+  /// Makes the item a member, as far as other threads can see; `settle(_:_:isOwn:)` has to follow. Calls nothing of the user's.
   ///
   /// - Returns: The modes it has newly joined; nil if it is no member.
   @inline(__always)
@@ -72,9 +72,7 @@ extension Loop {
   ///
   /// - Returns: The modes it left.
   func dismiss(_ item: Item, from mode: Mode) -> UInt64 {
-    let seats = mode == .default ? .default : mailbox.withLock { $0.seats(mode) }
-    guard let seats else { return 0 }
-    let departure = uproot(item, seats)
+    let departure = uproot(item, from: mode)
     departure.evicted?.unholdHandlers()
     return departure.left
   }
@@ -82,28 +80,35 @@ extension Loop {
   /// An invalid item leaves every mode and the common set. Calls out.
   func expel(_ item: Item) -> Departure {
     checkProcess()
-    return uproot(item, .all)
+    return uproot(item, from: nil)
   }
 
   /// Takes an item out of modes, for other threads to see and out of the structures of the loop's thread. Calls out.
   ///
   /// The item is free for another loop when this one's thread has evicted it.
-  private func uproot(_ item: Item, _ seats: ModeSet) -> Departure {
-    guard isCurrent else { return uprootFromElsewhere(item, seats) }
+  ///
+  /// - Parameter mode: Nil for all modes.
+  private func uproot(_ item: Item, from mode: Mode?) -> Departure {
+    guard isCurrent else { return uprootFromElsewhere(item, from: mode) }
     core.applyMailQuietly()
-    item.lock.lock()
-    let left = item.isIn(self) ? item.leave(self, seats) : nil
-    let departure = left.map { core.uninstall(item, from: $0) }
-    item.lock.unlock()
+    // No mail is applied from here on, so that no mode becomes common that is not among these.
+    let seats = mode == nil ? .all : mode == .default ? .default : mailbox.withLock { $0.seats(mode) }
+    var departure: Departure?
+    if let seats {
+      item.lock.lock()
+      if item.isIn(self), let left = item.leave(self, seats) { departure = core.uninstall(item, from: left) }
+      item.lock.unlock()
+    }
     if departure != nil { item.wasFreed() }
     core.callOutAfterMail()
-    return departure ?? .none
+    return departure ?? Departure()
   }
 
   /// The same from another thread.
-  private func uprootFromElsewhere(_ item: Item, _ seats: ModeSet) -> Departure {
-    let left = mailbox.withLock { state in
-      item.whileIn(self) { () -> UInt64? in
+  private func uprootFromElsewhere(_ item: Item, from mode: Mode?) -> Departure {
+    let left = mailbox.withLock { state -> UInt64? in
+      guard let seats = state.seats(mode) else { return nil }
+      return item.whileIn(self) { () -> UInt64? in
         guard let left = item.leave(self, seats) else { return nil }
         if mailbox.life != .ended {
           state.mail.changes.append(item, leaves: left)
@@ -112,9 +117,9 @@ extension Loop {
           item.unbindIfHomeless()
         }
         return left
-      }
+      } ?? nil
     }
-    guard let left, let left else { return .none }
+    guard let left else { return Departure() }
     wakeup.post([.mail, .wake])
     return Departure(left: left)
   }
@@ -202,6 +207,4 @@ struct Departure {
   var left: UInt64 = 0
   /// The item if it gave up its slot and no callout of it is under way: whoever gets it lets go of its handlers.
   var evicted: Loop.Item?
-
-  static var none: Departure { Departure() }
 }

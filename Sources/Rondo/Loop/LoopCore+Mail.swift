@@ -160,7 +160,7 @@ extension LoopCore {
       // The loop's thread may have changed it since: what it is in by now counts. What left and joined again does both.
       let modes = item.modes.load(ordering: .relaxed)
       let left = leaves & (joins | ~modes)
-      return leaves != 0 || joins == 0 ? uninstall(item, from: left) : .none
+      return leaves != 0 || joins == 0 ? uninstall(item, from: left) : nil
     }
     guard let departure else { return }
     if let departure { afterMail.append(.left(item, departure)) }

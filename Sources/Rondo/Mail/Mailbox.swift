@@ -77,8 +77,9 @@ struct MailboxState {
     return taken
   }
 
-  /// The modes that the name stands for, if they exist.
-  func seats(_ mode: Loop.Mode) -> ModeSet? {
+  /// The modes that the name stands for, if they exist; all of them for nil.
+  func seats(_ mode: Loop.Mode?) -> ModeSet? {
+    guard let mode else { return .all }
     if mode == .common { return ModeSet(modes: modes.common, isCommon: true) }
     return modes.index(of: mode).map { ModeSet(modes: 1 << UInt64($0), isCommon: false) }
   }
