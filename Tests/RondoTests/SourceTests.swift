@@ -283,6 +283,20 @@ import Testing
     #expect(performs.count == 200)
   }
 
+  @Test func `a source in two loops is told of a mode that becomes common in either`() {
+    let told = Tally()
+    let source = Loop.Source(schedule: { _, mode in if mode == "m" { told.add() } }, perform: {})
+    let first = RunningLoop { $0.add(source, to: .common) }
+    onLoopThread { stage in
+      stage.keepAlive(in: "m")
+      stage.loop.add(source, to: .common)
+      stage.loop.addCommonMode("m")
+      #expect(stage.loop.contains(source, in: "m"))
+    }
+    #expect(told.count == 1)
+    #expect(first.stop() == .stopped)
+  }
+
   @Test func `each signal from another thread that does not wake is served by the next run`() {
     let text = onLoopThread { stage in
       stage.keepAlive()

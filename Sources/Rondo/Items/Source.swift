@@ -59,6 +59,9 @@ extension Loop {
       original?.unholdHandlers()
     }
 
+    /// The source that its user made, which has the handlers.
+    var principal: Source { original ?? self }
+
     /// Whether a signal is waiting to be served.
     public var isSignalled: Bool {
       ticket != 0
@@ -114,7 +117,7 @@ extension Loop {
 
     /// The source and its stand-ins.
     private var seats: [Source] {
-      let first = original ?? self
+      let first = principal
       return first.standInsLock.withLock { [first] + first.standIns }
     }
 
@@ -145,7 +148,7 @@ extension Loop {
     }
 
     override func exit(_ loop: Loop, _ mode: Mode) {
-      let source = original ?? self
+      let source = principal
       source.holdHandlers()
       defer { source.unholdHandlers() }
       let left = loop.dismiss(self, from: mode)
@@ -154,7 +157,7 @@ extension Loop {
 
     /// The same for every mode of a loop. Calls out.
     func leave(_ loop: Loop) {
-      let source = original ?? self
+      let source = principal
       source.holdHandlers()
       defer { source.unholdHandlers() }
       let departure = loop.expel(self)

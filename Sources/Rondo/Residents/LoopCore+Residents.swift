@@ -120,7 +120,9 @@ extension LoopCore {
       let joined = item.whileIn(loop) { item.isCommon ? item.join(mode.bit) : 0 } ?? 0
       if joined == 0 { continue }
       install(item, in: joined)
-      if item.kind == .source { afterMail.append(.tellSchedule(downcast(item, to: Loop.Source.self), mode: index)) }
+      if item.kind == .source {
+        afterMail.append(.tellSchedule(downcast(item, to: Loop.Source.self).principal, mode: index))
+      }
     }
   }
 
