@@ -112,7 +112,7 @@ public final class Loop: @unchecked Sendable {
   public func stop() {
     checkProcess()
     if isCurrent {
-      core.wakes.stop(at: core.arrivalTime)
+      core.wakes.stop(at: core.arrivalTime())
     } else {
       wakeup.post(.stop)
     }

@@ -175,7 +175,7 @@ extension LoopCore {
   @inline(__always)
   func absorbPosts() {
     assertOwnThread()
-    if wakeup.has([.wake, .stop]) { wakes.absorb(wakeup.take([.wake, .stop]), at: phaseTime) }
+    if wakeup.has([.wake, .stop]) { wakes.absorb(wakeup.take([.wake, .stop]), at: phaseTime()) }
   }
 
   /// First thing after a sleep: everything that was posted, for one atomic operation.
@@ -185,14 +185,14 @@ extension LoopCore {
     let bits = wakeup.wokeTaking([.mail, .signals, .wake, .stop])
     applyQuietly(bits)
     callOutAfterMail()
-    if !bits.isDisjoint(with: [.wake, .stop]) { wakes.absorb(bits, at: phaseTime) }
+    if !bits.isDisjoint(with: [.wake, .stop]) { wakes.absorb(bits, at: phaseTime()) }
   }
 
   /// A wakeup asked for on the loop's own thread.
   @inline(__always)
   func wakeFromOwnThread() {
     assertOwnThread()
-    wakes.wake(at: arrivalTime)
+    wakes.wake(at: arrivalTime())
   }
 
   /// Whether the innermost run shall end with its turn.
