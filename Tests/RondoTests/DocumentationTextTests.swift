@@ -6,7 +6,9 @@ import Testing
   private static let catalogue = "Sources/Rondo/Rondo.docc/"
   private static let documents =
     ["README.md"]
-    + ["Rondo", "TheTurn", "Threading", "Concurrency", "Timers", "ComingFromCFRunLoop"].map { catalogue + $0 + ".md" }
+    + ["Rondo", "TheTurn", "Threading", "Concurrency", "Timers", "Embedding", "ComingFromCFRunLoop"].map {
+      catalogue + $0 + ".md"
+    }
     + ["ComingFromFoundation", "PortsAndSockets"].map { "Sources/RondoFoundation/RondoFoundation.docc/\($0).md" }
     + ["Sources/RondoRecipes/RondoRecipes.docc/RondoRecipes.md"]
 
@@ -84,7 +86,7 @@ import Testing
     #expect(words.filter { Int($0) != nil }.count == steps.count)
   }
 
-  /// The numbers and names beside the calls of `runTurns`; a call that tells observers is named by its activity.
+  /// The numbers and names beside the calls of `Loop+Run.swift`; a call that tells observers is named by its activity.
   private func stepsOfTheCode() throws -> [String] {
     try lines("Sources/Rondo/Loop/Loop+Run.swift").compactMap { line in
       guard let comment = line.firstMatch(of: /\S  \/\/ (\d+)(?: (.+))?$/) else { return nil }
