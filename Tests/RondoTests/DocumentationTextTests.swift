@@ -72,20 +72,18 @@ import Testing
 
   // MARK: - The turn
 
-  @Test(arguments: ["README.md", catalogue + "TheTurn.md"])
-  func `the steps are those of the code`(_ document: String) throws {
+  @Test func `the steps are those of the code`() throws {
     let steps = try stepsOfTheCode()
     #expect(steps.count == 14)
-    let documented = try stepLines(document).compactMap { $0.firstMatch(of: /^(\d+)\. \*\*(.+)\*\*/) }
+    let documented = try lines(Self.catalogue + "TheTurn.md").compactMap { $0.firstMatch(of: /^(\d+)\. \*\*(.+)\*\*/) }
     #expect(documented.map { "\($0.1) \($0.2)" } == steps)
   }
 
-  @Test func `README and TheTurn have the same steps`() throws {
-    #expect(try stepLines("README.md") == stepLines(Self.catalogue + "TheTurn.md"))
-  }
-
-  private func stepLines(_ document: String) throws -> [String] {
-    try lines(document).filter { $0.contains(/^\d+\.\s/) }
+  @Test func `the picture of the turn has the steps of the code`() throws {
+    let words = try matches(of: />([^<\n]+)<\/text>/, in: Self.catalogue + "Resources/turn.svg")
+    let steps = try stepsOfTheCode().map { $0.split(separator: " ", maxSplits: 1).map(String.init) }
+    for step in steps { #expect(words.contains(step[0]) && words.contains(step[1]), "\(step)") }
+    #expect(words.filter { Int($0) != nil }.count == steps.count)
   }
 
   /// The numbers and names beside the calls of `Loop+Run.swift`; a call that tells observers is named by its activity.

@@ -176,7 +176,7 @@ extension LoopCore {
   @inline(__always)
   func absorbPosts() {
     assertOwnThread()
-    if wakeup.has([.wake, .stop]) { wakes.absorb(wakeup.take([.wake, .stop]), at: phaseTime) }
+    if wakeup.has([.wake, .stop]) { wakes.absorb(wakeup.take([.wake, .stop]), at: phaseTime()) }
   }
 
   /// First thing after a sleep: everything that was posted, for one atomic operation.
@@ -186,20 +186,20 @@ extension LoopCore {
     let bits = wakeup.wokeTaking([.mail, .signals, .wake, .stop])
     applyQuietly(bits)
     callOutAfterMail()
-    if !bits.isDisjoint(with: [.wake, .stop]) { wakes.absorb(bits, at: phaseTime) }
+    if !bits.isDisjoint(with: [.wake, .stop]) { wakes.absorb(bits, at: phaseTime()) }
   }
 
   /// A wakeup asked for on the loop's own thread.
   @inline(__always)
   func wakeFromOwnThread() {
     assertOwnThread()
-    if !wakes.wake(at: arrivalTime) { postToGuest(.wake) }
+    if !wakes.wake(at: arrivalTime()) { postToGuest(.wake) }
   }
 
   /// A stop asked for on the loop's own thread.
   func stopFromOwnThread() {
     assertOwnThread()
-    if !wakes.stop(at: arrivalTime) { postToGuest(.stop) }
+    if !wakes.stop(at: arrivalTime()) { postToGuest(.stop) }
   }
 
   /// Whether the innermost run shall end with its turn.

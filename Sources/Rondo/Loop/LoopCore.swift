@@ -4,6 +4,9 @@ import Synchronization
 /// What the loop's thread owns. Nothing here is locked; only that thread may touch it.
 ///
 /// The heart is `Loop+Run.swift`; other threads reach the core through the mailbox.
+///
+/// One thread needs no check of exclusive access, and a callout may come back to any of this. Each field is exempt by
+/// itself: in one exempt struct, a change of one field would by the language's rules be an access of all the others.
 final class LoopCore {
   /// *constant* once set. The handle that owns this core, and outlives it.
   @safe unowned(unsafe) var loop: Loop!

@@ -35,6 +35,8 @@ package struct WakeMemory: Hashable, Sendable {
   package var isWoken: Bool { innermost.isWoken }
   /// When the wakeup came because of which it does.
   package var wokenAt: Instant { innermost.wokenAt }
+  /// A wakeup that comes now would be remembered by the innermost run.
+  package var heeds: Bool { isRunning && innermost.keepsWakes }
 
   // MARK: - What comes
 
