@@ -20,6 +20,6 @@ import Testing
     #expect(findings["actor"] == "1000")
     #expect(findings["main-actor"] == "200")
     #expect(findings["posts"] == "100002")
-    #expect(findings["idle-turns"] == "1")
+    #expect(findings["idle-turns"] == "2")
   }
 }

@@ -14,7 +14,7 @@ import Testing
     #expect(findings["actor"] == "1000")
     #expect(findings["main-actor"] == "200")
     #expect(findings["posts"] == "100002")
-    #expect(findings["idle-turns"] == "1")
+    #expect(findings["idle-turns"] == "2")
   }
 
   /// What the program prints, which is built into the directory of the tests.
