@@ -12,7 +12,7 @@ extension LoopCore {
   @discardableResult
   func applyMail() -> Bool {
     assertOwnThread()
-    if !wakeup.has([.mail, .signals]) { return false }
+    if !wakeup.has([.mail, .signals, .outside]) { return false }
     takeAndApplyMail()
     callOutAfterMail()
     return true
@@ -22,7 +22,7 @@ extension LoopCore {
   @inline(__always)
   func applyMailQuietly() {
     assertOwnThread()
-    if wakeup.has([.mail, .signals]) { takeAndApplyMail() }
+    if wakeup.has([.mail, .signals, .outside]) { takeAndApplyMail() }
   }
 
   /// Calls what applying mail has found to call, and lets go of what has left. Calls out.
@@ -55,6 +55,7 @@ extension LoopCore {
   @inline(never)
   private func takeAndApplyMail() {
     assertOwnThread()
+    rouseGuest()
     // The bits go before the mail is taken: a poster that finds the mailbox empty afterwards sets it again.
     applyQuietly(wakeup.take([.mail, .signals]))
   }
@@ -192,7 +193,13 @@ extension LoopCore {
   @inline(__always)
   func wakeFromOwnThread() {
     assertOwnThread()
-    wakes.wake(at: arrivalTime())
+    if !wakes.wake(at: arrivalTime()) { postToGuest(.wake) }
+  }
+
+  /// A stop asked for on the loop's own thread.
+  func stopFromOwnThread() {
+    assertOwnThread()
+    if !wakes.stop(at: arrivalTime()) { postToGuest(.stop) }
   }
 
   /// Whether the innermost run shall end with its turn.
