@@ -1,5 +1,6 @@
 import Glibc
 import Rondo
+import RondoTesting
 import Testing
 
 @testable import RondoDaemon

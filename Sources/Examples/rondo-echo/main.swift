@@ -2,7 +2,7 @@
 //
 //   rondo-echo [--listen ADDRESS]... [--threads N] [--idle SECONDS]
 //
-// It takes the sockets that systemd has opened, or listens at the addresses. SIGTERM ends it when its clients are served.
+// It takes the sockets that systemd has opened, or listens at the addresses. SIGTERM ends it when all are served.
 
 import Glibc
 import Rondo
@@ -28,7 +28,7 @@ final class Worker: @unchecked Sendable {
 
   func take(_ socket: Socket, _ work: Daemon.Work) {
     let source = SocketSource(socket, for: .data) { source, event in self.serve(source, event) }
-    let idle = loop.makeIdleTimeout(of: source, after: limit, tolerance: limit / 10) { self.drop(source) }
+    let idle = loop.makeIdleTimeout(of: source, after: limit, tolerance: .milliseconds(50)) { self.drop(source) }
     clients[ObjectIdentifier(source)] = Client(source: source, idle: idle, work: work)
     loop.add(source)
   }
@@ -112,28 +112,37 @@ struct Options {
       let value = rest.popFirst() ?? ""
       switch option {
       case "--listen": addresses.append(value)
-      case "--threads" where Int(value).map { 0...1024 ~= $0 } == true: threads = Int(value)!
-      case "--idle" where Double(value).map { $0 > 0 } == true: idle = Double(value)!
+      case "--threads" where 0...1024 ~= Int(value) ?? -1: threads = Int(value)!
+      case "--idle" where Double(value) ?? 0 > 0: idle = Double(value)!
       default:
         print("usage: rondo-echo [--listen ADDRESS]... [--threads N] [--idle SECONDS]")
-        exit(EX_USAGE)
+        exit(2)
       }
     }
     if addresses.isEmpty { addresses = ["127.0.0.1:7007"] }
   }
 }
 
-let options = Options(CommandLine.arguments)
-let daemon = try Daemon(drainingFor: .seconds(20))
-let threads = try (0..<options.threads).map { try LoopThread(name: "echo \($0)") }
-let loops = threads.isEmpty ? [Loop.main] : threads.map(\.loop)
-let door = Door(daemon, loops.map { Worker($0, limit: .seconds(options.idle)) })
-let activated = try ActivatedDescriptor.all().map { try $0.socket() }
-for listener in activated { door.open(listener, isOwn: false) }
-if activated.isEmpty {
-  for address in options.addresses { door.open(try .listening(at: SocketAddress(parsing: address)), isOwn: true) }
+/// Serves until it is told to stop; what to exit with.
+func serve(_ options: Options) throws -> CInt {
+  let daemon = try Daemon(drainingFor: .seconds(20))
+  let threads = try (0..<options.threads).map { try LoopThread(name: "echo \($0)") }
+  let loops = threads.isEmpty ? [Loop.main] : threads.map(\.loop)
+  let door = Door(daemon, loops.map { Worker($0, limit: .seconds(options.idle)) })
+  let activated = try ActivatedDescriptor.all().map { try $0.socket() }
+  for listener in activated { door.open(listener, isOwn: false) }
+  if activated.isEmpty {
+    for address in options.addresses { door.open(try .listening(at: SocketAddress(parsing: address)), isOwn: true) }
+  }
+  fflush(nil)
+  let outcome = daemon.run()
+  for thread in threads { thread.stop() }
+  return outcome.exitCode
 }
-fflush(nil)
-let outcome = daemon.run()
-for thread in threads { thread.stop() }
-exit(outcome.exitCode)
+
+do {
+  exit(try serve(Options(CommandLine.arguments)))
+} catch {
+  print("rondo-echo: \(error)")
+  exit(1)
+}

@@ -19,7 +19,8 @@ final class Inotify: Sendable {
   }
 
   init() throws(FileError) {
-    descriptor = inotify_init1(CInt(IN_NONBLOCK.rawValue | IN_CLOEXEC.rawValue))
+    // IN_NONBLOCK and IN_CLOEXEC are defined as these.
+    descriptor = inotify_init1(O_NONBLOCK | O_CLOEXEC)
     guard descriptor >= 0 else { throw FileError("an inotify descriptor", errno) }
   }
 

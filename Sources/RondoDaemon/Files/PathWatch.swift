@@ -32,12 +32,13 @@ final class PathWatch: Sendable {
 
   init(_ path: String) throws(FileError) {
     guard !path.isEmpty, !path.utf8.contains(0) else { throw .containsZero(path) }
-    self.path = path.hasPrefix("/") ? path : try Self.directory() + "/" + path
+    var absolute = path
+    if !path.hasPrefix("/") { absolute = try Self.directory() + "/" + path }
+    self.path = absolute
     inotify = try Inotify()
     state = Guarded(State())
-    let absolute = self.path
-    let inotify = inotify
-    try state.withLock { state throws(FileError) in try state.follow(absolute, inotify) }
+    let (followed, watches) = (absolute, self.inotify)
+    try state.withLock { state throws(FileError) in try state.follow(followed, watches) }
   }
 
   var exists: Bool { state.withLock { $0.identity != nil } }
