@@ -149,7 +149,7 @@ import Testing
   @Test func `without NOTIFY_SOCKET nobody is told, and one that is no address is named`() throws {
     #expect(try ServiceManager(environment: [:]) == nil)
     #expect(try ServiceManager(environment: ["NOTIFY_SOCKET": ""]) == nil)
-    #expect(throws: DaemonError.notifyAddress(.badHost("vsock:1:2"))) {
+    #expect(throws: DaemonError.malformed(variable: "NOTIFY_SOCKET", value: "vsock:1:2")) {
       try ServiceManager(environment: ["NOTIFY_SOCKET": "vsock:1:2"])
     }
     #expect(throws: DaemonError.notifyAddress(.empty)) { try ServiceManager(environment: ["NOTIFY_SOCKET": "@"]) }

@@ -16,18 +16,14 @@ final class PathWatch: Sendable {
     var names: [CInt: Set<String>] = [:]
     /// The watch of the file at the end.
     var file: CInt = -1
-    var identity: Identity?
+    var contents: Contents?
   }
 
-  /// Which file it is, and which contents it has.
-  fileprivate struct Identity: Equatable {
-    let device: UInt
-    let inode: UInt
+  /// Which contents it has.
+  fileprivate struct Contents: Equatable {
     let size: Int
     let seconds: Int
     let nanoseconds: Int
-
-    func isSameFile(as other: Identity) -> Bool { device == other.device && inode == other.inode }
   }
 
   init(_ path: String) throws(FileError) {
@@ -41,7 +37,7 @@ final class PathWatch: Sendable {
     try state.withLock { state throws(FileError) in try state.follow(followed, watches) }
   }
 
-  var exists: Bool { state.withLock { $0.identity != nil } }
+  var exists: Bool { state.withLock { $0.contents != nil } }
 
   /// What has changed since the last time.
   func takeChange() -> PathSource.Change {
@@ -61,21 +57,18 @@ final class PathWatch: Sendable {
         }
       }
       guard mustFollow || change.contains(.missed) else { return change }
-      let old = state.identity
+      let (old, oldFile) = (state.contents, state.file)
       do throws(FileError) {
         try state.follow(path, inotify)
       } catch {
         warn("\(path) is watched no longer as it should be: \(error).")
       }
-      switch (old, state.identity) {
+      switch (old, state.contents) {
       case (nil, .some): change.insert(.appeared)
       case (.some, nil): change.insert(.vanished)
-      case (let old?, let new?):
-        if !old.isSameFile(as: new) {
-          change.insert(.replaced)
-        } else if old != new, change.contains(.missed) {
-          change.insert(.written)
-        }
+      // The number of a file that has gone may be another one's by now; that of its watch is not.
+      case (.some, .some) where state.file != oldFile: change.insert(.replaced)
+      case (let old?, let new?) where old != new && change.contains(.missed): change.insert(.written)
       default: break
       }
       return change
@@ -107,7 +100,7 @@ extension PathWatch.State {
     file = -1
     var failure: FileError?
     do throws(FileError) { try walk(path, inotify) } catch { failure = error }
-    identity = Self.identity(of: path)
+    contents = Self.contents(of: path)
     for watch in oldNames.keys where names[watch] == nil && watch != file { inotify.unwatch(watch) }
     if oldFile >= 0, oldFile != file, names[oldFile] == nil { inotify.unwatch(oldFile) }
     if let failure { throw failure }
@@ -166,11 +159,10 @@ extension PathWatch.State {
     return count > 0 ? String(decoding: bytes.prefix(count), as: UTF8.self) : nil
   }
 
-  private static func identity(of path: String) -> PathWatch.Identity? {
+  private static func contents(of path: String) -> PathWatch.Contents? {
     var status = stat()
     guard unsafe stat(path, &status) == 0 else { return nil }
-    return PathWatch.Identity(
-      device: UInt(status.st_dev), inode: UInt(status.st_ino), size: Int(status.st_size),
-      seconds: status.st_mtim.tv_sec, nanoseconds: status.st_mtim.tv_nsec)
+    return PathWatch.Contents(
+      size: Int(status.st_size), seconds: status.st_mtim.tv_sec, nanoseconds: status.st_mtim.tv_nsec)
   }
 }

@@ -19,11 +19,12 @@ final class ServiceManager: Sendable {
   /// Nil without NOTIFY_SOCKET, or with an empty one.
   init?(environment: [String: String]) throws(DaemonError) {
     guard let text = environment["NOTIFY_SOCKET"], !text.isEmpty else { return nil }
+    guard text.first == "/" || text.first == "@" else { throw .malformed(variable: "NOTIFY_SOCKET", value: text) }
     do throws(AddressError) {
-      switch text.first {
-      case "/": address = try .file(text)
-      case "@": address = try .abstract(String(text.dropFirst()))
-      default: throw AddressError.badHost(text)
+      if text.first == "/" {
+        address = try .file(text)
+      } else {
+        address = try .abstract(String(text.dropFirst()))
       }
     } catch {
       throw .notifyAddress(error)
