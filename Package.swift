@@ -13,6 +13,7 @@ let package = Package(
   name: "Rondo",
   products: [
     .library(name: "Rondo", targets: ["Rondo"]),
+    .library(name: "RondoDaemon", targets: ["RondoDaemon"]),
     .library(name: "RondoFoundation", targets: ["RondoFoundation"]),
     .library(name: "RondoPorts", targets: ["RondoPorts"]),
     .library(name: "RondoRecipes", targets: ["RondoRecipes"]),
@@ -23,6 +24,10 @@ let package = Package(
     .systemLibrary(name: "CLibevent", pkgConfig: "libevent_core", providers: [.apt(["libevent-dev"])]),
     .systemLibrary(name: "CLinux"),
     .target(name: "Rondo", dependencies: ["CLibevent", "CLinux"], swiftSettings: strict),
+    // Signal handlers, and the calls that Swift's Glibc module lacks and that need more than a line of C.
+    .target(name: "CDaemon"),
+    .target(
+      name: "RondoDaemon", dependencies: ["Rondo", "RondoSockets", "CDaemon", "CLinux"], swiftSettings: strict),
     .target(
       name: "RondoFoundation", dependencies: ["Rondo", "RondoPorts", "RondoSockets", "CLinux"], swiftSettings: strict),
     .target(name: "RondoPorts", dependencies: ["Rondo", "RondoSockets", "CLinux"], swiftSettings: strict),
@@ -34,9 +39,13 @@ let package = Package(
     .executableTarget(name: "permanent-thread", dependencies: ["Rondo", "RondoFoundation"], swiftSettings: strict),
     .executableTarget(
       name: "message-port-pair", dependencies: ["Rondo", "RondoFoundation", "RondoPorts"], swiftSettings: strict),
-    .executableTarget(name: "echo-daemon", dependencies: ["Rondo", "RondoSockets"], swiftSettings: strict),
+    .executableTarget(
+      name: "echo-daemon", dependencies: ["Rondo", "RondoDaemon", "RondoSockets"], swiftSettings: strict),
     .executableTarget(
       name: "mode-switch", dependencies: ["Rondo", "RondoFoundation", "RondoRecipes"], swiftSettings: strict),
+    .executableTarget(
+      name: "rondo-echo", dependencies: ["Rondo", "RondoDaemon", "RondoSockets"], path: "Sources/Examples/rondo-echo",
+      exclude: ["rondo-echo.service", "rondo-echo.socket"], swiftSettings: strict),
     .testTarget(name: "RondoTests", dependencies: ["Rondo", "RondoTesting"], swiftSettings: strict),
     .target(name: "CProbe", path: "Tests/CProbe"),
     .executableTarget(
@@ -44,6 +53,9 @@ let package = Package(
       path: "Tests/RondoProbe",
       swiftSettings: strict),
     .testTarget(name: "RondoCountTests", swiftSettings: strict),
+    .testTarget(
+      name: "RondoDaemonTests",
+      dependencies: ["RondoDaemon", "RondoSockets", "Rondo", "RondoTesting", "rondo-echo"], swiftSettings: strict),
     // One kind of operation again and again, under callgrind: `make counts`.
     .executableTarget(
       name: "rondo-costs", dependencies: ["CLinux", "Rondo"], path: "Tests/RondoCosts",
