@@ -6,14 +6,21 @@ import Testing
   private static let catalogue = "Sources/Rondo/Rondo.docc/"
   private static let documents =
     ["README.md"]
-    + ["Rondo", "TheTurn", "Threading", "Concurrency", "Timers", "ComingFromCFRunLoop"].map { catalogue + $0 + ".md" }
+    + ["Rondo", "TheTurn", "Threading", "Concurrency", "StateThatHandlersShare", "Timers", "ComingFromCFRunLoop"].map {
+      catalogue + $0 + ".md"
+    }
     + ["ComingFromFoundation", "PortsAndSockets"].map { "Sources/RondoFoundation/RondoFoundation.docc/\($0).md" }
     + ["Sources/RondoRecipes/RondoRecipes.docc/RondoRecipes.md"]
 
   /// Where a document's examples are compiled.
   private static func compiled(_ document: String) -> [String] {
     let library = document == "README.md" ? "Rondo" : document.split(separator: "/")[1]
-    let programs = document == "README.md" ? ["Sources/echo-daemon/main.swift"] : []
+    let programs =
+      switch document {
+      case "README.md": ["Sources/echo-daemon/main.swift", "Sources/async-main/App.swift"]
+      case catalogue + "Concurrency.md": ["Sources/async-main/App.swift"]
+      default: [String]()
+      }
     return ["Tests/\(library)Tests/DocumentationExamplesTests.swift"] + programs
   }
 
