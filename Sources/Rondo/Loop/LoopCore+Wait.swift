@@ -4,17 +4,35 @@ import Synchronization
 extension LoopCore {
   /// Sleeps until something happens, or looks, and collects what is ready into the frame. No user code runs.
   func waitForEvents(_ frame: RunFrame) {
+    let carriedCount = beginWait(frame)
+    if !waitsWithoutSleep(frame) { sleep(frame) }
+    endWait(frame, carriedCount)
+  }
+
+  /// - Returns: How many records of readiness earlier turns have left.
+  @inline(__always)
+  func beginWait(_ frame: RunFrame) -> Int {
     applyMail()
     absorbPosts()
     takeCarriedDescriptors(frame)
-    let carriedCount = frame.ready.count
+    return frame.ready.count
+  }
+
+  /// Whether the wait is no sleep, and is over.
+  @inline(__always)
+  func waitsWithoutSleep(_ frame: RunFrame) -> Bool {
     if skipsLooking(frame) {
       forgetClock()
     } else if frame.turn.polls || wakes.isWoken || wakes.isStopped || !frame.ready.isEmpty || isEmpty(frame.mode) {
       look(frame)
     } else {
-      sleep(frame)
+      return false
     }
+    return true
+  }
+
+  @inline(__always)
+  func endWait(_ frame: RunFrame, _ carriedCount: Int) {
     if frame.turn.isMainQueueReady { owesMainQueue = true }
     if carriedCount > 0 { mergeRepeated(frame, carriedCount) }
     // A nested run's wait makes the enclosing turn's records stale; the count tells.
@@ -29,7 +47,7 @@ extension LoopCore {
     frame.turn.followsSleep && frame.turn.hasHandledSource && frame.ready.isEmpty && !frame.run.isInstant
   }
 
-  private func look(_ frame: RunFrame) {
+  func look(_ frame: RunFrame) {
     updateWatches(frame.mode)
     counters.polls.count()
     waitCount += 1
@@ -96,7 +114,7 @@ extension LoopCore {
 
   /// When a timer of the mode needs the loop awake; other threads may ask for its date meanwhile.
   @inline(__always)
-  private func nextTimerWake(in mode: ModeState) -> Instant {
+  func nextTimerWake(in mode: ModeState) -> Instant {
     let dates = nextDates(in: mode)
     mode.publishFireDate(dates.fire)
     return dates.wake
@@ -111,7 +129,7 @@ extension LoopCore {
 
   /// Whether something that concerns the run has ended the sleep; counts what.
   @inline(__always)
-  private func isSleepOver(_ frame: RunFrame, _ deadline: Instant) -> Bool {
+  func isSleepOver(_ frame: RunFrame, _ deadline: Instant) -> Bool {
     if !frame.ready.isEmpty {
       counters.wakeupsByDescriptor.count()
     } else if frame.turn.isMainQueueReady {
