@@ -38,18 +38,26 @@ final class JobSleep: ItemFollower, @unchecked Sendable {
     self.sleeper = sleeper
   }
 
-  /// The date has come: the job runs in this turn. The loop's thread, in the timer's callout, with which the timer ends.
+  /// The date has come. The loop's thread, in the timer's callout, with which the timer ends. Calls out.
   private func fire() {
     forget()
     timer = nil
-    if let job = job.take() { lane.core.enqueue(QueuedJob(job, by: lane)) }
+    if let job = takeJob() { lane.core.runTimedJob(job) }
   }
 
-  /// The task was resumed without it: the job runs with the next ones. The loop's thread, with no mail under way.
-  fileprivate func cancel() {
+  /// The task is resumed without it. The loop's thread, with no mail under way.
+  ///
+  /// - Returns: The sleep's job, which runs before the task's.
+  fileprivate func cancel() -> QueuedJob? {
+    let job = takeJob()
     forget()
-    if let job = job.take() { lane.core.enqueue(QueuedJob(job, by: lane)) }
     timer.take()?.invalidate()
+    return job
+  }
+
+  /// Takes the job out, to be run while the task is there: it keeps the executor that the lane names.
+  private func takeJob() -> QueuedJob? {
+    job.take().map { QueuedJob($0, by: lane) }
   }
 
   /// The loop has ended, or had: the rest of the time passes elsewhere.
@@ -72,12 +80,22 @@ final class JobSleep: ItemFollower, @unchecked Sendable {
 }
 
 extension LoopCore {
-  /// Ends the sleep of a cancelled task that is resumed by `job`. Before the job runs.
+  /// Ends the sleep of a cancelled task that is resumed by `job`. Before the job runs. Calls out.
   @inline(never)
   func endCancelledSleep(of job: QueuedJob) {
     assertOwnThread()
     guard let task = RuntimeTask.cancelled(job.job), let sleep = sleeps[task] else { return }
-    sleep.cancel()
+    if let job = sleep.cancel() { callOutJob(job) }
+  }
+
+  /// Runs the job of a sleep that is over. In a timer's callout. Calls out.
+  func runTimedJob(_ job: QueuedJob) {
+    assertOwnThread()
+    // Inside a job no other runs, and nobody can tell of this one that it only resumes a task.
+    if isServingJob { return enqueue(job) }
+    isServingJob = true
+    callOutJob(job)
+    isServingJob = false
   }
 }
 
