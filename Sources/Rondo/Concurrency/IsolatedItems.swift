@@ -6,7 +6,7 @@ extension Loop.Timer {
   /// - Parameter handler: May use the actor's state. Adding the timer to a loop that the actor does not run on traps.
   public static func isolated<A: Actor>(
     to actor: A, after delay: Duration, tolerance: Duration = .zero, order: Int = 0,
-    handler: sending @escaping (isolated A, Tick) -> Void
+    handler: @escaping @Sendable (isolated A, Tick) -> Void
   ) -> Loop.Timer {
     let handler = IsolatedHandler(actor, handler)
     let timer = IsolatedTimer(after: delay, tolerance: tolerance, order: order) { tick in
@@ -30,7 +30,7 @@ extension Loop.Timer {
   /// - Parameter handler: May use the actor's state. Adding the timer to a loop that the actor does not run on traps.
   public static func isolated<A: Actor>(
     to actor: A, every interval: Duration, tolerance: Duration = .zero, order: Int = 0,
-    handler: sending @escaping (isolated A, Tick) -> Void
+    handler: @escaping @Sendable (isolated A, Tick) -> Void
   ) -> Loop.Timer {
     let handler = IsolatedHandler(actor, handler)
     let timer = IsolatedTimer(every: interval, tolerance: tolerance, order: order) { tick in
@@ -56,7 +56,7 @@ extension Loop.Observer {
   /// - Parameter handler: May use the actor's state. Adding the observer to a loop that the actor does not run on traps.
   public static func isolated<A: Actor>(
     to actor: A, _ activities: Loop.Activity, repeats: Bool = true, order: Int = 0,
-    handler: sending @escaping (isolated A, Loop.Activity) -> Void
+    handler: @escaping @Sendable (isolated A, Loop.Activity) -> Void
   ) -> Loop.Observer {
     let handler = IsolatedHandler(actor, handler)
     let observer = IsolatedObserver(activities, repeats: repeats, order: order) { activity in
@@ -87,7 +87,7 @@ extension Loop.DescriptorSource {
   public static func isolated<A: Actor>(
     to actor: A, _ descriptor: CInt, for interest: Readiness, trigger: Trigger = .level, order: Int = 0,
     closesOnInvalidation: Bool = false,
-    handler: sending @escaping (isolated A, Loop.DescriptorSource, Readiness) -> Void
+    handler: @escaping @Sendable (isolated A, Loop.DescriptorSource, Readiness) -> Void
   ) throws(Loop.DescriptorError) -> Loop.DescriptorSource {
     let handler = IsolatedHandler(actor, handler)
     let source = try IsolatedDescriptorSource(
@@ -120,7 +120,7 @@ extension Loop.Source {
   ///
   /// - Parameter perform: May use the actor's state. Adding the source to a loop that the actor does not run on traps.
   public static func isolated<A: Actor>(
-    to actor: A, order: Int = 0, perform: sending @escaping (isolated A) -> Void
+    to actor: A, order: Int = 0, perform: @escaping @Sendable (isolated A) -> Void
   ) -> Loop.Source {
     let handler = IsolatedHandler(actor, perform)
     return IsolatedSource(order: order, owner: HandlerOwner(actor)) {
@@ -137,12 +137,11 @@ extension Loop.Source {
 }
 
 /// A handler of an actor, as a loop calls it: on a thread that the actor may be assumed on, which each call checks.
-final class IsolatedHandler<A: Actor, Handler>: @unchecked Sendable {
-  // Unchecked because the handler was sent, and is only used on the actor.
+struct IsolatedHandler<A: Actor, Handler: Sendable>: Sendable {
   private let actor: A
   private let handler: Handler
 
-  init(_ actor: A, _ handler: sending Handler) {
+  init(_ actor: A, _ handler: Handler) {
     self.actor = actor
     self.handler = handler
   }

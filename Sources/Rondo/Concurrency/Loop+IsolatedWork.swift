@@ -7,7 +7,7 @@ extension Loop {
   /// - Returns: False if the loop's thread is gone; the block is then dropped.
   @discardableResult
   public func perform<A: Actor>(
-    isolatedTo actor: A, in mode: Mode = .default, _ block: sending @escaping (isolated A) -> Void
+    isolatedTo actor: A, in mode: Mode = .default, _ block: @escaping @Sendable (isolated A) -> Void
   ) -> Bool {
     HandlerOwner(actor).check(self)
     let handler = IsolatedHandler(actor, block)
@@ -30,7 +30,7 @@ extension Loop {
   /// The loop's thread. Traps at once if the actor does not run on this loop.
   public func makeTimeout<A: Actor>(
     isolatedTo actor: A, after delay: Duration? = nil, tolerance: Duration = .zero, in mode: Mode = .default,
-    handler: sending @escaping (isolated A) -> Void
+    handler: @escaping @Sendable (isolated A) -> Void
   ) -> Timeout {
     HandlerOwner(actor).check(self)
     let handler = IsolatedHandler(actor, handler)
