@@ -78,7 +78,7 @@ final class Client {
     var piece = [UInt8](repeating: 0, count: 65_536)
     while true {
       var query = pollfd(fd: descriptor, events: Int16(rest.isEmpty ? POLLIN : POLLIN | POLLOUT), revents: 0)
-      try #require(unsafe uninterrupted { unsafe Int(poll(&query, 1, CInt(Daemon.patience * 1000))) } == 1)
+      try #require(uninterrupted { unsafe Int(poll(&query, 1, CInt(Daemon.patience * 1000))) } == 1)
       if query.revents & Int16(POLLIN) != 0 {
         let result = unsafe recv(descriptor, &piece, piece.count, 0)
         try #require(result >= 0, "recv: errno \(errno)")
