@@ -33,7 +33,7 @@ BENCH := --package-path Benchmarks --manifest-cache none
 # SwiftNIO takes two minutes to build, so only the full suite has it, in a directory of its own.
 BENCH_FULL := $(BENCH) --traits NIO --scratch-path Benchmarks/.build/full
 # What the sanitizers are worth running over: everything with threads.
-SANITIZED := 'RondoStressTests|RondoTests|RondoFoundationTests|RondoPortsTests|RondoRecipesTests|RondoSocketsTests'
+SANITIZED := 'RondoStressTests|RondoTests|RondoDaemonTests|RondoFoundationTests|RondoPortsTests|RondoRecipesTests|RondoSocketsTests'
 
 .PHONY: help
 help: ## List the targets.
@@ -87,6 +87,14 @@ test: setup ## Run the tests, the comparison with the real CFRunLoop among them.
 	printf '\nWhat failed:\n'
 	awk '/^[◇✔]/ { failed = 0 } /^✘/ { failed = 1 } failed || /: error:|^error:/' .build/test.log
 	exit 1
+
+.PHONY: run
+run: setup ## Start the example echo server, and say how to talk to it.
+	swift build -c release --product rondo-echo
+	printf '\nTalk to it: nc 127.0.0.1 7007, or nc -U /tmp/rondo-echo.sock. Ctrl-C ends it, twice at once.\n'
+	rm -f /tmp/rondo-echo.sock
+	exec "$$(swift build -c release --show-bin-path)/rondo-echo" --threads 2 \
+	  --listen 127.0.0.1:7007 --listen /tmp/rondo-echo.sock
 
 .PHONY: parity
 parity: setup ## Compare with CFRunLoop on COUNT random scenarios from SEED, and with a model on as many plays.
@@ -212,7 +220,7 @@ docs: setup ## Build the documentation of each library into .build/docs.
 	  exit 1
 	fi
 	scratch=$(CURDIR)/.build/docs/build
-	for library in Rondo RondoFoundation RondoRecipes; do
+	for library in Rondo RondoDaemon RondoFoundation RondoRecipes; do
 	  swift build --target $$library --scratch-path "$$scratch"
 	  graphs=$(CURDIR)/.build/docs/graphs/$$library
 	  mkdir -p "$$graphs"
@@ -221,6 +229,7 @@ docs: setup ## Build the documentation of each library into .build/docs.
 	    -I "$$scratch/debug/Modules" -output-dir "$$graphs" -experimental-allowed-reexported-modules=Rondo \
 	    -emit-extension-block-symbols \
 	    -Xcc -fmodule-map-file=Sources/CLinux/module.modulemap \
+	    -Xcc -fmodule-map-file=Sources/CDaemon/include/module.modulemap \
 	    -Xcc -fmodule-map-file=Sources/CLibevent/module.modulemap
 	  "$$docc" convert Sources/$$library/$$library.docc \
 	    --fallback-display-name $$library --fallback-bundle-identifier $$library \

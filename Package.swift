@@ -13,7 +13,9 @@ let package = Package(
   name: "Rondo",
   products: [
     .library(name: "Rondo", targets: ["Rondo"]),
+    .library(name: "RondoDaemon", targets: ["RondoDaemon"]),
     .library(name: "RondoFoundation", targets: ["RondoFoundation"]),
+    .library(name: "RondoMain", targets: ["RondoMain"]),
     .library(name: "RondoPorts", targets: ["RondoPorts"]),
     .library(name: "RondoRecipes", targets: ["RondoRecipes"]),
     .library(name: "RondoSockets", targets: ["RondoSockets"]),
@@ -23,20 +25,30 @@ let package = Package(
     .systemLibrary(name: "CLibevent", pkgConfig: "libevent_core", providers: [.apt(["libevent-dev"])]),
     .systemLibrary(name: "CLinux"),
     .target(name: "Rondo", dependencies: ["CLibevent", "CLinux"], swiftSettings: strict),
+    // Signal handlers, and the calls that Swift's Glibc module lacks and that need more than a line of C.
+    .target(name: "CDaemon"),
+    .target(
+      name: "RondoDaemon", dependencies: ["Rondo", "RondoSockets", "CDaemon", "CLinux"], swiftSettings: strict),
     .target(
       name: "RondoFoundation", dependencies: ["Rondo", "RondoPorts", "RondoSockets", "CLinux"], swiftSettings: strict),
+    .target(name: "RondoMain", dependencies: ["Rondo"], swiftSettings: strict),
     .target(name: "RondoPorts", dependencies: ["Rondo", "RondoSockets", "CLinux"], swiftSettings: strict),
     .target(name: "RondoRecipes", dependencies: ["Rondo"], swiftSettings: strict),
     .target(name: "RondoSockets", dependencies: ["Rondo", "CLinux"], swiftSettings: strict),
 
     .target(name: "RondoTesting", dependencies: ["Rondo"], swiftSettings: strict),
     // Examples: each prints what it shows, and a test compares.
+    .executableTarget(name: "async-main", dependencies: ["Rondo", "RondoMain"], swiftSettings: strict),
     .executableTarget(name: "permanent-thread", dependencies: ["Rondo", "RondoFoundation"], swiftSettings: strict),
     .executableTarget(
       name: "message-port-pair", dependencies: ["Rondo", "RondoFoundation", "RondoPorts"], swiftSettings: strict),
-    .executableTarget(name: "echo-daemon", dependencies: ["Rondo", "RondoSockets"], swiftSettings: strict),
+    .executableTarget(
+      name: "echo-daemon", dependencies: ["Rondo", "RondoDaemon", "RondoSockets"], swiftSettings: strict),
     .executableTarget(
       name: "mode-switch", dependencies: ["Rondo", "RondoFoundation", "RondoRecipes"], swiftSettings: strict),
+    .executableTarget(
+      name: "rondo-echo", dependencies: ["Rondo", "RondoDaemon", "RondoSockets"], path: "Sources/Examples/rondo-echo",
+      exclude: ["rondo-echo.service", "rondo-echo.socket"], swiftSettings: strict),
     .testTarget(name: "RondoTests", dependencies: ["Rondo", "RondoTesting"], swiftSettings: strict),
     .target(name: "CProbe", path: "Tests/CProbe"),
     .executableTarget(
@@ -44,6 +56,9 @@ let package = Package(
       path: "Tests/RondoProbe",
       swiftSettings: strict),
     .testTarget(name: "RondoCountTests", swiftSettings: strict),
+    .testTarget(
+      name: "RondoDaemonTests",
+      dependencies: ["RondoDaemon", "RondoSockets", "Rondo", "RondoTesting", "rondo-echo"], swiftSettings: strict),
     // One kind of operation again and again, under callgrind: `make counts`.
     .executableTarget(
       name: "rondo-costs", dependencies: ["CLinux", "Rondo"], path: "Tests/RondoCosts",
@@ -56,6 +71,17 @@ let package = Package(
       name: "rondo-parity", dependencies: ["RondoParity"], path: "Tests/RondoParityTool", swiftSettings: strict),
     .testTarget(
       name: "RondoParityTests", dependencies: ["Rondo", "RondoParity", "rondo-parity"], swiftSettings: strict),
+    // Programs of each form of main. No test target depends on them, for it would be linked with RondoMain itself.
+    .executableTarget(
+      name: "rondo-main-probe", dependencies: ["CLinux", "Rondo", "RondoMain"], path: "Tests/RondoMainProbe",
+      swiftSettings: strict),
+    .executableTarget(
+      name: "rondo-main-lines", dependencies: ["CLinux", "RondoMain"], path: "Tests/RondoMainLines",
+      swiftSettings: strict),
+    .executableTarget(
+      name: "rondo-main-program", dependencies: ["CLinux", "Rondo"], path: "Tests/RondoMainProgram",
+      swiftSettings: strict),
+    .testTarget(name: "RondoMainTests", swiftSettings: strict),
     .testTarget(name: "RondoReadmeTests", dependencies: ["echo-daemon"], swiftSettings: strict),
     .testTarget(name: "RondoStressTests", dependencies: ["Rondo", "rondo-probe"], swiftSettings: strict),
     // Random operations on four loops for minutes: `make soak`.

@@ -1,6 +1,6 @@
-import Dispatch
 import Glibc
 import Rondo
+import RondoDaemon
 import RondoSockets
 
 /// Echoes what clients send. Handlers of the main loop run on the main actor's thread, and so may use its state.
@@ -34,7 +34,5 @@ import RondoSockets
 
 let address = try SocketAddress(parsing: CommandLine.arguments.dropFirst().first ?? "127.0.0.1:7007")
 let service = EchoService(try .listening(at: address), limit: .seconds(Double(CommandLine.arguments.last ?? "") ?? 30))
-let termination = DispatchSource.makeSignalSource(signal: SIGTERM, queue: .main)
-termination.setEventHandler { Loop.main.stop() }
-termination.resume()
+Loop.main.add(try SignalSource(SIGTERM) { _, _ in Loop.main.stop() }, to: .common)
 Loop.main.run()

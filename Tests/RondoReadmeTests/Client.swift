@@ -33,13 +33,14 @@ final class Client {
   /// Sends all of it, as far as the daemon takes it.
   func send(_ bytes: some Collection<UInt8>) throws {
     let bytes = Array(bytes)
-    try #require(unsafe Glibc.send(descriptor, bytes, bytes.count, CInt(MSG_NOSIGNAL)) == bytes.count)
+    let sent = unsafe Glibc.send(descriptor, bytes, bytes.count, CInt(MSG_NOSIGNAL))
+    try #require(sent == bytes.count)
   }
 
   /// The next bytes, fewer only at the end.
   func receive(_ count: Int) throws -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: count)
-    let result = unsafe uninterrupted { unsafe recv(descriptor, &bytes, count, CInt(MSG_WAITALL)) }
+    let result = uninterrupted { unsafe recv(descriptor, &bytes, count, CInt(MSG_WAITALL)) }
     try #require(result >= 0, "recv: errno \(errno)")
     return Array(bytes.prefix(result))
   }
@@ -64,7 +65,7 @@ final class Client {
       } else {
         try #require(errno == EAGAIN)
         var query = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-        if unsafe uninterrupted({ unsafe Int(poll(&query, 1, 300)) }) == 0 { break }
+        if uninterrupted({ unsafe Int(poll(&query, 1, 300)) }) == 0 { break }
       }
     }
     return taken

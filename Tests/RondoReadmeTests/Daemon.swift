@@ -35,7 +35,7 @@ final class Daemon: Sendable {
     process.standardInput = FileHandle.nullDevice
     try process.run()
     self.process = Mutex(process)
-    // From here on SIGTERM is Dispatch's; before, it would end the process by itself.
+    // From here on SIGTERM has a handler; before, it would end the process by itself.
     try wait("for the daemon to take SIGTERM over") { try statusNumber("SigCgt", radix: 16) & 1 << 14 != 0 }
   }
 

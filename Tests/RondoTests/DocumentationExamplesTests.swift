@@ -287,6 +287,38 @@ private final class Connection: @unchecked Sendable {
     #expect(answer == 42)
   }
 
+  // MARK: - StateThatHandlersShare
+
+  @Test func `StateThatHandlersShare: an actor of the loop`() async {
+    let running = RunningLoop()
+    let meter = Meter(on: running.loop)
+    await meter.start()
+    while await meter.ticks < 3 { try? await Task.sleep(for: .milliseconds(1)) }
+    running.stop()
+  }
+
+  @Test func `StateThatHandlersShare: a handler that assumes`() async {
+    let running = RunningLoop()
+    let loop = running.loop
+
+    let registry = Registry(on: loop)
+    let source = Loop.Source { registry.assumeIsolated { registry in registry.add("signalled") } }
+    loop.add(source)
+    source.signal()
+
+    while await registry.count == 0 { try? await Task.sleep(for: .milliseconds(1)) }
+    running.stop()
+  }
+
+  @Test func `StateThatHandlersShare: a class that is safe by itself`() {
+    let totals = Totals()
+    withVirtualLoop { virtual in
+      virtual.loop.add(Loop.Timer(after: .seconds(1)) { _ in totals.count("fired") })
+      virtual.loop.run()
+    }
+    #expect(totals.total("fired") == 1)
+  }
+
   // MARK: - Timers
 
   @Test func `Timers: missed ticks`() {
@@ -454,3 +486,38 @@ enum StorageActor {
 
 @StorageActor
 func flush() { log.note("on the storage thread") }
+
+// MARK: - StateThatHandlersShare
+
+actor Meter {
+  private let loop: Loop
+  private var counts: [String: Int] = [:]
+
+  init(on loop: Loop) { self.loop = loop }
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
+
+  func start() {
+    loop.add(Loop.Timer.isolated(to: self, every: .milliseconds(10)) { meter, tick in meter.count(tick) })
+  }
+
+  private func count(_ tick: Loop.Timer.Tick) { counts["ticks", default: 0] += 1 + tick.missed }
+  var ticks: Int { counts["ticks", default: 0] }
+}
+
+@MainActor final class Service {
+  private var counts: [String: Int] = [:]
+
+  func start() {
+    Loop.main.add(Loop.Timer.isolated(to: MainActor.shared, every: .seconds(1)) { tick in self.count(tick) })
+  }
+
+  private func count(_ tick: Loop.Timer.Tick) { counts["ticks", default: 0] += 1 + tick.missed }
+}
+
+final class Totals: Sendable {
+  private let counts = Mutex<[String: Int]>([:])
+
+  func count(_ name: String) { counts.withLock { $0[name, default: 0] += 1 } }
+  func total(_ name: String) -> Int { counts.withLock { $0[name, default: 0] } }
+}

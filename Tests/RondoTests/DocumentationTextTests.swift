@@ -6,16 +6,24 @@ import Testing
   private static let catalogue = "Sources/Rondo/Rondo.docc/"
   private static let documents =
     ["README.md"]
-    + ["Rondo", "TheTurn", "Threading", "Concurrency", "Timers", "Embedding", "ComingFromCFRunLoop"].map {
+    + [
+      "Rondo", "TheTurn", "Threading", "Concurrency", "StateThatHandlersShare", "Timers", "Embedding",
+      "ComingFromCFRunLoop",
+    ].map {
       catalogue + $0 + ".md"
     }
     + ["ComingFromFoundation", "PortsAndSockets"].map { "Sources/RondoFoundation/RondoFoundation.docc/\($0).md" }
-    + ["Sources/RondoRecipes/RondoRecipes.docc/RondoRecipes.md"]
+    + ["Sources/RondoRecipes/RondoRecipes.docc/RondoRecipes.md", "Sources/RondoDaemon/RondoDaemon.docc/RondoDaemon.md"]
 
   /// Where a document's examples are compiled.
   private static func compiled(_ document: String) -> [String] {
     let library = document == "README.md" ? "Rondo" : document.split(separator: "/")[1]
-    let programs = document == "README.md" ? ["Sources/echo-daemon/main.swift"] : []
+    let programs =
+      switch document {
+      case "README.md": ["Sources/echo-daemon/main.swift", "Sources/async-main/App.swift"]
+      case catalogue + "Concurrency.md": ["Sources/async-main/App.swift"]
+      default: [String]()
+      }
     return ["Tests/\(library)Tests/DocumentationExamplesTests.swift"] + programs
   }
 

@@ -41,10 +41,8 @@ final class Feed<Element, Failure: Error>: ItemFollower, @unchecked Sendable {
   nonisolated(nonsending) func next(demand: () -> Void = {}) async throws(Failure) -> Element? {
     if Task.isCancelled { cancel() }
     if let answer = lock.withLock({ machine.take() }) { return try answer.get() }
-    let answer = await withTaskCancellationHandler {
-      await Waiter.wait { waiter in
-        if let answer = lock.withLock({ machine.wait(waiter) }) { waiter.resume(answer) } else { demand() }
-      }
+    let answer = await Waiter.wait(isolation: #isolation) { waiter in
+      if let answer = lock.withLock({ machine.wait(waiter) }) { waiter.resume(answer) } else { demand() }
     } onCancel: {
       cancel()
     }

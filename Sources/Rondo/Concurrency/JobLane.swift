@@ -12,7 +12,7 @@ import Synchronization
   // mailbox, wakeup and orphanage, which take care of themselves.
 
   /// *constant*
-  private let core: LoopCore
+  let core: LoopCore
   /// *constant*
   private let thread: ThreadRecord
   /// *constant* The jobs that are served in the lane's modes.

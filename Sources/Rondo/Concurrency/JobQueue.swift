@@ -2,7 +2,7 @@
 ///
 /// Whoever holds it owes it one `run()`: an executor may not drop a job.
 @safe struct QueuedJob {
-  private let job: UnownedJob
+  let job: UnownedJob
   /// A loop's own lanes live as long as its jobs can wait for it, and are not counted: with one thread to retain and
   /// another to release, the count costs more than all the rest of a job's way. Others are.
   private let reference: Unmanaged<JobLane>

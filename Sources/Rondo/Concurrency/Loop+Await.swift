@@ -24,23 +24,21 @@ extension Loop {
     if Task.isCancelled { throw .cancelled }
     let suspension = Suspension<CallResult<Value, Failure>> { _ in .failure(.loopEnded) }
     nonisolated(unsafe) let body = body
-    nonisolated(unsafe) let result = await withTaskCancellationHandler {
-      await Waiter.wait { waiter in
-        guard suspension.begin(waiter) else { return }
-        let call = BlockCall(suspension)
-        perform(in: mode) {
-          guard call.suspension.claim() else { return }
-          do throws(Failure) {
-            call.suspension.end(.success(try unsafe body()))
-          } catch {
-            call.suspension.end(.failure(.body(error)))
-          }
+    let result = await Waiter.wait(isolation: #isolation) { waiter in
+      guard suspension.begin(waiter) else { return }
+      let call = BlockCall(suspension)
+      perform(in: mode) {
+        guard call.suspension.claim() else { return }
+        do throws(Failure) {
+          call.suspension.end(.success(try unsafe body()))
+        } catch {
+          call.suspension.end(.failure(.body(error)))
         }
       }
     } onCancel: {
       suspension.cancel(.failure(.cancelled))
     }
-    switch unsafe result {
+    switch result {
     case .success(let value):
       // The body has given it up, and nobody else has it.
       nonisolated(unsafe) let value = value
@@ -108,12 +106,10 @@ extension Loop {
       }
     }
     timer?.follower = suspension
-    let result = await withTaskCancellationHandler {
-      await Waiter.wait { waiter in
-        let items = [source, timer].compactMap { $0 }
-        guard suspension.begin(waiter, holding: items) else { return }
-        if !items.allSatisfy({ add($0, to: mode) }) { suspension.end(.failure(.loopEnded)) }
-      }
+    let result = await Waiter.wait(isolation: #isolation) { waiter in
+      let items = [source, timer].compactMap { $0 }
+      guard suspension.begin(waiter, holding: items) else { return }
+      if !items.allSatisfy({ add($0, to: mode) }) { suspension.end(.failure(.loopEnded)) }
     } onCancel: {
       suspension.cancel(.failure(.cancelled))
     }

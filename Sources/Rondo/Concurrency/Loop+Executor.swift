@@ -48,7 +48,7 @@ extension Loop: SerialExecutor, TaskExecutor {
     /// *constant*
     private let actorLane: JobLane
     /// *constant*
-    private let taskLane: JobLane
+    let taskLane: JobLane
 
     fileprivate init(_ loop: Loop, _ modes: [Mode]) {
       loop.checkProcess()

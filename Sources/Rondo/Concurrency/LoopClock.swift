@@ -45,11 +45,9 @@ extension Loop {
       let sleep = Suspension<Outcome> { _ in .loopEnded }
       let timer = FollowedTimer(oneShotAt: deadline, tolerance: tolerance ?? .zero) { _ in sleep.end(.slept) }
       timer.follower = sleep
-      let outcome = await withTaskCancellationHandler {
-        await Waiter.wait { waiter in
-          guard sleep.begin(waiter, holding: [timer]) else { return }
-          if !loop.add(timer, to: .common) { sleep.end(.loopEnded) }
-        }
+      let outcome = await Waiter.wait(isolation: #isolation) { waiter in
+        guard sleep.begin(waiter, holding: [timer]) else { return }
+        if !loop.add(timer, to: .common) { sleep.end(.loopEnded) }
       } onCancel: {
         sleep.cancel(.cancelled)
       }

@@ -49,6 +49,7 @@ extension LoopCore {
     isServingJob = true
     for _ in 0..<limit {
       guard let job = takeJob(mayRun) else { break }
+      if !sleeps.isEmpty { endCancelledSleep(of: job) }
       counters.jobCallouts.count()
       callOutJob(job)
     }

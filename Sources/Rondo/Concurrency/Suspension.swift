@@ -79,6 +79,22 @@ final class Suspension<Outcome>: ItemFollower, @unchecked Sendable {
     await unsafe withUnsafeContinuation { body(unsafe Waiter(continuation: $0)) }
   }
 
+  /// The same, until it is resumed by whatever `onCancel` leads to if the task is cancelled.
+  ///
+  /// - Parameter isolation: The caller's actor: what is given to `withTaskCancellationHandler` runs there only if it
+  ///   captures it, and costs two changes of threads otherwise.
+  static func wait(
+    isolation: isolated (any Actor)?, _ body: (Waiter) -> Void, onCancel: @Sendable () -> Void
+  ) async -> sending Outcome {
+    nonisolated(unsafe) let outcome = await withTaskCancellationHandler {
+      _ = isolation
+      return await wait(body)
+    } onCancel: {
+      onCancel()
+    }
+    return unsafe outcome
+  }
+
   /// The task goes on with an outcome that nobody else has.
   func resume(_ outcome: Outcome) {
     nonisolated(unsafe) let outcome = outcome

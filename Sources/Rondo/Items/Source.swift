@@ -5,7 +5,7 @@ extension Loop {
   ///
   /// However often it is signalled before it is served, it is performed once, by the first of its loops to get to it,
   /// in a mode it belongs to.
-  @safe public final class Source: Item, @unchecked Sendable {
+  @safe public class Source: Item, @unchecked Sendable {
     /// *until released* Called on the thread of the loop that serves the source.
     @safe @exclusivity(unchecked) private var performHandler: (() -> Void)?
     /// *until released* Called with no lock held, on the thread that adds.

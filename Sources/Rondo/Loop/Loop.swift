@@ -71,7 +71,7 @@ public final class Loop: @unchecked Sendable {
     ThreadRecord.main.ownLoop
   }
 
-  /// Whether the calling thread is the loop's. Any thread.
+  /// Whether the calling thread is the loop's. Any thread; in async code, after each `await` anew.
   public var isCurrent: Bool {
     ThreadRecord.isCurrent(thread)
   }

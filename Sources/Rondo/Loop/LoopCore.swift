@@ -47,6 +47,8 @@ final class LoopCore {
   @safe @exclusivity(unchecked) var modalJobs: ContiguousArray<JobGroup> = []
   /// A job is running.
   @safe @exclusivity(unchecked) var isServingJob = false
+  /// Sleeps of tasks that the concurrency runtime has left to the loop, by task.
+  @safe @exclusivity(unchecked) var sleeps: [UInt: JobSleep] = [:]
   /// *constant* Where jobs go afterwards.
   let orphanage = Orphanage()
   /// Emptied mail, to change places with the next.

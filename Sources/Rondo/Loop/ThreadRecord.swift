@@ -163,6 +163,9 @@ import Synchronization
   }
 
   /// Whether `record` is the calling thread's.
+  ///
+  /// The optimiser takes the thread's pointer for a constant of the function. That is right in a function that does not
+  /// await: this is inlined into those only, and what async code asks, ``Loop/isCurrent``, is never inlined there.
   @inline(__always)
   static func isCurrent(_ record: ThreadRecord) -> Bool {
     let pointer = record.threadPointer.load(ordering: .relaxed)

@@ -81,7 +81,8 @@ struct Markdown {
   /// Every workload belongs to one, by how its name begins.
   static let families = [
     ("wakes", ["wake"]), ("posts", ["post"]), ("turns", ["turn", "mode"]),
-    ("timers, when they fire", ["timer.lateness", "timer.drift", "timer.coalesce"]), ("timers, what they cost", ["timer.churn"]),
+    ("timers, when they fire", ["timer.lateness", "timer.drift", "timer.coalesce"]),
+    ("timers, what they cost", ["timer.churn"]),
     ("descriptors", ["fd"]), ("hops and jobs", ["hop", "job"]), ("memory and start", ["memory", "start"]),
   ]
 

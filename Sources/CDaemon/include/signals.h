@@ -1,0 +1,27 @@
+// Who hears of a signal: eventfds that a signal handler adds to. Each call answers with minus errno for an error.
+#pragma once
+
+#include <stdint.h>
+
+// Has each delivery of a signal add one to an eventfd, until unsubscribed.
+//
+// The first subscription of a signal takes the place of its disposition. Any thread; not from a signal handler.
+// - Returns: The subscription's number, never used again in this process or a child of it.
+int64_t rondo_signal_subscribe(int signal, int eventfd);
+
+// Ends a subscription: no handler touches the eventfd any more. The last one puts the signal's disposition back, unless
+// somebody else has taken its place meanwhile. In a forked child, its parent's numbers mean nothing.
+void rondo_signal_unsubscribe(int signal, int64_t number);
+
+// Who sent the signal last, process << 32 | user; 0 for the kernel, or if nobody can tell.
+uint64_t rondo_signal_sender(int signal, int64_t number);
+
+// Ignores a signal from now on, or from when its last subscription ends.
+int rondo_signal_ignore(int signal);
+
+// Has a signal come to the calling thread, should its maker have blocked it.
+void rondo_signal_unblock(int signal);
+
+// The first and the last real-time signal that the C library leaves to programs: signal(7).
+int rondo_first_real_time_signal(void);
+int rondo_last_real_time_signal(void);

@@ -1,0 +1,202 @@
+// Items whose handlers belong to an actor of the loop. They ask when they join a loop, and the runtime asks at each call.
+
+extension Loop.Timer {
+  /// A timer that fires once, `delay` from now, with a handler of `actor`, whose executor is the loop that it is added to.
+  ///
+  /// - Parameter handler: May use the actor's state. Adding the timer to a loop that the actor does not run on traps.
+  public static func isolated<A: Actor>(
+    to actor: A, after delay: Duration, tolerance: Duration = .zero, order: Int = 0,
+    handler: @escaping @Sendable (isolated A, Tick) -> Void
+  ) -> Loop.Timer {
+    let handler = IsolatedHandler(actor, handler)
+    let timer = IsolatedTimer(after: delay, tolerance: tolerance, order: order) { tick in
+      handler.call { actor, handler in handler(actor, tick) }
+    }
+    return timer.owned(by: actor)
+  }
+
+  /// The same with a handler of the main actor, for `Loop.main`.
+  public static func isolated(
+    to actor: MainActor, after delay: Duration, tolerance: Duration = .zero, order: Int = 0,
+    handler: @escaping @MainActor (Tick) -> Void
+  ) -> Loop.Timer {
+    IsolatedTimer(after: delay, tolerance: tolerance, order: order) { tick in
+      MainActor.assumeIsolated { handler(tick) }
+    }.owned(by: actor)
+  }
+
+  /// A timer that fires every `interval`, with a handler of `actor`, whose executor is the loop that it is added to.
+  ///
+  /// - Parameter handler: May use the actor's state. Adding the timer to a loop that the actor does not run on traps.
+  public static func isolated<A: Actor>(
+    to actor: A, every interval: Duration, tolerance: Duration = .zero, order: Int = 0,
+    handler: @escaping @Sendable (isolated A, Tick) -> Void
+  ) -> Loop.Timer {
+    let handler = IsolatedHandler(actor, handler)
+    let timer = IsolatedTimer(every: interval, tolerance: tolerance, order: order) { tick in
+      handler.call { actor, handler in handler(actor, tick) }
+    }
+    return timer.owned(by: actor)
+  }
+
+  /// The same with a handler of the main actor, for `Loop.main`.
+  public static func isolated(
+    to actor: MainActor, every interval: Duration, tolerance: Duration = .zero, order: Int = 0,
+    handler: @escaping @MainActor (Tick) -> Void
+  ) -> Loop.Timer {
+    IsolatedTimer(every: interval, tolerance: tolerance, order: order) { tick in
+      MainActor.assumeIsolated { handler(tick) }
+    }.owned(by: actor)
+  }
+}
+
+extension Loop.Observer {
+  /// An observer with a handler of `actor`, whose executor is the loop that it is added to.
+  ///
+  /// - Parameter handler: May use the actor's state. Adding the observer to a loop that the actor does not run on traps.
+  public static func isolated<A: Actor>(
+    to actor: A, _ activities: Loop.Activity, repeats: Bool = true, order: Int = 0,
+    handler: @escaping @Sendable (isolated A, Loop.Activity) -> Void
+  ) -> Loop.Observer {
+    let handler = IsolatedHandler(actor, handler)
+    let observer = IsolatedObserver(activities, repeats: repeats, order: order) { activity in
+      handler.call { actor, handler in handler(actor, activity) }
+    }
+    observer.owner = HandlerOwner(actor)
+    return observer
+  }
+
+  /// The same with a handler of the main actor, for `Loop.main`.
+  public static func isolated(
+    to actor: MainActor, _ activities: Loop.Activity, repeats: Bool = true, order: Int = 0,
+    handler: @escaping @MainActor (Loop.Activity) -> Void
+  ) -> Loop.Observer {
+    let observer = IsolatedObserver(activities, repeats: repeats, order: order) { activity in
+      MainActor.assumeIsolated { handler(activity) }
+    }
+    observer.owner = HandlerOwner(actor)
+    return observer
+  }
+}
+
+extension Loop.DescriptorSource {
+  /// A source for `descriptor` with a handler of `actor`, whose executor is the loop that it is added to.
+  ///
+  /// - Parameter handler: May use the actor's state. Adding the source to a loop that the actor does not run on traps.
+  /// - Throws: `.notOpen` for a negative or closed descriptor, `.notPollable` for a regular file or a directory.
+  public static func isolated<A: Actor>(
+    to actor: A, _ descriptor: CInt, for interest: Readiness, trigger: Trigger = .level, order: Int = 0,
+    closesOnInvalidation: Bool = false,
+    handler: @escaping @Sendable (isolated A, Loop.DescriptorSource, Readiness) -> Void
+  ) throws(Loop.DescriptorError) -> Loop.DescriptorSource {
+    let handler = IsolatedHandler(actor, handler)
+    let source = try IsolatedDescriptorSource(
+      descriptor, for: interest, trigger: trigger, order: order, closesOnInvalidation: closesOnInvalidation
+    ) { source, readiness in
+      handler.call { actor, handler in handler(actor, source, readiness) }
+    }
+    source.owner = HandlerOwner(actor)
+    return source
+  }
+
+  /// The same with a handler of the main actor, for `Loop.main`.
+  public static func isolated(
+    to actor: MainActor, _ descriptor: CInt, for interest: Readiness, trigger: Trigger = .level, order: Int = 0,
+    closesOnInvalidation: Bool = false,
+    handler: @escaping @MainActor (Loop.DescriptorSource, Readiness) -> Void
+  ) throws(Loop.DescriptorError) -> Loop.DescriptorSource {
+    let source = try IsolatedDescriptorSource(
+      descriptor, for: interest, trigger: trigger, order: order, closesOnInvalidation: closesOnInvalidation
+    ) { source, readiness in
+      MainActor.assumeIsolated { handler(source, readiness) }
+    }
+    source.owner = HandlerOwner(actor)
+    return source
+  }
+}
+
+extension Loop.Source {
+  /// A source whose `perform` belongs to `actor`, whose executor is the loop that it is added to.
+  ///
+  /// - Parameter perform: May use the actor's state. Adding the source to a loop that the actor does not run on traps.
+  public static func isolated<A: Actor>(
+    to actor: A, order: Int = 0, perform: @escaping @Sendable (isolated A) -> Void
+  ) -> Loop.Source {
+    let handler = IsolatedHandler(actor, perform)
+    return IsolatedSource(order: order, owner: HandlerOwner(actor)) {
+      handler.call { actor, perform in perform(actor) }
+    }
+  }
+
+  /// The same with a `perform` of the main actor, for `Loop.main`.
+  public static func isolated(
+    to actor: MainActor, order: Int = 0, perform: @escaping @MainActor () -> Void
+  ) -> Loop.Source {
+    IsolatedSource(order: order, owner: HandlerOwner(actor)) { MainActor.assumeIsolated { perform() } }
+  }
+}
+
+/// A handler of an actor, as a loop calls it: on a thread that the actor may be assumed on, which each call checks.
+struct IsolatedHandler<A: Actor, Handler: Sendable>: Sendable {
+  private let actor: A
+  private let handler: Handler
+
+  init(_ actor: A, _ handler: Handler) {
+    self.actor = actor
+    self.handler = handler
+  }
+
+  func call(_ body: @Sendable (isolated A, Handler) -> Void) {
+    actor.assumeIsolated { actor in body(actor, handler) }
+  }
+}
+
+private final class IsolatedTimer: Loop.Timer, @unchecked Sendable {
+  /// *constant* once it is made
+  @safe @exclusivity(unchecked) private var owner: HandlerOwner?
+
+  func owned(by actor: any Actor) -> IsolatedTimer {
+    owner = HandlerOwner(actor)
+    return self
+  }
+
+  override func enter(_ loop: Loop, _ mode: Loop.Mode) -> Bool {
+    owner?.check(loop)
+    return super.enter(loop, mode)
+  }
+}
+
+private final class IsolatedObserver: Loop.Observer, @unchecked Sendable {
+  /// *constant* once it is made
+  @safe @exclusivity(unchecked) var owner: HandlerOwner?
+
+  override func enter(_ loop: Loop, _ mode: Loop.Mode) -> Bool {
+    owner?.check(loop)
+    return super.enter(loop, mode)
+  }
+}
+
+private final class IsolatedDescriptorSource: Loop.DescriptorSource, @unchecked Sendable {
+  /// *constant* once it is made
+  @safe @exclusivity(unchecked) var owner: HandlerOwner?
+
+  override func enter(_ loop: Loop, _ mode: Loop.Mode) -> Bool {
+    owner?.check(loop)
+    return super.enter(loop, mode)
+  }
+}
+
+private final class IsolatedSource: Loop.Source, @unchecked Sendable {
+  /// *constant*
+  private let owner: HandlerOwner
+
+  init(order: Int, owner: HandlerOwner, perform: sending @escaping () -> Void) {
+    self.owner = owner
+    super.init(order: order, perform: perform)
+  }
+
+  override func enter(_ loop: Loop, _ mode: Loop.Mode) -> Bool {
+    owner.check(loop)
+    return super.enter(loop, mode)
+  }
+}

@@ -1,0 +1,110 @@
+/// A job that the concurrency runtime wants run at a date: what a task's `Task.sleep` ends with. A timer of the loop.
+///
+/// An executor may not drop a job, and is not told that a sleep was cancelled. But a task that was is resumed, by another
+/// job; if that runs on the loop, which knows the task by its sleep, the sleep's own job, which then only cleans up, runs
+/// with it, and the timer goes.
+final class JobSleep: ItemFollower, @unchecked Sendable {
+  // Unchecked because whoever makes it hands it to the loop's thread.
+
+  /// *constant*
+  private let lane: JobLane
+  /// *constant*
+  private let date: Instant
+  /// *constant* The task that sleeps, by its place in memory; nil if nobody can tell.
+  private let sleeper: UInt?
+  /// *loop thread* once it is in the loop
+  @safe @exclusivity(unchecked) private var job: UnownedJob?
+  /// *loop thread* once it is in the loop
+  @safe @exclusivity(unchecked) private var timer: FollowedTimer?
+
+  /// Has `job` run by the lane when the loop's clock shows `date`. Any thread.
+  static func begin(_ job: UnownedJob, by lane: JobLane, at date: Instant, tolerance: Duration) {
+    let isOwn = lane.isOfCurrentThread
+    let sleep = JobSleep(job, lane, date, sleeper: isOwn ? RuntimeTask.current : nil)
+    let timer = FollowedTimer(oneShotAt: date, tolerance: max(tolerance, .zero)) { [sleep] _ in sleep.fire() }
+    timer.follower = sleep
+    sleep.timer = timer
+    if isOwn, let sleeper = sleep.sleeper { lane.core.sleeps[sleeper] = sleep }
+    let loop = lane.core.loop!
+    let isIn = lane.modeNames.reduce(false) { loop.add(timer, to: $1) || $0 }
+    // The loop has ended.
+    if !isIn { timer.invalidate() }
+  }
+
+  private init(_ job: UnownedJob, _ lane: JobLane, _ date: Instant, sleeper: UInt?) {
+    self.job = job
+    self.lane = lane
+    self.date = date
+    self.sleeper = sleeper
+  }
+
+  /// The date has come. The loop's thread, in the timer's callout, with which the timer ends. Calls out.
+  private func fire() {
+    forget()
+    timer = nil
+    if let job = takeJob() { lane.core.runTimedJob(job) }
+  }
+
+  /// The task is resumed without it. The loop's thread, with no mail under way.
+  ///
+  /// - Returns: The sleep's job, which runs before the task's.
+  fileprivate func cancel() -> QueuedJob? {
+    let job = takeJob()
+    forget()
+    timer.take()?.invalidate()
+    return job
+  }
+
+  /// Takes the job out, to be run while the task is there: it keeps the executor that the lane names.
+  private func takeJob() -> QueuedJob? {
+    job.take().map { QueuedJob($0, by: lane) }
+  }
+
+  /// The loop has ended, or had: the rest of the time passes elsewhere.
+  override func itemWasInvalidated(_ item: Loop.Item) {
+    guard let job = job.take() else { return }
+    timer = nil
+    if lane.isOfCurrentThread { forget() }
+    let left = lane.core.wait.now.nanoseconds.distance(to: date.nanoseconds)
+    let lane = lane
+    Task.detached {
+      try? await SuspendingClock().sleep(for: .nanoseconds(left))
+      lane.enqueue(job)
+    }
+  }
+
+  private func forget() {
+    guard let sleeper, lane.core.sleeps[sleeper] === self else { return }
+    lane.core.sleeps[sleeper] = nil
+  }
+}
+
+extension LoopCore {
+  /// Ends the sleep of a cancelled task that is resumed by `job`. Before the job runs. Calls out.
+  @inline(never)
+  func endCancelledSleep(of job: QueuedJob) {
+    assertOwnThread()
+    guard let task = RuntimeTask.cancelled(job.job), let sleep = sleeps[task] else { return }
+    if let job = sleep.cancel() { callOutJob(job) }
+  }
+
+  /// Runs the job of a sleep that is over. In a timer's callout. Calls out.
+  func runTimedJob(_ job: QueuedJob) {
+    assertOwnThread()
+    // Inside a job no other runs, and nobody can tell of this one that it only resumes a task.
+    if isServingJob { return enqueue(job) }
+    isServingJob = true
+    callOutJob(job)
+    isServingJob = false
+  }
+}
+
+extension JobLane {
+  /// Whether the calling thread is the loop's, and the loop not over.
+  fileprivate var isOfCurrentThread: Bool { !core.hasOrphanedJobs && isolatesCurrentThread }
+
+  /// The modes its jobs are served in.
+  fileprivate var modeNames: [Loop.Mode] {
+    group.modes.isCommon ? [.common] + core.loop.names(of: group.modes.modes) : core.loop.names(of: group.modes.modes)
+  }
+}

@@ -1,0 +1,90 @@
+#if compiler(>=6.3) && compiler(<6.4)
+
+  @_spi(ExperimentalCustomExecutors) @_spi(ExperimentalScheduling) internal import _Concurrency
+  internal import CLinux
+
+  /// What `RondoMain` gives the concurrency runtime in place of its own executors.
+  ///
+  /// The main executor is the lane of the main loop's actors, so that the main actor and those are one executor, and a
+  /// call between them is a call.
+  package enum MainExecutors {
+    /// Makes the main loop the main actor's. The main thread, before `main`: once code of the main actor has been enqueued
+    /// elsewhere, it is too late. A second time changes nothing.
+    package static func install() {
+      _ = installed
+    }
+
+    private static let installed: Bool = {
+      // A library that another thread loads is too late: the main actor is in use.
+      guard rondo_is_main_thread() != 0 else { return false }
+      // So that whoever asks whether he is on the main thread reads one word.
+      _ = ThreadRecord.current
+      _createExecutors(factory: MainLoopAndPool.self)
+      return true
+    }()
+
+    /// Makes the main loop the executor of tasks without a preference as well. The main thread.
+    package static func adoptAllTasks() {
+      precondition(
+        installed && Loop.main.isCurrent,
+        "Loop.main.adoptAllTasks() belongs on the main thread of a program that was started with RondoMain in it.")
+      _createExecutors(factory: MainLoopAlone.self)
+    }
+  }
+
+  /// The main actor on the main loop, everything else on the runtime's threads.
+  private enum MainLoopAndPool: ExecutorFactory {
+    static var mainExecutor: any MainExecutor { Loop.main.actorLane }
+    static var defaultExecutor: any TaskExecutor { PlatformExecutorFactory.defaultExecutor }
+  }
+
+  /// Everything on the main loop.
+  private enum MainLoopAlone: ExecutorFactory {
+    static var mainExecutor: any MainExecutor { Loop.main.actorLane }
+    static var defaultExecutor: any TaskExecutor { Adopter.shared }
+  }
+
+  extension JobLane: MainExecutor {
+    /// Runs the main loop until it is stopped. The runtime calls it when an async main is first suspended, and ends the
+    /// process with status 0 when it returns.
+    func run() {
+      core.loop.run()
+    }
+
+    func stop() {
+      core.loop.stop()
+    }
+  }
+
+  /// Tasks without a preference, on the main loop; on the runtime's threads once its thread has ended.
+  private final class Adopter: TaskExecutor, SchedulingExecutor, @unchecked Sendable {
+    // Unchecked because of `lane`, which is constant once set.
+
+    static let shared = Adopter()
+
+    private let core: LoopCore
+    private let lane: JobLane
+
+    private init() {
+      let loop = Loop.main
+      core = loop.core
+      lane = JobLane(core: loop.core, thread: loop.thread, group: loop.core.jobs)
+      lane.serveTasks(preferring: self)
+    }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+      // What the orphanage runs, it runs by tasks without a preference.
+      if core.hasOrphanedJobs { return PlatformExecutorFactory.defaultExecutor.enqueue(job) }
+      lane.enqueue(UnownedJob(job))
+    }
+
+    func enqueue<C: Clock>(_ job: consuming ExecutorJob, after delay: C.Duration, tolerance: C.Duration?, clock: C) {
+      lane.enqueue(job, after: delay, tolerance: tolerance, clock: clock)
+    }
+
+    func enqueue<C: Clock>(_ job: consuming ExecutorJob, at instant: C.Instant, tolerance: C.Duration?, clock: C) {
+      lane.enqueue(job, at: instant, tolerance: tolerance, clock: clock)
+    }
+  }
+
+#endif

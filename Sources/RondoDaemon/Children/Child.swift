@@ -1,0 +1,51 @@
+import CDaemon
+import Glibc
+import Rondo
+
+/// A child's pidfd, closed with the last reference to it, and the time it has left.
+final class Child: Sendable {
+  /// *constant*
+  let process: CInt
+  /// *constant*
+  let descriptor: CInt
+  /// *constant* Kills the child; in ages, until somebody sets it.
+  let deadline: Loop.Timer
+
+  init(_ process: CInt) throws(ChildError) {
+    guard process > 0 else { throw .notAChild(process) }
+    let descriptor = rondo_pidfd_open(process)
+    guard descriptor >= 0 else { throw ChildError(process, -descriptor) }
+    var end = rondo_child_end()
+    let result = unsafe rondo_child_look(descriptor, 0, &end)
+    guard result >= 0 else {
+      close(descriptor)
+      throw ChildError(process, -result)
+    }
+    self.process = process
+    self.descriptor = descriptor
+    deadline = Loop.Timer(after: .seconds(Int64.max)) { _ in rondo_pidfd_signal(descriptor, SIGKILL) }
+  }
+
+  deinit {
+    close(descriptor)
+  }
+
+  /// How it ended; nil while it runs. Leaves it to be reaped.
+  func look() -> ChildExit? {
+    var end = rondo_child_end()
+    let result = unsafe rondo_child_look(descriptor, 0, &end)
+    if result == 0 { return nil }
+    // Somebody else has reaped it: waitpid(-1), or SIGCHLD is ignored.
+    return result > 0 ? ChildExit(end) : ChildExit(outcome: .unknown, usage: nil)
+  }
+
+  func reap() {
+    var end = rondo_child_end()
+    _ = unsafe rondo_child_look(descriptor, 1, &end)
+  }
+
+  func send(_ signal: CInt) throws(ChildError) {
+    let result = rondo_pidfd_signal(descriptor, signal)
+    if result < 0 { throw ChildError(process, -result, signal: signal) }
+  }
+}

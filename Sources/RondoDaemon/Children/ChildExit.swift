@@ -1,0 +1,114 @@
+import CDaemon
+import Glibc
+
+/// How a child process ended, and what it took.
+public struct ChildExit: Hashable, Sendable, CustomStringConvertible {
+  public let outcome: Outcome
+  /// What it and the children it waited for took; nil if the outcome is unknown.
+  public let usage: Usage?
+
+  /// How a child ended.
+  public enum Outcome: Hashable, Sendable {
+    /// It returned this code from main, or by exit(3).
+    case exited(CInt)
+    /// This signal ended it; `dumpedCore` says whether its memory was written to a file.
+    case killed(by: CInt, dumpedCore: Bool)
+    /// Somebody else has reaped it before: a wait for all children, or SIGCHLD is ignored.
+    case unknown
+  }
+
+  /// What a process took: getrusage(2).
+  public struct Usage: Hashable, Sendable {
+    /// In its own code, and in the kernel on its behalf.
+    public let userTime, systemTime: Duration
+    /// The most memory it had at a time, in bytes.
+    public let peakMemory: Int
+    /// Pages that came without, and with, input from a disk.
+    public let minorFaults, majorFaults: Int
+    /// How often it waited, and how often it had to give way.
+    public let voluntarySwitches, involuntarySwitches: Int
+  }
+
+  /// Whether it ended by itself with code 0.
+  public var isSuccess: Bool { outcome == .exited(0) }
+
+  public var description: String {
+    switch outcome {
+    case .exited(let code): "exited with \(code)"
+    case .killed(let signal, let dumpedCore): "killed by signal \(signal)\(dumpedCore ? ", memory dumped" : "")"
+    case .unknown: "reaped by somebody else"
+    }
+  }
+
+  init(outcome: Outcome, usage: Usage?) {
+    self.outcome = outcome
+    self.usage = usage
+  }
+
+  init(_ end: rondo_child_end) {
+    outcome = end.was_killed == 0 ? .exited(end.status) : .killed(by: end.status, dumpedCore: end.was_killed == 2)
+    usage = Usage(
+      userTime: .microseconds(end.user_time), systemTime: .microseconds(end.system_time),
+      peakMemory: Int(end.peak_memory) * 1024, minorFaults: Int(end.minor_faults), majorFaults: Int(end.major_faults),
+      voluntarySwitches: Int(end.voluntary_switches), involuntarySwitches: Int(end.involuntary_switches))
+  }
+}
+
+/// Why a child cannot be started, watched or signalled.
+public enum ChildError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// No such file to execute, or no such directory to begin in.
+  case notFound(String)
+  /// The caller may not execute, or signal, that.
+  case notPermitted
+  /// The process of that number is no child of this one, or has been reaped.
+  case notAChild(CInt)
+  /// The child has been reaped.
+  case gone
+  /// No signal has this number.
+  case unknownSignal(CInt)
+  /// A text for the child contains a zero byte, where it would end.
+  case containsZero(String)
+  /// No descriptor, process or memory is left.
+  case exhausted
+  /// Anything else: errno.
+  case system(errno: CInt)
+
+  public var description: String {
+    switch self {
+    case .notFound(let name): "there is no \(name) to execute, or no directory to begin in"
+    case .notPermitted: "not permitted"
+    case .notAChild(let process): "process \(process) is no child of this one, or has been reaped"
+    case .gone: "the child has been reaped"
+    case .unknownSignal(let signal): "no signal has the number \(signal)"
+    case .containsZero(let text): "'\(text)' contains a zero byte, where it would end for the child"
+    case .exhausted: "no descriptor, process or memory is left"
+    case .system(let errno): "errno \(errno)"
+    }
+  }
+
+  private init?(common errno: CInt) {
+    switch errno {
+    case EMFILE, ENFILE, ENOMEM, EAGAIN: self = .exhausted
+    case EPERM, EACCES: self = .notPermitted
+    default: return nil
+    }
+  }
+
+  /// What pidfd_open(2) or waitid(2) meant.
+  init(_ process: CInt, _ errno: CInt) {
+    let isUnknown = errno == ESRCH || errno == ECHILD || errno == EINVAL
+    self = isUnknown ? .notAChild(process) : ChildError(common: errno) ?? .system(errno: errno)
+  }
+
+  /// What pidfd_send_signal(2) meant.
+  init(_ process: CInt, _ errno: CInt, signal: CInt) {
+    let special: ChildError? = errno == ESRCH ? .gone : errno == EINVAL ? .unknownSignal(signal) : nil
+    self = special ?? ChildError(common: errno) ?? .system(errno: errno)
+  }
+
+  /// What posix_spawn(3) meant.
+  init(starting executable: String, _ errno: CInt) {
+    let isMissing = errno == ENOENT || errno == ENOTDIR
+    self = isMissing ? .notFound(executable) : ChildError(common: errno) ?? .system(errno: errno)
+  }
+}

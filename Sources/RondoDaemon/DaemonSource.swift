@@ -1,0 +1,36 @@
+public import Rondo
+
+/// What tells a loop of signals, children, files or calendar times: a handle of the items that stand in it.
+///
+/// Copying the handle costs nothing, and means the same source. One loop at a time, several modes; the loop keeps what
+/// is added to it until it is invalidated, whether or not somebody keeps the handle. Any thread.
+public protocol DaemonSource: Sendable {
+  /// What stands in the loop for the source: in every mode all of them, or none. The first is the one that tells.
+  var items: [Loop.Item] { get }
+}
+
+extension DaemonSource {
+  /// Whether the source can still be called. Any thread.
+  public var isValid: Bool { items[0].isValid }
+}
+
+/// Membership.
+extension Loop {
+  /// Puts a source into a mode, or with `.common` into the common modes. Any thread. See ``Rondo/Loop/add(_:to:)``.
+  ///
+  /// - Returns: Whether it is a member afterwards: false if it is invalid, in another loop, or the loop is gone.
+  @discardableResult
+  public func add(_ source: some DaemonSource, to mode: Mode = .default) -> Bool {
+    source.items.reduce(true) { add($1, to: mode) && $0 }
+  }
+
+  /// Takes a source out of a mode. It holds at once; what happens meanwhile is told when it is in a mode again. Any thread.
+  public func remove(_ source: some DaemonSource, from mode: Mode = .default) {
+    for item in source.items { remove(item, from: mode) }
+  }
+
+  /// Whether a source is in a mode; with `.common`, whether it is in the common set. Any thread.
+  public func contains(_ source: some DaemonSource, in mode: Mode = .default) -> Bool {
+    contains(source.items[0], in: mode)
+  }
+}

@@ -1,0 +1,38 @@
+import Glibc
+
+/// Why a signal cannot have a source.
+public enum SignalError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// SIGKILL or SIGSTOP, which the kernel lets nobody handle.
+  case uncatchable(CInt)
+  /// SIGSEGV, SIGBUS, SIGFPE or SIGILL: after the handler, the faulty instruction would fault again, for ever.
+  case fault(CInt)
+  /// No signal has this number, or the C library keeps it for itself.
+  case unknown(CInt)
+  /// No descriptor, or no memory, is left.
+  case exhausted
+
+  public var description: String {
+    switch self {
+    case .uncatchable(let signal): "signal \(signal) is SIGKILL or SIGSTOP, which nobody can handle"
+    case .fault(let signal): "signal \(signal) tells of a faulty instruction, which would be repeated for ever"
+    case .unknown(let signal): "no signal that a program may handle has the number \(signal)"
+    case .exhausted: "no descriptor is left for a signal source"
+    }
+  }
+
+  /// What sigaction(2) or eventfd(2) meant for a signal by an error.
+  init(_ signal: CInt, errno: CInt) {
+    switch errno {
+    case EMFILE, ENFILE, ENOMEM, EBADF: self = .exhausted
+    default: self = .unknown(signal)
+    }
+  }
+
+  static func check(_ signal: CInt) throws(SignalError) {
+    switch signal {
+    case SIGKILL, SIGSTOP: throw .uncatchable(signal)
+    case SIGSEGV, SIGBUS, SIGFPE, SIGILL: throw .fault(signal)
+    default: break
+    }
+  }
+}

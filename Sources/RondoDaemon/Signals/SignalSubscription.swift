@@ -1,0 +1,53 @@
+import CDaemon
+import CLinux
+import Glibc
+import Synchronization
+
+/// One eventfd that a signal's handler adds to. Ends with its last reference, or before.
+///
+/// Whoever watches the eventfd holds it, so that its number stands for nothing else as long as it is watched.
+final class SignalSubscription: Sendable {
+  /// *constant*
+  let signal: CInt
+  /// *constant*
+  let descriptor: CInt
+  /// *constant* As the C side counts.
+  private let number: Int64
+  /// *atomic*
+  private let isCancelled = Atomic<Bool>(false)
+
+  init(_ signal: CInt) throws(SignalError) {
+    try SignalError.check(signal)
+    self.signal = signal
+    descriptor = rondo_eventfd()
+    guard descriptor >= 0 else { throw .exhausted }
+    number = rondo_signal_subscribe(signal, descriptor)
+    if number < 0 {
+      close(descriptor)
+      isCancelled.store(true, ordering: .relaxed)
+      throw SignalError(signal, errno: CInt(-number))
+    }
+  }
+
+  deinit {
+    if number < 0 { return }
+    cancel()
+    close(descriptor)
+  }
+
+  /// No signal is counted from now on. Any thread.
+  func cancel() {
+    if !isCancelled.exchange(true, ordering: .relaxed) { rondo_signal_unsubscribe(signal, number) }
+  }
+
+  /// What was counted since the last time; nil for nothing.
+  func take() -> SignalSource.Delivery? {
+    var count: UInt64 = 0
+    guard unsafe read(descriptor, &count, MemoryLayout<UInt64>.size) == MemoryLayout<UInt64>.size else { return nil }
+    let sender = rondo_signal_sender(signal, number)
+    let process = CInt(truncatingIfNeeded: sender >> 32)
+    return SignalSource.Delivery(
+      signal: signal, count: Int(clamping: count),
+      sender: sender == 0 ? nil : SignalSource.Sender(process: process, user: UInt32(truncatingIfNeeded: sender)))
+  }
+}

@@ -1,0 +1,192 @@
+import Glibc
+import Rondo
+import RondoDaemon
+import RondoTesting
+import Testing
+
+/// Daemons, each in a process of its own because of their signals.
+@Suite struct DaemonTests {
+  @Test func `ready, reload, stop: told in order, and the end is one`() async {
+    await #expect(processExitsWith: .success) { inOwnProcess(Life.whole) }
+  }
+
+  @Test func `a reload that fails is told, and the daemon goes on`() async {
+    await #expect(processExitsWith: .success) { inOwnProcess(Life.failedReload) }
+  }
+
+  @Test func `without systemd and without a reload handler, SIGHUP stops it`() async {
+    await #expect(processExitsWith: .success) { inOwnProcess(Life.hangUp) }
+  }
+
+  @Test func `work under way is waited for, from any thread, and stop handlers run last to first`() async {
+    await #expect(processExitsWith: .success) { inOwnProcess(Life.drain) }
+  }
+
+  @Test func `work that takes too long ends with its time, never before, and is counted`() async {
+    await #expect(processExitsWith: .success) { inOwnProcess(Life.deadline) }
+  }
+
+  @Test func `a second signal ends it at once, and its signals are given back`() async {
+    await #expect(processExitsWith: .success) { inOwnProcess(Life.secondSignal) }
+  }
+
+  @Test func `two signals that a busy loop is told as one are two`() async {
+    await #expect(processExitsWith: .success) { inOwnProcess(Life.mergedSignals) }
+  }
+
+  @Test func `a stop of the loop ends it, and a daemon that has ended does not run again`() async {
+    await #expect(processExitsWith: .success) { inOwnProcess(Life.stoppedLoop) }
+  }
+
+  @Test func `the watchdog is fed by the loop, and a loop that hangs does not feed it`() async {
+    await #expect(processExitsWith: .success) { inOwnProcess(Life.watchdog) }
+  }
+
+  @Test func `a daemon that is let go without a run gives its signals back`() async {
+    await #expect(processExitsWith: .success) { inOwnProcess(Life.dropped) }
+  }
+
+  @Test func `stop is asked for from any thread, before the run as well`() async {
+    await #expect(processExitsWith: .success) { inOwnProcess(Life.stopFromElsewhere) }
+  }
+}
+
+private enum Life {
+  static func whole() {
+    let inbox = try! Inbox()
+    let stage = Stage(.current)
+    let daemon = try! Daemon(on: .current, environment: ["NOTIFY_SOCKET": inbox.name])
+    precondition(daemon.isManaged && disposition(of: SIGPIPE) == 1)
+    let seen = Later<[String]>()
+    daemon.whenReloading {
+      stage.note("reload")
+      seen.value = inbox.messages()
+      daemon.setStatus("reloaded")
+      daemon.loop.perform { raise(SIGTERM) }
+    }
+    daemon.whenStopping { stage.note("stop") }
+    daemon.loop.perform { raise(SIGHUP) }
+    precondition(daemon.run() == .drained && daemon.outcome?.exitCode == 0)
+    let messages = seen.value + inbox.messages()
+    precondition(stage.text == "reload stop", stage.text)
+    precondition(messages[0] == "READY=1" && messages[1].hasPrefix("RELOADING=1\nMONOTONIC_USEC="))
+    precondition(messages[2...] == ["STATUS=reloaded", "READY=1", "STOPPING=1"], "\(messages)")
+  }
+
+  private struct Failure: Error, CustomStringConvertible {
+    let description = "no such\nfile"
+  }
+
+  static func failedReload() {
+    let inbox = try! Inbox()
+    let daemon = try! Daemon(on: .current, environment: ["NOTIFY_SOCKET": inbox.name])
+    daemon.whenReloading { throw Failure() }
+    daemon.whenReloading { daemon.stop() }
+    daemon.loop.perform { raise(SIGHUP) }
+    precondition(daemon.run() == .drained)
+    let messages = inbox.messages()
+    precondition(messages[2...] == ["STATUS=Reload failed: no such file\nREADY=1", "STOPPING=1"], "\(messages)")
+  }
+
+  static func hangUp() {
+    let daemon = try! Daemon(on: .current, environment: [:])
+    precondition(!daemon.isManaged)
+    daemon.loop.perform { raise(SIGHUP) }
+    precondition(daemon.run() == .drained)
+  }
+
+  static func drain() {
+    let stage = Stage(.current)
+    let daemon = try! Daemon(on: .current, environment: [:])
+    let first = daemon.beginWork()
+    let second = Later<Daemon.Work>(daemon.beginWork())
+    daemon.whenStopping {
+      stage.note("first")
+      first.end()
+      first.end()
+    }
+    daemon.whenStopping { stage.note("last") }
+    let thread = TestThread {
+      while !daemon.isStopping || daemon.workCount > 1 { sched_yield() }
+      second.value = nil
+    }
+    daemon.loop.perform { raise(SIGINT) }
+    precondition(daemon.run() == .drained)
+    thread.join()
+    precondition(stage.text == "last first" && daemon.workCount == 0)
+  }
+
+  static func deadline() {
+    let daemon = try! Daemon(on: .current, drainingFor: .milliseconds(40), environment: [:])
+    let works = (0..<3).map { _ in daemon.beginWork() }
+    let begin = Later<SuspendingClock.Instant>()
+    daemon.whenStopping { begin.value = .now }
+    daemon.loop.perform { raise(SIGTERM) }
+    precondition(daemon.run() == .timedOut(left: 3) && daemon.outcome?.exitCode == 1)
+    precondition(SuspendingClock.now - begin.value >= .milliseconds(40))
+    withExtendedLifetime(works) {}
+  }
+
+  static func secondSignal() {
+    let daemon = try! Daemon(on: .current, drainingFor: .seconds(10_000), environment: [:])
+    let work = daemon.beginWork()
+    daemon.whenStopping { daemon.loop.perform { raise(SIGINT) } }
+    daemon.loop.perform { raise(SIGTERM) }
+    precondition(daemon.run() == .interrupted(by: SIGINT) && daemon.outcome?.exitCode == 130)
+    precondition([SIGTERM, SIGINT, SIGHUP].allSatisfy { disposition(of: $0) == 0 })
+    work.end()
+  }
+
+  static func mergedSignals() {
+    let stage = Stage(.current)
+    let daemon = try! Daemon(on: .current, drainingFor: .seconds(10_000), environment: [:])
+    let work = daemon.beginWork()
+    daemon.whenStopping { stage.note("stop") }
+    daemon.loop.perform { for _ in 0..<3 { raise(SIGTERM) } }
+    precondition(daemon.run() == .interrupted(by: SIGTERM) && stage.text == "stop")
+    work.end()
+  }
+
+  static func stoppedLoop() {
+    let daemon = try! Daemon(on: .current, environment: [:])
+    daemon.whenStopping { fatalError("Nobody asked.") }
+    daemon.loop.perform { daemon.loop.stop() }
+    precondition(daemon.run() == .stopped && daemon.run() == .stopped && daemon.outcome?.exitCode == 0)
+  }
+
+  static func watchdog() {
+    let inbox = try! Inbox()
+    let environment = ["NOTIFY_SOCKET": inbox.name, "WATCHDOG_USEC": "20000", "WATCHDOG_PID": "\(getpid())"]
+    let daemon = try! Daemon(on: .current, environment: environment)
+    let pings = Later(0)
+    let afterHanging = Later<[String]>()
+    let timer = Loop.Timer(every: .milliseconds(1)) { timer in
+      pings.value += inbox.messages().count { $0 == "WATCHDOG=1" }
+      guard pings.value >= 3 else { return }
+      timer.timer.invalidate()
+      // It hangs, much longer than its period.
+      usleep(100_000)
+      afterHanging.value = inbox.messages()
+      daemon.stop()
+    }
+    daemon.loop.add(timer)
+    precondition(daemon.run() == .drained)
+    precondition(pings.value >= 3 && afterHanging.value == [])
+  }
+
+  static func dropped() {
+    do {
+      let daemon = try! Daemon(on: .current, environment: [:])
+      precondition(disposition(of: SIGTERM) > 1)
+      daemon.whenStopping {}
+      withExtendedLifetime(daemon) {}
+    }
+    precondition([SIGTERM, SIGINT, SIGHUP].allSatisfy { disposition(of: $0) == 0 })
+  }
+
+  static func stopFromElsewhere() {
+    let daemon = try! Daemon(on: .current, environment: [:])
+    TestThread { daemon.stop() }.join()
+    precondition(daemon.run() == .drained)
+  }
+}

@@ -1,0 +1,122 @@
+import Glibc
+import Rondo
+import RondoDaemon
+import RondoSockets
+import Synchronization
+import Testing
+
+// The examples of RondoDaemon.docc, compiled and run. `DocumentationTextTests` sees to it that they stand in the
+// documentation as they stand here.
+
+/// What the examples have done.
+private final class Log: Sendable {
+  private let notes = Mutex<[String]>([])
+
+  func note(_ text: String) { notes.withLock { $0.append(text) } }
+
+  var text: String { notes.withLock { $0.joined(separator: ", ") } }
+}
+
+@Suite struct DocumentationExamplesTests {
+  @Test func `RondoDaemon: signals, children and a daemon's life`() async {
+    await #expect(processExitsWith: .success) { inOwnProcess(Examples.run) }
+  }
+}
+
+private enum Examples {
+  static func run() {
+    do {
+      try signals(Loop.current)
+      try children(Loop.current)
+      try life(Loop.current)
+      try work(Loop.current)
+      try files(Loop.current)
+      try idle(Loop.current)
+      try activation()
+    } catch {
+      fatalError("\(error)")
+    }
+  }
+
+  static func signals(_ loop: Loop) throws {
+    let termination = try SignalSource(SIGTERM) { _, _ in loop.stop() }
+    loop.add(termination, to: .common)
+
+    loop.perform { raise(SIGTERM) }
+    precondition(loop.run() == .stopped)
+    termination.invalidate()
+  }
+
+  static func children(_ loop: Loop) throws {
+    let log = Log()
+    var command = ChildSource.Command("/bin/sh", ["-c", "exit 3"])
+    command.input = .null
+    let child = try ChildSource(spawning: command) { _, exit in log.note("\(exit)") }
+    loop.add(child)
+
+    while child.isValid { loop.run(for: .seconds(60), returnAfterSourceHandled: true) }
+    precondition(log.text == "exited with 3")
+  }
+
+  static func files(_ loop: Loop) throws {
+    let log = Log()
+    let path = "/tmp/\(uniqueName())"
+    for name in [path, path + ".new"] { close(unsafe open(name, O_CREAT | O_WRONLY, 0o600)) }
+    let configuration = try PathSource(path) { _, change in
+      if change.contains(.replaced) { log.note("read it again") }
+    }
+    loop.add(configuration)
+
+    precondition(unsafe rename(path + ".new", path) == 0)
+    while log.text.isEmpty { loop.run(for: .seconds(60), returnAfterSourceHandled: true) }
+    precondition(log.text == "read it again")
+    configuration.invalidate()
+    _ = unsafe unlink(path)
+  }
+
+  static func idle(_ loop: Loop) throws {
+    let log = Log()
+    let (near, far) = try Socket.pair()
+    let source = SocketSource(near, for: .data) { _, _ in }
+    loop.add(source)
+    let idle = loop.makeIdleTimeout(of: source, after: .seconds(30)) { log.note("nothing for 30 s") }
+    precondition(loop.fireDate(of: idle) != nil && log.text.isEmpty)
+    loop.discard(idle)
+    source.invalidate()
+    withExtendedLifetime(far) {}
+  }
+
+  static func life(_ loop: Loop) throws {
+    let log = Log()
+    loop.perform { raise(SIGHUP) }
+    let end = Loop.Timer(every: .milliseconds(1)) { tick in
+      guard log.text == "reload" else { return }
+      tick.timer.invalidate()
+      raise(SIGTERM)
+    }
+    loop.add(end)
+
+    let daemon = try Daemon(on: loop, drainingFor: .seconds(10))
+    daemon.whenReloading { log.note("reload") }
+    daemon.whenStopping { log.note("stop listening") }
+    let outcome = daemon.run()
+    log.note("exit code \(outcome.exitCode)")
+
+    precondition(log.text == "reload, stop listening, exit code 0", log.text)
+  }
+
+  static func work(_ loop: Loop) throws {
+    let log = Log()
+    let daemon = try Daemon(on: loop)
+    let work = daemon.beginWork()
+    log.note("\(daemon.workCount) under way")
+    work.end()
+    precondition(log.text == "1 under way" && daemon.workCount == 0)
+  }
+
+  static func activation() throws {
+    let activated = try ActivatedDescriptor.all()
+    let listener = try activated.first { $0.name == "echo" }?.socket() ?? .listening(at: .loopback())
+    precondition(listener.localAddress != nil)
+  }
+}

@@ -1,0 +1,84 @@
+import Glibc
+import Rondo
+import RondoDaemon
+import RondoSockets
+import Testing
+
+/// The example `rondo-echo`, as a process that is stopped while it is busy.
+@Suite struct EchoTests {
+  @Test(arguments: [0, 2]) func `of 100,000 requests under way at SIGTERM none is lost`(_ threads: Int) throws {
+    let name = uniqueName("echo")
+    try onLoopThread { stage in
+      var command = ChildSource.Command(try program("rondo-echo"), ["--listen", "@\(name)", "--threads", "\(threads)"])
+      command.output = .null
+      let echo = try ChildSource(spawning: command) { _, exit in stage.note("\(exit)") }
+      stage.loop.add(echo)
+      let answered = SharedNumber()
+      let connected = SharedNumber()
+      let halfDone = SharedNumber()
+      let clients = (0..<8).map { _ in
+        TestThread {
+          let count = try? exchange(12_500, with: name) {
+            connected.add(1)
+            while connected.value < 8 { sched_yield() }
+          } onHalf: {
+            if halfDone.add(1) == 1 { try? echo.send(SIGTERM) }
+          }
+          answered.add(count ?? 0)
+        }
+      }
+      for client in clients { client.join() }
+      stage.run { !echo.isValid }
+      #expect(answered.value == 100_000)
+      #expect(stage.text == "exited with 0")
+    }
+  }
+}
+
+/// How many requests of a client have been answered rightly.
+private func exchange(
+  _ count: Int, with name: String, onConnection: () -> Void, onHalf: () -> Void
+) throws -> Int {
+  let socket = try Socket(family: AF_UNIX, .stream)
+  while true {
+    do throws(SocketError) {
+      try socket.connect(to: try! .abstract(name), timeout: .seconds(120))
+      break
+    } catch {
+      // It does not listen yet.
+      guard error == .refused || error == .notFound else { throw error }
+      usleep(1_000)
+    }
+  }
+  onConnection()
+  var answered = 0
+  for number in 0..<count {
+    if number == count / 2 { onHalf() }
+    let request = (0..<64).map { UInt8(truncatingIfNeeded: number + $0) }
+    try socket.send(request, timeout: .seconds(120))
+    var answer: [UInt8] = []
+    while answer.count < request.count {
+      guard try isReadable(socket), case .bytes(let bytes, _) = try socket.receive() else { return answered }
+      answer += bytes
+    }
+    if answer == request { answered += 1 }
+  }
+  return answered
+}
+
+/// Waits until there is something to read; false if that takes for ever.
+private func isReadable(_ socket: Socket) throws -> Bool {
+  var query = pollfd(fd: socket.descriptor, events: Int16(POLLIN), revents: 0)
+  return unsafe poll(&query, 1, 120_000) == 1
+}
+
+/// A program of the package, which is built into the directory of the tests.
+private func program(_ name: String) throws -> String {
+  var bytes = [UInt8](repeating: 0, count: Int(PATH_MAX))
+  let count = unsafe bytes.withUnsafeMutableBytes { room in
+    unsafe readlink("/proc/self/exe", room.baseAddress!.assumingMemoryBound(to: CChar.self), room.count)
+  }
+  let own = String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
+  let places = ([own] + CommandLine.arguments).map { $0.split(separator: "/").dropLast().joined(separator: "/") }
+  return try #require(places.map { "/\($0)/\(name)" }.first { unsafe access($0, X_OK) == 0 }, "\(name) is not built")
+}

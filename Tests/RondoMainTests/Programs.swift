@@ -1,0 +1,68 @@
+import Foundation
+import Testing
+
+/// The programs of each form of main, built for debugging beside the tests, and in release by these.
+enum Programs {
+  static let configurations = ["debug", "release"]
+
+  /// How a run of a program ended, and what it printed, by line.
+  struct End {
+    let status: Int32
+    let wasSignalled: Bool
+    let lines: [String]
+    let errors: String
+  }
+
+  static func run(_ name: String, _ arguments: String..., in configuration: String) throws -> End {
+    let directory = configuration == "debug" ? debug : try release.get()
+    let process = Process()
+    process.executableURL = directory.appending(path: name)
+    process.arguments = arguments
+    // A crash is what some are run for, and nobody reads its report.
+    process.environment = ProcessInfo.processInfo.environment.merging(["SWIFT_BACKTRACE": "enable=no"]) { $1 }
+    let (output, errors) = (Pipe(), temporaryFile())
+    process.standardOutput = output
+    process.standardError = try FileHandle(forWritingTo: errors)
+    defer { try? FileManager.default.removeItem(at: errors) }
+    try process.run()
+    let data = output.fileHandleForReading.readDataToEndOfFile()
+    process.waitUntilExit()
+    return End(
+      status: process.terminationStatus, wasSignalled: process.terminationReason == .uncaughtSignal,
+      lines: String(decoding: data, as: UTF8.self).split(separator: "\n").map(String.init),
+      errors: try String(contentsOf: errors, encoding: .utf8))
+  }
+
+  private static func temporaryFile() -> URL {
+    let file = FileManager.default.temporaryDirectory.appending(path: "rondo-main-\(UUID().uuidString)")
+    _ = FileManager.default.createFile(atPath: file.path, contents: nil)
+    return file
+  }
+
+  private static let debug = URL(
+    filePath: (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
+  ).deletingLastPathComponent()
+
+  /// In the scratch directory of the other programs that tests build in release: <scratch>/probe.
+  private static let release = Result { () throws -> URL in
+    let scratch = debug.deletingLastPathComponent().deletingLastPathComponent().appending(path: "probe")
+    let root = URL(filePath: #filePath).appending(path: "../../..").standardized
+    for product in ["rondo-main-probe", "rondo-main-lines", "rondo-main-program"] {
+      let process = Process()
+      process.executableURL = URL(filePath: "/usr/bin/env")
+      process.arguments = [
+        "swift", "build", "-c", "release", "--product", product, "--package-path", root.path, "--scratch-path",
+        scratch.path,
+      ]
+      let pipe = Pipe()
+      process.standardOutput = pipe
+      process.standardError = pipe
+      try process.run()
+      let output = pipe.fileHandleForReading.readDataToEndOfFile()
+      process.waitUntilExit()
+      try #require(
+        process.terminationStatus == 0, "\(product) did not build:\n\(String(decoding: output, as: UTF8.self))")
+    }
+    return scratch.appending(path: "release")
+  }
+}

@@ -1,0 +1,136 @@
+import Rondo
+import RondoTesting
+import Synchronization
+import Testing
+
+/// `Task.sleep` and the standard clocks, in tasks that prefer a loop: by its timers.
+@Suite struct JobSleepTests {
+  @Test func `ten hours pass at once in virtual time, by either clock`() {
+    withVirtualLoop { virtual in
+      let woken = Mutex<[String]>([])
+      Task(executorPreference: virtual.loop) {
+        try await Task.sleep(for: .seconds(36_000))
+        woken.withLock { $0.append("Task") }
+        try await ContinuousClock().sleep(for: .seconds(36_000))
+        woken.withLock { $0.append("ContinuousClock") }
+        try await SuspendingClock().sleep(for: .seconds(36_000))
+        woken.withLock { $0.append("SuspendingClock") }
+        try await Task.sleep(nanoseconds: 36_000_000_000_000)
+        woken.withLock { $0.append("nanoseconds") }
+      }
+      #expect(virtual.loop.run() == .finished)
+      #expect(woken.withLock { $0 } == ["Task", "ContinuousClock", "SuspendingClock", "nanoseconds"])
+      // The real clocks have gone on meanwhile, which is made up for to the millisecond.
+      #expect(virtual.elapsed > .seconds(4 * 36_000 - 60) && virtual.elapsed <= .seconds(4 * 36_000))
+    }
+  }
+
+  @Test func `sleeps with tolerance share one wakeup, with each other and with timers`() {
+    withVirtualLoop { virtual in
+      let woken = Mutex(0)
+      Task(executorPreference: virtual.loop) {
+        await withDiscardingTaskGroup { group in
+          for number in 0..<10_000 {
+            group.addTask {
+              try? await Task.sleep(for: .seconds(3_600 + number % 100), tolerance: .seconds(3_600))
+              woken.withLock { $0 += 1 }
+            }
+          }
+        }
+      }
+      virtual.loop.add(Loop.Timer(after: .seconds(5_000)) { _ in })
+      virtual.loop.run()
+      #expect(woken.withLock { $0 } == 10_000)
+      #expect(virtual.sleeps == 1)
+      #expect(virtual.elapsed == .seconds(5_000))
+    }
+  }
+
+  @Test func `a cancelled sleep leaves nothing in the loop`() {
+    withVirtualLoop { virtual in
+      let loop = virtual.loop
+      let ends = Mutex<[String]>([])
+      Task(executorPreference: loop) {
+        let tasks = (0..<100).map { _ in
+          Task(executorPreference: loop) {
+            do { try await Task.sleep(for: .seconds(36_000)) } catch { ends.withLock { $0.append("\(error)") } }
+          }
+        }
+        for _ in 0..<3 { await Task.yield() }
+        for task in tasks { task.cancel() }
+        for task in tasks { await task.value }
+      }
+      #expect(loop.run() == .finished)
+      #expect(ends.withLock { $0 } == Array(repeating: "CancellationError()", count: 100))
+      #expect(virtual.elapsed == .zero)
+      #expect(loop.statistics.timerCallouts == 0)
+    }
+  }
+
+  @Test func `an executor's sleeps are served in its modes only`() {
+    withVirtualLoop { virtual in
+      let loop = virtual.loop
+      let woken = Mutex(false)
+      Task(executorPreference: loop.executor(in: "modal", "other")) {
+        try await Task.sleep(for: .seconds(10))
+        woken.withLock { $0 = true }
+      }
+      loop.run(in: "modal", for: .seconds(5))
+      loop.run(in: .default, for: .seconds(10))
+      #expect(woken.withLock { $0 } == false)
+      loop.run(in: "other")
+      #expect(woken.withLock { $0 })
+    }
+  }
+
+  @Test func `the loop's own clock sleeps to the nanosecond in a task that prefers the loop`() {
+    withVirtualLoop { virtual in
+      let clock = virtual.loop.clock
+      Task(executorPreference: virtual.loop) { try await Task.sleep(for: .nanoseconds(3), clock: clock) }
+      virtual.loop.run()
+      #expect(virtual.elapsed == .nanoseconds(3))
+    }
+  }
+
+  @Test func `a sleep is never early, and the task goes on on the loop's thread`() async throws {
+    let running = RunningLoop()
+    let loop = running.loop
+    let (late, isOn) = await Task(executorPreference: loop) {
+      let start = ContinuousClock.now
+      try? await Task.sleep(for: .milliseconds(20))
+      return (ContinuousClock.now - start, loop.isCurrent)
+    }.value
+    #expect(late >= .milliseconds(20))
+    #expect(isOn)
+    #expect(loop.statistics.timerCallouts == 1)
+    running.stop()
+  }
+
+  @Test func `a sleep outlives its loop`() async throws {
+    let thread = try LoopThread(name: "short")
+    let loop = thread.loop
+    let start = ContinuousClock.now
+    let task = Task(executorPreference: loop) {
+      try await Task.sleep(for: .milliseconds(100))
+      return loop.isCurrent
+    }
+    await Task(executorPreference: loop) {}.value
+    await thread.end()
+    #expect(try await task.value == false)
+    #expect(ContinuousClock.now - start >= .milliseconds(100))
+  }
+
+  @Test func `ten thousand sleeps that are cancelled from elsewhere leave no timer`() async throws {
+    let running = RunningLoop()
+    let loop = running.loop
+    let tasks = (0..<10_000).map { _ in
+      Task(executorPreference: loop) { try? await Task.sleep(for: .seconds(36_000)) }
+    }
+    for task in tasks { task.cancel() }
+    for task in tasks { await task.value }
+    // What the sleeps' own jobs clean up comes after the tasks' last ones.
+    while loop.nextFireDate(in: .default) != nil { await Task.yield() }
+    #expect(loop.statistics.timerCallouts == 0)
+    running.stop()
+  }
+}
