@@ -163,23 +163,27 @@ import Testing
     #expect(served == 3 * posts)
   }
 
-  @Test func `an actor of an embedded loop is served`() {
-    let sum = onLoopThread { stage in
-      stage.keepAlive()
-      let guest = Loop.Embedding(of: stage.loop)
-      let counter = EmbeddedCounter(stage.loop)
-      let sum = Handover<Int>()
-      // The pool's threads may all be in tests like this one, which wait.
-      Task.detached(executorPreference: stage.loop) {
-        for _ in 0..<999 { _ = await counter.add() }
-        sum.put(await counter.add())
-        await counter.stop()
+  @Test func `an actor of an embedded loop is served`() async {
+    let made = Handover<Loop>()
+    let host = TestThread { () -> Loop.RunResult? in
+      let loop = Loop.current
+      loop.add(Loop.Source {})
+      let guest = Loop.Embedding(of: loop)
+      made.put(loop)
+      var result: Loop.RunResult?
+      while result != .stopped {
+        if guest.waitUntilReadable() { result = guest.turn() }
       }
-      while guest.waitUntilReadable(), guest.turn() != .stopped {}
       guest.end()
-      return sum.take()
+      return result
     }
+    // Nothing here blocks a thread of the runtime's before the loop has been stopped.
+    let counter = EmbeddedCounter(made.take())
+    var sum = 0
+    for _ in 0..<1_000 { sum = await counter.add() }
+    await counter.stop()
     #expect(sum == 1_000)
+    #expect(host.join() == .stopped)
   }
 
   // MARK: - The descriptor

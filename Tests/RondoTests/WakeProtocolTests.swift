@@ -99,6 +99,30 @@ import Testing
     #expect(machine.contains(.asleep))
   }
 
+  @Test func `what a guest's own thread changes takes the announcement of sleep back, and owes one write`() {
+    var machine = WakeProtocol()
+    #expect(machine.rouse() == .nothing)
+    #expect(machine.prepareToSleepOutside() == .sleep)
+    #expect(machine.contains(.outside))
+    #expect(machine.rouse() == .write)
+    #expect(machine.rouse() == .nothing)
+    // The descriptor tells already, so a poster need not.
+    #expect(machine.post(.wake) == .nothing)
+    #expect(machine.woke(taking: [.outside, .wake]) == [.outside, .wake])
+    #expect(!machine.contains(.outside))
+    #expect(!machine.hasWriters)
+  }
+
+  @Test func `a guest with something posted does not go to sleep, and one that leaves work is awake at its host`() {
+    var machine = WakeProtocol()
+    #expect(machine.post(.wake) == .nothing)
+    #expect(machine.prepareToSleepOutside() == .stayAwake)
+    #expect(!machine.contains(.outside))
+    machine.leave()
+    #expect(machine.contains(.outside))
+    #expect(machine.post([.mail, .wake]) == .nothing)
+  }
+
   @Test func `a closed loop refuses every post`() {
     var machine = WakeProtocol()
     machine.close()
