@@ -2,7 +2,9 @@ import Synchronization
 
 /// 7. arm, sleep, collect.
 extension LoopCore {
-  /// Sleeps until something happens, or looks, and collects what is ready into the frame. No user code runs.
+  /// Sleeps until something happens, or looks, and collects what is ready into the frame.
+  ///
+  /// No user code runs but what a foreign loop of the thread serves meanwhile.
   func waitForEvents(_ frame: RunFrame) {
     applyMail()
     absorbPosts()
@@ -10,6 +12,8 @@ extension LoopCore {
     let carriedCount = frame.ready.count
     if skipsLooking(frame) {
       forgetClock()
+    } else if hasForeign.load(ordering: .relaxed), waitInForeign(frame) {
+      // It has collected, too.
     } else if frame.turn.polls || wakes.isWoken || wakes.isStopped || !frame.ready.isEmpty || isEmpty(frame.mode) {
       look(frame)
     } else {
@@ -29,7 +33,7 @@ extension LoopCore {
     frame.turn.followsSleep && frame.turn.hasHandledSource && frame.ready.isEmpty && !frame.run.isInstant
   }
 
-  private func look(_ frame: RunFrame) {
+  func look(_ frame: RunFrame) {
     updateWatches(frame.mode)
     counters.polls.count()
     waitCount += 1
@@ -96,7 +100,7 @@ extension LoopCore {
 
   /// When a timer of the mode needs the loop awake; other threads may ask for its date meanwhile.
   @inline(__always)
-  private func nextTimerWake(in mode: ModeState) -> Instant {
+  func nextTimerWake(in mode: ModeState) -> Instant {
     let dates = nextDates(in: mode)
     mode.publishFireDate(dates.fire)
     return dates.wake
@@ -111,7 +115,7 @@ extension LoopCore {
 
   /// Whether something that concerns the run has ended the sleep; counts what.
   @inline(__always)
-  private func isSleepOver(_ frame: RunFrame, _ deadline: Instant) -> Bool {
+  func isSleepOver(_ frame: RunFrame, _ deadline: Instant) -> Bool {
     if !frame.ready.isEmpty {
       counters.wakeupsByDescriptor.count()
     } else if frame.turn.isMainQueueReady {
@@ -157,7 +161,8 @@ extension LoopCore {
 
   /// Carried readiness that the kernel has reported anew is told once.
   private func mergeRepeated(_ frame: RunFrame, _ carriedCount: Int) {
-    for index in 0..<carriedCount {
+    // Fewer, if a foreign loop's callouts have run this loop.
+    for index in 0..<min(carriedCount, frame.ready.count) {
       let token = frame.ready[index].token
       var readiness = frame.ready[index].readiness
       frame.ready.removeAll(from: carriedCount) { repeated in
