@@ -68,11 +68,15 @@ let package = Package(
     .executableTarget(
       name: "transcript-rondo", dependencies: ["RondoFoundation"], path: "Tests/TranscriptRondo",
       swiftSettings: [.swiftLanguageMode(.v5), .define("RONDO")]),
+    // Ported and unported files on one thread.
+    .executableTarget(
+      name: "foundation-probe", dependencies: ["Rondo", "RondoFoundation"], path: "Tests/FoundationProbe",
+      swiftSettings: [.swiftLanguageMode(.v5)]),
     .testTarget(
       name: "RondoFoundationTests",
       dependencies: [
         "RondoFoundation", "RondoPorts", "RondoSockets", "Rondo", "RondoTesting", "CHeap", "transcript-foundation",
-        "transcript-rondo",
+        "transcript-rondo", "foundation-probe",
         "permanent-thread", "message-port-pair", "mode-switch",
       ], swiftSettings: strict),
     .target(

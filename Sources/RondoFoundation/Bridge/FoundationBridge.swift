@@ -65,14 +65,16 @@ import Synchronization
       if runs.isEmpty { detach() }
       return false
     }
-    if let found = unsafe found, unsafe found == address {
-      if runs.isEmpty, let first = modes.first, let foundation { first.insert(in: foundation) }
-      return true
-    }
+    if let found = unsafe found, unsafe found == address { return true }
     // Foundation's loop may have gone before Rondo's, with the thread.
     if foundation != nil { detach() }
     guard let found = unsafe found else { return false }
     return unsafe attach(to: found)
+  }
+
+  /// Attaches, and has Foundation's default mode keep its runs from ending at once: Rondo's may have something by now.
+  func attachForFoundation() {
+    if attach(), runs.isEmpty, let first = modes.first, let foundation { first.insert(in: foundation) }
   }
 
   private func attach(to found: UnsafeMutableRawPointer) -> Bool {
@@ -251,15 +253,18 @@ import Synchronization
     let isForRondo = purpose(in: mode) == .sleep
     let isWanted = isWanted.load(ordering: .relaxed)
     update(mode) { $0.hasComeToSleep = true }
+    let hadPort = mode.isInserted
+    let isVacant = loop.isVacant(mode.mode)
     if !isForRondo {
       hasComeToSleep = true
-      if !isWanted || loop.isVacant(mode.mode) {
+      if !isWanted || isVacant {
         // Foundation's mode may be empty but for the port: without that, its run ends.
-        if mode.remove(from: foundation) { CFRunLoopWakeUp(foundation) }
+        mode.remove(from: foundation)
+        if hadPort { CFRunLoopWakeUp(foundation) }
         return
       }
     }
-    if isWanted, let epoll = loop.prepareForeignSleep(in: mode.mode, isForRun: isForRondo) {
+    if isWanted, !isVacant, let epoll = loop.prepareForeignSleep(in: mode.mode, isForRun: isForRondo) {
       mode.follow(epoll, in: foundation)
       // Foundation hears of each readiness once, and of what was ready before never again.
       if rondo_is_readable(epoll) == 0 {

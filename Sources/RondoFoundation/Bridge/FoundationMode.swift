@@ -12,7 +12,7 @@ final class FoundationMode {
   /// Whether a turn of Rondo's waits as a block in Foundation's loop.
   var isTurnQueued = false
   private var source: CFRunLoopSource?
-  private var isInserted = false
+  private(set) var isInserted = false
   private var observers: [CFRunLoopObserver] = []
   private unowned let bridge: FoundationBridge
 
@@ -60,14 +60,10 @@ final class FoundationMode {
   }
 
   /// Takes the port out of Foundation's mode, which may then be empty.
-  ///
-  /// - Returns: Whether it was in it.
-  @discardableResult
-  func remove(from loop: CFRunLoop) -> Bool {
-    guard isInserted, let source else { return false }
+  func remove(from loop: CFRunLoop) {
+    guard isInserted, let source else { return }
     isInserted = false
     CFRunLoopRemoveSource(loop, source, name)
-    return true
   }
 
   /// The port is about to be closed.

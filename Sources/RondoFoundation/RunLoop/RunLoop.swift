@@ -33,7 +33,7 @@ open class RunLoop: NSObject, @unchecked Sendable {
   open class var current: RunLoop {
     let current = of(Loop.current)
     ThreadDirectory.enter(current)
-    current.bridge.attach()
+    current.bridge.attachForFoundation()
     return current
   }
 
@@ -98,14 +98,14 @@ extension RunLoop {
   public func run() {
     guard loop.isCurrent else { return }
     loop.run()
-    bridge.attach()
+    bridge.attachForFoundation()
   }
 
   /// Runs the default mode until `limitDate`, until it is stopped, or until nothing is left in it.
   @available(*, noasync, message: "Running a loop blocks its thread. Call it from a synchronous function.")
   public func run(until limitDate: Date) {
     guard loop.isCurrent else { return }
-    defer { bridge.attach() }
+    defer { bridge.attachForFoundation() }
     // The wall clock may be a little behind the one that waits; a virtual clock has nothing to do with it.
     while true {
       let result = loop.run(in: .default, limit: limitDate, returnAfterSourceHandled: false)
@@ -129,7 +129,7 @@ extension RunLoop {
 
   private func runOnce(_ mode: Loop.Mode, before limitDate: Date) {
     loop.run(in: mode, limit: limitDate, returnAfterSourceHandled: true)
-    bridge.attach()
+    bridge.attachForFoundation()
   }
 
   /// Ends the run under way, the innermost if runs are nested. Any thread.
