@@ -110,6 +110,8 @@ func startSleeping(_ seconds: String) -> Process {
 }
 
 enum Unmoded {
+  nonisolated(unsafe) private static var kept: [HandSource] = []
+
   static func schedule(_ mode: String, _ body: @escaping () -> Void) {
     let timer = Timer(timeInterval: 0.01, repeats: true) { timer in
       body()
@@ -119,6 +121,7 @@ enum Unmoded {
     RunLoop.current.add(timer, forMode: RunLoop.Mode(mode))
     // A timer does not end a run; this does.
     let hand = HandSource(mode: mode) {}
+    kept.append(hand)
     DispatchQueue.global().asyncAfter(deadline: .now() + 0.05) { hand.signal() }
   }
 }
