@@ -19,9 +19,11 @@ SINCE ?=
 UPDATE ?=
 # More arguments for the benchmarks: make bench ARGS='--workload wake.parked --json figures.json'.
 ARGS ?=
-# How long the report measures (quick or full), and where it goes: FILE.html and FILE.json.
+# How long the report measures (quick or full), where it goes (FILE.html and FILE.json), and whether its figures go into
+# the README, the page of figures and the pictures as well: anything says yes.
 EFFORT ?= full
 FILE ?= .build/bench/report
+PUBLISH ?=
 
 # What `make fuzz` fuzzes: each has a harness and a corpus of its name under Tests/Fuzz.
 DECODERS := message-port socket-port
@@ -103,12 +105,16 @@ bench-full: setup-bench ## Measure everything for half an hour, SwiftNIO include
 	"$$(swift build -c release $(BENCH_FULL) --show-bin-path)/rondo-bench" run --full $(ARGS)
 
 .PHONY: bench-report
-bench-report: setup-bench ## Measure everything, write FILE.html and FILE.json; EFFORT=quick for a first look.
+bench-report: setup-bench ## Measure everything, write FILE.html and FILE.json; EFFORT=quick, PUBLISH=1.
 	swift build -c release $(BENCH_FULL)
 	mkdir -p "$$(dirname '$(FILE)')"
 	"$$(swift build -c release $(BENCH_FULL) --show-bin-path)/rondo-bench" run --$(EFFORT) \
 	  --html '$(FILE).html' --json '$(FILE).json' $(ARGS)
 	echo 'Report: $(FILE).html'
+	if [[ -n '$(PUBLISH)' ]]; then
+	  "$$(swift build -c release $(BENCH_FULL) --show-bin-path)/rondo-bench" publish '$(FILE).json' \
+	    --readme README.md --page Benchmarks/Figures.md --pictures Benchmarks/Pictures
+	fi
 
 .PHONY: bench-test
 bench-test: setup-bench ## Run the tests of the benchmarks' own arithmetic and reports.
@@ -221,6 +227,10 @@ docs: setup ## Build the documentation of each library into .build/docs.
 	    --additional-symbol-graph-dir "$$graphs" --output-path .build/docs/$$library.doccarchive
 	  echo "Documentation: .build/docs/$$library.doccarchive"
 	done
+
+.PHONY: pictures
+pictures: ## Draw the pictures of the documentation anew.
+	@swift Tests/Pictures/draw.swift Sources/Rondo/Rondo.docc/Resources
 
 .PHONY: clean
 clean: ## Remove everything that was built.

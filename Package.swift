@@ -72,6 +72,10 @@ let package = Package(
     .executableTarget(
       name: "foundation-probe", dependencies: ["Rondo", "RondoFoundation"], path: "Tests/FoundationProbe",
       swiftSettings: [.swiftLanguageMode(.v5)]),
+    // XCTest brings Foundation's names with it, and runs Foundation's loop.
+    .testTarget(
+      name: "XCTestBridge", dependencies: ["Rondo", "RondoFoundation"], path: "Tests/XCTestBridge",
+      swiftSettings: [.swiftLanguageMode(.v5)]),
     .testTarget(
       name: "RondoFoundationTests",
       dependencies: [

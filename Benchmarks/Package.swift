@@ -76,6 +76,11 @@ let package = Package(
       // `import CoreFoundation` alone links neither the library it lives in nor what its blocks need.
       linkerSettings: [.linkedLibrary("Foundation"), .linkedLibrary("BlocksRuntime")]
     ),
+    // Foreign loops with a Rondo loop as their guest, one file each, and what they are put to.
+    .target(
+      name: "CHosts", dependencies: ["CLibuvPeer", "CGlibPeer", "CSystemdPeer"], cSettings: [warnings] + peers),
+    .executableTarget(
+      name: "rondo-hosts", dependencies: ["CHosts", .product(name: "Rondo", package: "Rondo")], swiftSettings: settings),
     .target(name: "CStart"),
     start("raw"),
     start("libevent", ["CLibeventPeer"]),
@@ -97,7 +102,7 @@ let package = Package(
         .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["NIO"])),
       ]),
     start("rondo", [.product(name: "Rondo", package: "Rondo")]),
-    .testTarget(name: "RondoBenchTests", dependencies: ["rondo-bench"], swiftSettings: settings),
+    .testTarget(name: "RondoBenchTests", dependencies: ["rondo-bench", "rondo-hosts"], swiftSettings: settings),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -69,7 +69,7 @@ struct rondo_collection {
 
 static inline struct rondo_collection *rondo_collection_new(void) {
   struct rondo_collection *collection = rondo_memory(calloc(1, sizeof *collection));
-  collection->capacity = 64;  // doubled by rondo_note whenever a batch is larger
+  collection->capacity = 16;  // doubled by rondo_note whenever a batch is larger
   collection->ready = rondo_memory(calloc(collection->capacity, sizeof *collection->ready));
   for (uint32_t index = 0; index < 3; index++) {
     collection->own[index].collection = collection;

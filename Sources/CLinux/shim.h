@@ -79,6 +79,12 @@ static inline int rondo_wake(int epoll, int descriptor) {
   return epoll_ctl(epoll, EPOLL_CTL_MOD, descriptor, &event) ? errno : 0;
 }
 
+// Has whoever waits for the outer epoll set hear of the inner one as well; 0, or errno.
+static inline int rondo_nest(int outer, int inner) {
+  struct epoll_event event = {.events = EPOLLIN, .data = {.fd = inner}};
+  return epoll_ctl(outer, EPOLL_CTL_ADD, inner, &event) ? errno : 0;
+}
+
 // Whether epoll_ctl(2) refuses this file; asked beforehand where it may, because libevent would log the refusal.
 static inline int rondo_is_refused(int descriptor) {
   int probe = epoll_create1(EPOLL_CLOEXEC);

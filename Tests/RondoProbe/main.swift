@@ -26,6 +26,8 @@ let subjects: [String: () -> Void] = [
   "starve": probeStarving,
   "held": probeHeldDescriptors,
   "daemon": probeDaemon,
+  "epoll-host": probeEpollHost,
+  "dispatch-host": probeDispatchHost,
   "ready-turns": probeReadyTurns,
   "interest-turns": probeInterestTurns,
 ]

@@ -64,6 +64,24 @@ private final class Connection: @unchecked Sendable {
     }
   }
 
+  // MARK: - Embedding
+
+  @Test func `Embedding: a host that polls`() {
+    let log = Log()
+    TestThread {
+      let loop = Loop.current
+      loop.add(Loop.Timer(after: .milliseconds(20)) { _ in log.note("timer") })
+      loop.perform { log.note("block") }
+      let guest = Loop.Embedding(of: loop)
+      var watched = pollfd(fd: guest.descriptor, events: Int16(POLLIN), revents: 0)
+      while unsafe poll(&watched, 1, -1) == 1 {
+        if guest.turn() == .finished { break }
+      }
+      guest.end()
+    }.join()
+    #expect(log.text == "block, timer")
+  }
+
   @Test func `Rondo: a run in another mode suspends`() {
     let log = Log()
     withVirtualLoop { virtual in

@@ -6,7 +6,9 @@ import Testing
   private static let catalogue = "Sources/Rondo/Rondo.docc/"
   private static let documents =
     ["README.md"]
-    + ["Rondo", "TheTurn", "Threading", "Concurrency", "Timers", "ComingFromCFRunLoop"].map { catalogue + $0 + ".md" }
+    + ["Rondo", "TheTurn", "Threading", "Concurrency", "Timers", "Embedding", "ComingFromCFRunLoop"].map {
+      catalogue + $0 + ".md"
+    }
     + ["ComingFromFoundation", "PortsAndSockets"].map { "Sources/RondoFoundation/RondoFoundation.docc/\($0).md" }
     + ["Sources/RondoRecipes/RondoRecipes.docc/RondoRecipes.md"]
 
@@ -70,23 +72,21 @@ import Testing
 
   // MARK: - The turn
 
-  @Test(arguments: ["README.md", catalogue + "TheTurn.md"])
-  func `the steps are those of the code`(_ document: String) throws {
+  @Test func `the steps are those of the code`() throws {
     let steps = try stepsOfTheCode()
     #expect(steps.count == 14)
-    let documented = try stepLines(document).compactMap { $0.firstMatch(of: /^(\d+)\. \*\*(.+)\*\*/) }
+    let documented = try lines(Self.catalogue + "TheTurn.md").compactMap { $0.firstMatch(of: /^(\d+)\. \*\*(.+)\*\*/) }
     #expect(documented.map { "\($0.1) \($0.2)" } == steps)
   }
 
-  @Test func `README and TheTurn have the same steps`() throws {
-    #expect(try stepLines("README.md") == stepLines(Self.catalogue + "TheTurn.md"))
+  @Test func `the picture of the turn has the steps of the code`() throws {
+    let words = try matches(of: />([^<\n]+)<\/text>/, in: Self.catalogue + "Resources/turn.svg")
+    let steps = try stepsOfTheCode().map { $0.split(separator: " ", maxSplits: 1).map(String.init) }
+    for step in steps { #expect(words.contains(step[0]) && words.contains(step[1]), "\(step)") }
+    #expect(words.filter { Int($0) != nil }.count == steps.count)
   }
 
-  private func stepLines(_ document: String) throws -> [String] {
-    try lines(document).filter { $0.contains(/^\d+\.\s/) }
-  }
-
-  /// The numbers and names beside the calls of `runTurns`; a call that tells observers is named by its activity.
+  /// The numbers and names beside the calls of `Loop+Run.swift`; a call that tells observers is named by its activity.
   private func stepsOfTheCode() throws -> [String] {
     try lines("Sources/Rondo/Loop/Loop+Run.swift").compactMap { line in
       guard let comment = line.firstMatch(of: /\S  \/\/ (\d+)(?: (.+))?$/) else { return nil }

@@ -55,6 +55,9 @@ extension Loop {
     _ = mailbox.withLock { $0.modes.makeIndex(of: mode) }
   }
 
+  /// Whether a host of this thread runs the loop by an `Embedding`.
+  package var isEmbedded: Bool { core.guest != nil }
+
   /// Whether this is no forked child of the process that made the loop. Any thread.
   package var isOfThisProcess: Bool { thread.isOfThisProcess }
 

@@ -4,35 +4,76 @@ extension LoopCore {
   /// One run in one mode. Calls out.
   func runTurns(_ frame: RunFrame, until limit: RunLimit) -> Loop.RunResult {
     assertOwnThread()
+    var result = enter(frame, limit)
+    while result == nil {
+      if approachWait(frame) { passWait(frame, isOver: false) }
+      result = endTurn(frame)
+    }
+    leave(frame)
+    return result!
+  }
+
+  // A guest's run, in `LoopCore+Guest.swift`, has the same parts: between the first half of a turn and the second it
+  // returns to its host.
+
+  /// The beginning of a run. Calls out.
+  ///
+  /// - Returns: Why it is over, if it is over without a turn.
+  @inline(__always)
+  func enter(_ frame: RunFrame, _ limit: RunLimit) -> Loop.RunResult? {
     tellObservers(.entry, frame)  // 0 entry observers
     startClock(frame, limit)
-    var result: Loop.RunResult? = stopBeforeFirstTurn()
-    while result == nil {
-      beginTurn(frame)
-      applyMail()  // 1 apply mail
-      tellObservers(.beforeTimers, frame)  // 2
-      tellObservers(.beforeSources, frame)  // 3
-      drainBlocks(frame)  // 4 blocks, jobs
-      serveJobs(frame)
-      performSignalledSources(frame)  // 5 signalled sources
-      if frame.turn.hasHandledSource { drainBlocks(frame) }
-      if !isEmpty(frame.mode) {
-        decideWhetherToPoll(frame)
-        if !frame.turn.polls { tellObservers(.beforeWaiting, frame) }  // 6
-        waitForEvents(frame)  // 7 arm, sleep, collect
-        if !frame.turn.polls { tellObservers(.afterWaiting, frame) }  // 8
-        fireDueTimers(frame)  // 9 due timers
-        tellReadyDescriptors(frame)  // 10 ready descriptors
-        serveMainQueue(frame)  // 11 main dispatch queue, blocks, jobs
-        drainBlocks(frame)
-        serveJobs(frame)
-      }
-      retire()  // 12 retire; decide
-      result = decide(frame)
-      assertInvariants()
-    }
+    return stopBeforeFirstTurn()
+  }
+
+  /// A turn up to its wait. Calls out.
+  ///
+  /// - Returns: Whether there is something to wait for.
+  @inline(__always)
+  func approachWait(_ frame: RunFrame) -> Bool {
+    beginTurn(frame)
+    applyMail()  // 1 apply mail
+    tellObservers(.beforeTimers, frame)  // 2
+    tellObservers(.beforeSources, frame)  // 3
+    drainBlocks(frame)  // 4 blocks, jobs
+    serveJobs(frame)
+    performSignalledSources(frame)  // 5 signalled sources
+    if frame.turn.hasHandledSource { drainBlocks(frame) }
+    if isEmpty(frame.mode) { return false }
+    decideWhetherToPoll(frame)
+    if !frame.turn.polls { tellObservers(.beforeWaiting, frame) }  // 6
+    return true
+  }
+
+  /// A turn's wait, and what comes of it. Calls out.
+  ///
+  /// - Parameter isOver: The wait was a host's.
+  @inline(__always)
+  func passWait(_ frame: RunFrame, isOver: Bool) {
+    if !isOver { waitForEvents(frame) }  // 7 arm, sleep, collect
+    if !frame.turn.polls { tellObservers(.afterWaiting, frame) }  // 8
+    fireDueTimers(frame)  // 9 due timers
+    tellReadyDescriptors(frame)  // 10 ready descriptors
+    serveMainQueue(frame)  // 11 main dispatch queue, blocks, jobs
+    drainBlocks(frame)
+    serveJobs(frame)
+  }
+
+  /// The end of a turn.
+  ///
+  /// - Returns: Why the run is over; nil for another turn.
+  @inline(__always)
+  func endTurn(_ frame: RunFrame) -> Loop.RunResult? {
+    retire()  // 12 retire; decide
+    let result = decide(frame)
+    assertInvariants()
+    return result
+  }
+
+  /// The end of a run. Calls out.
+  @inline(__always)
+  func leave(_ frame: RunFrame) {
     tellObservers(.exit, frame)  // 13 exit observers
-    return result!
   }
 
   /// The run's time begins when its entry observers have been told.

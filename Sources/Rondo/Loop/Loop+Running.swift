@@ -52,7 +52,8 @@ extension LoopCore {
     assertOwnThread()
     // What was posted until now is meant for the run that is about to be interrupted, if any.
     absorbPosts()
-    applyMail()
+    // A guest's own thread finds mail whenever it is its host's.
+    if applyMail() { checkWhoRuns() }
     guard let index = index(of: name) else { return .finished }
     // The loop keeps its modes, and they their frames.
     return unsafe Unmanaged.passUnretained(modeState(index))._withUnsafeGuaranteedRef { mode in

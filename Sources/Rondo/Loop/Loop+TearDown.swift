@@ -9,6 +9,7 @@ extension Loop {
   /// Timers, observers and descriptor sources become invalid; a source only leaves this loop, with its cancel handler
   /// called. Timeouts are discarded. Whatever is posted later is refused. Calls out.
   func tearDown() {
+    core.endGuest()
     core.leaveForeign()
     refuseMail()
     let companion = mailbox.withLock { $0.companion.take() }

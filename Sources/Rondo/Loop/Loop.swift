@@ -112,7 +112,7 @@ public final class Loop: @unchecked Sendable {
   public func stop() {
     checkProcess()
     if isCurrent {
-      core.wakes.stop(at: core.arrivalTime)
+      core.stopFromOwnThread()
     } else {
       wakeup.post(.stop)
     }
@@ -171,6 +171,7 @@ public final class Loop: @unchecked Sendable {
       return (index, isOwn ? state.takeMail() : nil)
     }
     if isOwn {
+      core.rouseGuest()
       core.apply(mail)
       if let index { core.joinCommon(index) }
       core.callOutAfterMail()

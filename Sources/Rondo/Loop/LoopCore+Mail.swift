@@ -12,7 +12,7 @@ extension LoopCore {
   @discardableResult
   func applyMail() -> Bool {
     assertOwnThread()
-    if !wakeup.has([.mail, .signals]) { return false }
+    if !wakeup.has([.mail, .signals, .outside]) { return false }
     takeAndApplyMail()
     callOutAfterMail()
     return true
@@ -22,7 +22,7 @@ extension LoopCore {
   @inline(__always)
   func applyMailQuietly() {
     assertOwnThread()
-    if wakeup.has([.mail, .signals]) { takeAndApplyMail() }
+    if wakeup.has([.mail, .signals, .outside]) { takeAndApplyMail() }
   }
 
   /// Calls what applying mail has found to call, and lets go of what has left. Calls out.
@@ -55,6 +55,7 @@ extension LoopCore {
   @inline(never)
   private func takeAndApplyMail() {
     assertOwnThread()
+    rouseGuest()
     // The bits go before the mail is taken: a poster that finds the mailbox empty afterwards sets it again.
     applyQuietly(wakeup.take([.mail, .signals]))
   }
@@ -175,7 +176,7 @@ extension LoopCore {
   @inline(__always)
   func absorbPosts() {
     assertOwnThread()
-    if wakeup.has([.wake, .stop]) { wakes.absorb(wakeup.take([.wake, .stop]), at: phaseTime) }
+    if wakeup.has([.wake, .stop]) { wakes.absorb(wakeup.take([.wake, .stop]), at: phaseTime()) }
   }
 
   /// First thing after a sleep: everything that was posted, for one atomic operation.
@@ -185,14 +186,20 @@ extension LoopCore {
     let bits = wakeup.wokeTaking([.mail, .signals, .wake, .stop])
     applyQuietly(bits)
     callOutAfterMail()
-    if !bits.isDisjoint(with: [.wake, .stop]) { wakes.absorb(bits, at: phaseTime) }
+    if !bits.isDisjoint(with: [.wake, .stop]) { wakes.absorb(bits, at: phaseTime()) }
   }
 
   /// A wakeup asked for on the loop's own thread.
   @inline(__always)
   func wakeFromOwnThread() {
     assertOwnThread()
-    wakes.wake(at: arrivalTime)
+    if !wakes.wake(at: arrivalTime()) { postToGuest(.wake) }
+  }
+
+  /// A stop asked for on the loop's own thread.
+  func stopFromOwnThread() {
+    assertOwnThread()
+    if !wakes.stop(at: arrivalTime()) { postToGuest(.stop) }
   }
 
   /// Whether the innermost run shall end with its turn.

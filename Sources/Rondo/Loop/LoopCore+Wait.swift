@@ -6,19 +6,41 @@ extension LoopCore {
   ///
   /// No user code runs but what a foreign loop of the thread serves meanwhile.
   func waitForEvents(_ frame: RunFrame) {
+    let carriedCount = beginWait(frame)
+    if !waitsElsewhere(frame), !waitsWithoutSleep(frame) { sleep(frame) }
+    endWait(frame, carriedCount)
+  }
+
+  /// Whether a foreign loop of the thread has waited for both.
+  @inline(__always)
+  private func waitsElsewhere(_ frame: RunFrame) -> Bool {
+    hasForeign.load(ordering: .relaxed) && !skipsLooking(frame) && waitInForeign(frame)
+  }
+
+  /// - Returns: How many records of readiness earlier turns have left.
+  @inline(__always)
+  func beginWait(_ frame: RunFrame) -> Int {
     applyMail()
     absorbPosts()
     takeCarriedDescriptors(frame)
-    let carriedCount = frame.ready.count
+    return frame.ready.count
+  }
+
+  /// Whether the wait is no sleep, and is over.
+  @inline(__always)
+  func waitsWithoutSleep(_ frame: RunFrame) -> Bool {
     if skipsLooking(frame) {
       forgetClock()
-    } else if hasForeign.load(ordering: .relaxed), waitInForeign(frame) {
-      // It has collected, too.
     } else if frame.turn.polls || wakes.isWoken || wakes.isStopped || !frame.ready.isEmpty || isEmpty(frame.mode) {
       look(frame)
     } else {
-      sleep(frame)
+      return false
     }
+    return true
+  }
+
+  @inline(__always)
+  func endWait(_ frame: RunFrame, _ carriedCount: Int) {
     if frame.turn.isMainQueueReady { owesMainQueue = true }
     if carriedCount > 0 { mergeRepeated(frame, carriedCount) }
     // A nested run's wait makes the enclosing turn's records stale; the count tells.

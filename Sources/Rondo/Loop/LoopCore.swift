@@ -4,6 +4,9 @@ import Synchronization
 /// What the loop's thread owns. Nothing here is locked; only that thread may touch it.
 ///
 /// The heart is `Loop+Run.swift`; other threads reach the core through the mailbox.
+///
+/// One thread needs no check of exclusive access, and a callout may come back to any of this. Each field is exempt by
+/// itself: in one exempt struct, a change of one field would by the language's rules be an access of all the others.
 final class LoopCore {
   /// *constant* once set. The handle that owns this core, and outlives it.
   @safe unowned(unsafe) var loop: Loop!
@@ -25,6 +28,8 @@ final class LoopCore {
   let timeouts = TimeoutTable()
   /// By mode index; as many as mail has been applied for.
   @safe @exclusivity(unchecked) var modes: ContiguousArray<ModeState>
+  /// The loop as another loop's guest.
+  @safe @exclusivity(unchecked) var guest: Guest?
   /// The runs under way.
   @safe @exclusivity(unchecked) var frames = FrameStack()
   @safe @exclusivity(unchecked) var depth = 0

@@ -6,6 +6,10 @@ import Synchronization
 /// `Synchronization.Mutex` hands a contended lock from thread to thread inside the kernel (a priority-inheriting futex):
 /// with eight posters, a post then costs a context switch. This one lets whoever runs take it. Its hand-over goes
 /// through this word alone, so that the thread sanitizer sees it too.
+///
+/// What it guards stands behind it in a `Guarded`, where the compiler sees that nobody goes past it. What is made by the
+/// thousands and has a lock among fields that need none (an item, a suspended task, a mailbox) saves the second object:
+/// there the lock is a private field, and each field that it guards says so.
 package struct Lock: ~Copyable, Sendable {
   /// *atomic*
   private let word = Atomic<UInt32>(State.free)

@@ -35,15 +35,21 @@ package struct WakeMemory: Hashable, Sendable {
   package var isWoken: Bool { innermost.isWoken }
   /// When the wakeup came because of which it does.
   package var wokenAt: Instant { innermost.wokenAt }
+  /// A wakeup that comes now would be remembered by the innermost run.
+  package var heeds: Bool { isRunning && innermost.keepsWakes }
 
   // MARK: - What comes
 
   /// A wakeup, for every run under way.
+  ///
+  /// - Returns: False if there is none.
   @inline(__always)
-  package mutating func wake(at time: Instant) {
-    guard isRunning else { return }
+  @discardableResult
+  package mutating func wake(at time: Instant) -> Bool {
+    guard isRunning else { return false }
     innermost.note(at: time)
     if !outer.isEmpty { wakeOuter(at: time) }
+    return true
   }
 
   @inline(never)
@@ -52,10 +58,14 @@ package struct WakeMemory: Hashable, Sendable {
   }
 
   /// A stop, for the innermost run.
-  package mutating func stop(at time: Instant) {
-    guard isRunning else { return }
+  ///
+  /// - Returns: False if there is none.
+  @discardableResult
+  package mutating func stop(at time: Instant) -> Bool {
+    guard isRunning else { return false }
     innermost.isStopped = true
     innermost.note(at: time)
+    return true
   }
 
   /// What others have posted.

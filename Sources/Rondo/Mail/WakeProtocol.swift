@@ -29,6 +29,8 @@ package struct WakeProtocol: Equatable, Hashable, Sendable {
     package static let dead = Bits(rawValue: 16)
     /// Every run shall stop, the next one if none is under way.
     package static let stopRequest = Bits(rawValue: 32)
+    /// The loop is a guest and its thread is its host's at present: what that thread changes, it has to tell as well.
+    package static let outside = Bits(rawValue: 128)
   }
 
   package static let oneWriter: UInt32 = 1 << 8
@@ -81,6 +83,25 @@ package struct WakeProtocol: Equatable, Hashable, Sendable {
     if contains([.mail, .signals, .wake, .stop, .stopRequest]) { return .stayAwake }
     word |= Bits.asleep.rawValue
     return .sleep
+  }
+
+  /// The loop as a guest, last thing before it returns to its host, which sleeps for it.
+  package mutating func prepareToSleepOutside() -> SleepAction {
+    let action = prepareToSleep()
+    if action == .sleep { word |= Bits.outside.rawValue }
+    return action
+  }
+
+  /// The loop as a guest returns to its host awake, with work left that its descriptor tells of.
+  package mutating func leave() {
+    word |= Bits.outside.rawValue
+  }
+
+  /// The loop's own thread, at its host, has changed something: takes the announcement of sleep back, and owes one write.
+  package mutating func rouse() -> PostAction {
+    guard contains(.asleep) else { return .nothing }
+    word &= ~Bits.asleep.rawValue
+    return .write
   }
 
   /// The loop, first thing after the kernel: awake, with `bits` taken.

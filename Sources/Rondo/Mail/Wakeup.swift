@@ -83,6 +83,23 @@ final class Wakeup: Sendable {
   @inline(__always)
   func prepareToSleep() -> WakeProtocol.SleepAction { update { $0.prepareToSleep() } }
 
+  func prepareToSleepOutside() -> WakeProtocol.SleepAction { update { $0.prepareToSleepOutside() } }
+
+  /// The loop's thread, a guest's, returns to its host, which is to come back at once.
+  func leaveRinging() {
+    update { $0.leave() }
+    ring()
+  }
+
+  /// The loop's thread, at its host, has changed something that the loop has to look at.
+  func rouse() {
+    if update({ $0.rouse() }) == .write { ring() }
+  }
+
+  private func ring() {
+    if descriptor >= 0 { wake() }
+  }
+
   @inline(__always)
   func wokeTaking(_ bits: WakeProtocol.Bits) -> WakeProtocol.Bits { update { $0.woke(taking: bits) } }
 

@@ -52,6 +52,7 @@ extension LoopCore {
 
   private func enqueue(_ slot: UInt32) {
     assertOwnThread()
+    rouseGuest()
     timeouts[slot].isQueued = true
     timeouts[slot].queuedDate = timeouts[slot].date
     let (schedule, version, queue) = (timeouts[slot].schedule, timeouts[slot].version, timeouts[slot].queue)

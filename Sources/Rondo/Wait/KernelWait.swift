@@ -15,6 +15,8 @@ import Glibc
   @safe @exclusivity(unchecked) var foreign: (any ForeignLoop)?
   /// The wait set that was waited in last, as its bare parts: finding it again costs no reference count.
   @safe @exclusivity(unchecked) private var selected: Selection?
+  /// The descriptor that a host waits by, and the mode it stands for.
+  @safe @exclusivity(unchecked) private var hosted: HostedSet?
   /// What the timerfd was armed for last; `.distantFuture` when disarmed.
   @safe @exclusivity(unchecked) private var armedFor = Instant.distantFuture
 
@@ -93,6 +95,12 @@ import Glibc
     let collection: EventCollection
   }
 
+  /// Arms for a sleep that is somebody else's.
+  func arm(_ frame: RunFrame, until deadline: Instant) {
+    _ = select(frame)
+    arm(deadline)
+  }
+
   /// Arms the timerfd unless it already is right: one timerfd_settime(2).
   @inline(__always)
   func arm(_ deadline: Instant) {
@@ -118,6 +126,10 @@ import Glibc
     while sets.count <= mode.index { sets.append(nil) }
     let set = sets[mode.index] ?? WaitSet(own: own)
     sets[mode.index] = set
+    if let hosted, hosted.mode == mode.index, let borrower = sets.first(where: { $0?.base?.epoll == hosted.epoll }) {
+      open(set, letGo(of: borrower!)!)
+      return set
+    }
     do {
       open(set, try EventBase(for: "A mode of a loop needs an epoll set"))
     } catch {
@@ -133,7 +145,12 @@ import Glibc
     // The set's old base is closed last, so that the new one has another number.
     let old = letGo(of: set)
     let others = sets.compactMap { $0?.base?.epoll } + (old.map { [$0.epoll] } ?? [])
-    set.open(base, besides: others).giveUp()
+    let fallen = set.open(base, besides: others)
+    if let hosted {
+      if let old, old.epoll == hosted.epoll { hosted.keep(old) }
+      if sets.indices.contains(hosted.mode), sets[hosted.mode] === set { hosted.follow(base) }
+    }
+    fallen.giveUp()
   }
 
   /// Takes a set's base away.
@@ -143,6 +160,17 @@ import Glibc
     wakeup.awaitWriters()
     if let epoll = set.base?.epoll { foreign?.forget(epoll) }
     return set.release()
+  }
+
+  /// Has the mode keep its epoll set's number, for a host to wait by.
+  func beginHosting(_ frame: RunFrame) -> CInt {
+    let epoll = select(frame).epoll
+    hosted = HostedSet(mode: frame.mode.index, epoll: epoll)
+    return epoll
+  }
+
+  func endHosting() {
+    hosted = nil
   }
 
   // MARK: - Descriptor sources
@@ -200,6 +228,7 @@ import Glibc
 
   func close() {
     selected = nil
+    hosted = nil
     sets = []
     own.close()
   }

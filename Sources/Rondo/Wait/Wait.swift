@@ -1,6 +1,6 @@
 /// How a loop waits: the kernel through libevent, or a script in virtual time.
 ///
-/// A clock and six verbs, crossed a few times a turn and never per event. *loop thread*
+/// A clock and eight verbs, crossed a few times a turn and never per event. *loop thread*
 enum Wait {
   case kernel(KernelWait)
   case scripted(ScriptedWait)
@@ -58,6 +58,31 @@ enum Wait {
     switch self {
     case .kernel(let kernel): kernel.wait(frame, until: deadline, blocks: blocks)
     case .scripted(let script): script.wait(frame, until: deadline, blocks: blocks)
+    }
+  }
+
+  /// What somebody else's sleep is to be: armed for `deadline`, in `frame`'s mode.
+  func arm(_ frame: RunFrame, until deadline: Instant) {
+    switch self {
+    case .kernel(let kernel): kernel.arm(frame, until: deadline)
+    case .scripted: break
+    }
+  }
+
+  /// Has `frame`'s mode keep one descriptor, whatever becomes of its wait set, until `endHosting()`.
+  ///
+  /// - Returns: A descriptor that can be waited by, or -1 in virtual time.
+  func beginHosting(_ frame: RunFrame) -> CInt {
+    switch self {
+    case .kernel(let kernel): kernel.beginHosting(frame)
+    case .scripted: -1
+    }
+  }
+
+  func endHosting() {
+    switch self {
+    case .kernel(let kernel): kernel.endHosting()
+    case .scripted: break
     }
   }
 

@@ -60,7 +60,8 @@ import Synchronization
     if isHopeless { return false }
     if rondo_has_foundation_doors() == 0 { return giveUp(FoundationDoors.refusal ?? "") }
     let found = unsafe rondo_foundation_loop()
-    if !isWanted.load(ordering: .relaxed) {
+    if loop.isEmbedded { refusal = "The loop is embedded: whoever hosts it serves what the host has." }
+    if !isWanted.load(ordering: .relaxed) || loop.isEmbedded {
       // Not from under a run that relies on it.
       if runs.isEmpty { detach() }
       return false
@@ -251,7 +252,7 @@ import Synchronization
 
   private func comeToSleep(_ mode: FoundationMode, _ foundation: CFRunLoop) {
     let isForRondo = purpose(in: mode) == .sleep
-    let isWanted = isWanted.load(ordering: .relaxed)
+    let isWanted = isWanted.load(ordering: .relaxed) && !loop.isEmbedded
     update(mode) { $0.hasComeToSleep = true }
     let hadPort = mode.isInserted
     let isVacant = loop.isVacant(mode.mode)
@@ -308,7 +309,7 @@ import Synchronization
 
   /// Calls out.
   private func giveTurn(_ mode: FoundationMode) {
-    guard loop.isOfThisProcess, isAttached else { return }
+    guard loop.isOfThisProcess, isAttached, !loop.isEmbedded else { return }
     let outer = turnDepth
     turnDepth = loop.depth + 1
     loop.serveForeignTurn(in: mode.mode)

@@ -13,3 +13,10 @@ void allocation_trap(int enabled);
 
 // The calling stack's return addresses as offsets into the executable, innermost first; 0 for a frame of a library.
 int stack_offsets(uint64_t *offsets, int capacity);
+
+// What a host calls: a guest's turn, when the guest's descriptor is readable, and the tick of a timer of its own every
+// 10 ms. The host is over once a turn answers other than 0, and ticks no longer once a tick does.
+typedef int (*host_turn)(void *context);
+
+// A raw epoll loop on the calling thread. 0.
+int host_epoll(int descriptor, host_turn turn, host_turn tick, void *context);

@@ -65,6 +65,23 @@ extension Table {
     row(
       "B22", [.phases("q"), .keep("m", "q"), .silent("w", .entry)], [.run("m", 0), .run("q", 20)],
       on: [.callout("w", nil, 1, .wake)], "-> TimedOut E BT BS BW AW X -> TimedOut"),
+    // The wakeup descriptor keeps the place that it got in another mode's set before that mode ran.
+    row(
+      "B22 listed by a wakeup",
+      [.phases("q"), .keep("m", "q"), .timer("t", 15, in: ["q"]), .silent("w", .entry, in: ["q"])],
+      [.run("m", 30), .run("q", 0), .run("q", 0)], on: [.callout("w", nil, 1, .wake)], helper: [.at(5, .wake)],
+      "-> TimedOut E BT BS X -> TimedOut E BT BS t X -> TimedOut"),
+    row(
+      "B22 listed by a timeout",
+      [.phases("q"), .keep("m", "q"), .timer("t", 25, in: ["q"]), .silent("w", .entry, in: ["q"])],
+      [.run("m", 15), .busyUntil(35), .run("q", 0), .run("q", 0)], on: [.callout("w", nil, 1, .wake)],
+      "-> TimedOut E BT BS X -> TimedOut E BT BS t X -> TimedOut"),
+    row(
+      "B22 listed and read",
+      [.phases("q"), .keep("m", "q"), .timer("t", 25, in: ["q"]), .silent("w", .entry, in: ["q"])],
+      [.run("m", 15), .run("q", 0), .busyUntil(35), .run("q", 0), .run("q", 0)],
+      on: [.callout("w", nil, 2, .wake)],
+      "-> TimedOut E BT BS X -> TimedOut E BT BS t X -> TimedOut E BT BS X -> TimedOut"),
     row(
       "B25", [.phases(), .keep(), .silent("w", .afterWaiting)], [.run("m", 20)],
       on: [.callout("w", nil, 1, .run("m", 0))], "E BT BS BW AW ( E BT BS X -> TimedOut ) X -> TimedOut"),

@@ -6,7 +6,7 @@ struct RondoBench: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "rondo-bench",
     abstract: "Compares run loops on Linux: the same work, side by side, in one run.",
-    subcommands: [Run.self, List.self, Compare.self, Once.self],
+    subcommands: [Run.self, List.self, Compare.self, Publish.self, Once.self],
     defaultSubcommand: Run.self
   )
 }

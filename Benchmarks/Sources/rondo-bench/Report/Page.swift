@@ -51,7 +51,7 @@ struct Page {
   private var bars: String {
     let rows = Bar.all.map { bar in
       let verdict = bar.verdict(in: report)
-      let value = bar.value(in: report).map { String(format: $0 < 10 ? "%.2f" : "%.0f", $0) } ?? "-"
+      let value = bar.value(in: report).map(Number.ratio) ?? "-"
       return """
         <tr class="\(verdict == .missed ? "losing" : verdict == .unknown ? "absent" : "met")">\
         <td>\(escaped(bar.statement))</td><td class="number">\(value)</td>\
@@ -98,14 +98,7 @@ struct Page {
   private var distributions: String {
     var workloads: [String] = []
     for curve in report.curves where !workloads.contains(curve.workload) { workloads.append(curve.workload) }
-    return workloads.map { workload in
-      Plot(
-        title: workload, xTitle: "ns", yTitle: "% not longer",
-        series: report.curves.filter { $0.workload == workload }.map { curve in
-          Plot.Series(name: curve.subject, points: curve.points.map { (x: max(1, $0.nanoseconds), y: $0.percent) })
-        }, isYLogarithmic: false
-      ).svg
-    }.joined(separator: "\n")
+    return workloads.map { Plot.distribution(of: $0, in: report).svg }.joined(separator: "\n")
   }
 
   private var growth: String {
@@ -149,9 +142,6 @@ struct Page {
     .absent td { color: #777; }
     .plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(520px, 1fr)); gap: 1em; }
     svg { width: 100%; height: auto; border: 1px solid #ddd; }
-    svg text { font: 12px system-ui, sans-serif; }
-    svg .title { font-weight: bold; font-size: 14px; }
-    svg .tick { fill: #444; font-size: 11px; }
-    svg .grid { stroke: #e4e4e4; stroke-width: 1; }
+    \(Plot.style(within: "svg "))
     """
 }

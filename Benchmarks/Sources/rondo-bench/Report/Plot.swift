@@ -67,6 +67,33 @@ struct Plot {
     return (parts + ["</svg>"]).joined(separator: "\n")
   }
 
+  /// What its words and lines look like, for a style sheet.
+  static func style(within scope: String) -> String {
+    """
+    \(scope)text { font: 12px system-ui, sans-serif; }
+    \(scope).title { font-weight: bold; font-size: 14px; }
+    \(scope).tick { fill: #444; font-size: 11px; }
+    \(scope).grid { stroke: #e4e4e4; stroke-width: 1; }
+    """
+  }
+
+  /// The plot as a file of its own, on white whatever lies under it.
+  var picture: String {
+    svg.replacing(
+      "<svg ", with: "<svg xmlns=\"http://www.w3.org/2000/svg\" style=\"background:#fff\" ", maxReplacements: 1
+    )
+    .replacing(">", with: "><style>\n\(Self.style(within: ""))\n</style>", maxReplacements: 1) + "\n"
+  }
+
+  /// What share of a workload's times was not longer than a time, for every subject.
+  static func distribution(of workload: String, in report: Report) -> Plot {
+    Plot(
+      title: workload, xTitle: "ns", yTitle: "% not longer",
+      series: report.curves.filter { $0.workload == workload }.map { curve in
+        Series(name: curve.subject, points: curve.points.map { (x: max(1, $0.nanoseconds), y: $0.percent) })
+      }, isYLogarithmic: false)
+  }
+
   private static let middle = "class=\"tick\" text-anchor=\"middle\""
 
   private func number(_ value: Double) -> String { String(format: "%.1f", value) }

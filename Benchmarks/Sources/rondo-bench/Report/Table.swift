@@ -43,4 +43,9 @@ enum Number {
     if magnitude >= 100 || value == value.rounded() { return String(Int64(value.rounded())) }
     return String(format: magnitude >= 10 ? "%.1f" : "%.2f", value)
   }
+
+  /// A quotient: two digits behind the point while they say something.
+  static func ratio(_ value: Double) -> String {
+    String(format: value < 10 ? "%.2f" : "%.0f", value)
+  }
 }

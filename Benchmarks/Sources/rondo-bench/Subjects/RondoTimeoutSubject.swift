@@ -22,6 +22,8 @@ private final class TimeoutLoop: BenchLoop {
   func stop() { loop.stop() }
   func poll() { loop.run(for: .zero) }
 
+  var postRefusal: Refusal? { .cannot("differs from rondo in its timers alone") }
+
   func addWake(_ call: Call) throws(Refusal) -> any Wake {
     throw .cannot("differs from rondo in its timers alone")
   }

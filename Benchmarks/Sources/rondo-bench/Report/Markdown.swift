@@ -1,0 +1,122 @@
+/// A report as tables in Markdown: all of it for the suite's page of figures, eight rows of it for the README.
+struct Markdown {
+  let report: Report
+
+  // MARK: - Everything
+
+  /// The page of figures.
+  var page: String {
+    """
+    # Figures
+
+    Made by `make bench-report PUBLISH=1`; nothing here is written by hand. Less is better everywhere. `× raw` is the
+    median over that of raw epoll with an eventfd and a timerfd, in the same run. A row in which a peer's median is more
+    than 1 % below Rondo's is marked `!`; `Timeout` and `precise` are variants of Rondo's own in the same workload. Empty:
+    the subject has no such thing, or its time would grow with the square of the number. The [README](README.md) says how
+    it is measured.
+
+    \(report.environment.text)
+
+    \(everything)
+
+    ## The bars
+
+    \(bars)
+
+    """
+  }
+
+  /// The subjects with a column, in the order of the reports, by the names of their makers.
+  private static let columns = [
+    ("raw", "raw"), ("libevent", "libevent"), ("libuv", "libuv"), ("libev", "libev"), ("glib", "GLib"),
+    ("sd-event", "sd-event"), ("cfrunloop", "CFRunLoop"), ("dispatch", "Dispatch"), ("nio", "SwiftNIO"),
+  ]
+  /// Those of Rondo, with what their rows are called.
+  private static let ours = [("rondo", ""), ("rondo.timeout", " (Timeout)"), ("rondo.precise", " (precise)")]
+
+  private var everything: String {
+    var rows = [["workload", "unit"] + Self.columns.map(\.1) + ["Rondo", "× raw", "ahead of Rondo"]]
+    for workload in report.workloads {
+      for (subject, suffix) in Self.ours {
+        guard let figure = report.headline(workload, subject) else { continue }
+        let ahead = peers(in: workload).filter { $0.value < figure.value * (1 - Scoreboard.tie) }
+        let limit = report.headline(workload, Subjects.limit)?.value
+        rows.append(
+          [(ahead.isEmpty ? "" : "! ") + workload + suffix, figure.unit]
+            + Self.columns.map { report.headline(workload, $0.0).map { Number.text($0.value) } ?? "" }
+            + [Number.text(figure.value), limit.map { Number.ratio(figure.value / $0) } ?? ""]
+            + [ahead.map { Self.name($0.subject) }.joined(separator: ", ")])
+      }
+    }
+    return Self.table(rows, words: [0, 1, rows[0].count - 1])
+  }
+
+  private var bars: String {
+    let rows = Bar.all.map { bar in
+      [
+        bar.statement, bar.value(in: report).map(Number.ratio) ?? "", Number.text(bar.limit), bar.unit,
+        bar.verdict(in: report).rawValue,
+      ]
+    }
+    return Self.table([["bar", "measured", "at most", "unit", "verdict"]] + rows, words: [0, 3, 4])
+  }
+
+  // MARK: - Eight rows
+
+  /// What the README shows: of each family of workloads, the row in which Rondo does worst against the best peer.
+  var summary: String {
+    let rows = Self.families.compactMap { family, prefixes in
+      let own = report.workloads.filter { workload in prefixes.contains { workload.hasPrefix($0) } }
+      return own.compactMap { contest(in: $0) }.max { $0.ratio < $1.ratio }.map { worst in
+        [
+          family, "`\(worst.workload)`", worst.unit, worst.limit.map(Number.text) ?? "",
+          "\(Self.name(worst.peer)) \(Number.text(worst.theirs))", Number.text(worst.ours), Number.ratio(worst.ratio),
+        ]
+      }
+    }
+    return Self.table(
+      [["family", "worst row", "unit", "raw", "best peer", "Rondo", "Rondo × best peer"]] + rows, words: [0, 1, 2, 4])
+  }
+
+  /// Every workload belongs to one, by how its name begins.
+  static let families = [
+    ("wakes", ["wake"]), ("posts", ["post"]), ("turns", ["turn", "mode"]),
+    ("timers, when they fire", ["timer.lateness", "timer.drift", "timer.coalesce"]), ("timers, what they cost", ["timer.churn"]),
+    ("descriptors", ["fd"]), ("hops and jobs", ["hop", "job"]), ("memory and start", ["memory", "start"]),
+  ]
+
+  private struct Contest {
+    var workload, unit, peer: String
+    var ours, theirs: Double
+    var limit: Double?
+    var ratio: Double { ours / theirs }
+  }
+
+  private func contest(in workload: String) -> Contest? {
+    guard let ours = report.headline(workload, Subjects.ours),
+      let best = peers(in: workload).min(by: { $0.value < $1.value }), best.value > 0
+    else { return nil }
+    return Contest(
+      workload: workload, unit: ours.unit, peer: best.subject, ours: ours.value, theirs: best.value,
+      limit: report.headline(workload, Subjects.limit)?.value)
+  }
+
+  // MARK: - Parts
+
+  private func peers(in workload: String) -> [Report.Result] {
+    report.results.filter { result in
+      result.workload == workload && Report.headlines.contains(result.metric) && result.subject != Subjects.limit
+        && !Subjects.isOurs(result.subject)
+    }
+  }
+
+  private static func name(_ subject: String) -> String {
+    columns.first { $0.0 == subject }?.1 ?? subject
+  }
+
+  private static func table(_ rows: [[String]], words: Set<Int>) -> String {
+    let rule = rows[0].indices.map { words.contains($0) ? "---" : "--:" }
+    return ([rows[0], rule] + rows.dropFirst()).map { "| " + $0.joined(separator: " | ") + " |" }
+      .joined(separator: "\n")
+  }
+}

@@ -1,0 +1,33 @@
+/// A mode of a loop that is embedded: its run, which leaves its thread to a host whenever it would sleep. *loop thread*
+final class Guest {
+  /// *constant* The frame of the run, or of the next one. The mode keeps it as that of a run that never ends.
+  let frame: RunFrame
+  var stage = Stage.resting
+  /// What the run remembers while its thread is the host's: a wakeup then has to ring, and comes back as a post.
+  var wakes = WakeMemory()
+  /// What the sleep is armed for.
+  var deadline = Instant.distantFuture
+  /// When the sleep began, if sleeps are timed.
+  var asleepSince: Instant?
+  /// What made the descriptor readable may still do so: only a look at the kernel ends that.
+  var owesLook = false
+  /// `end()` was called inside the turn that is under way.
+  var isEnding = false
+
+  init(_ frame: RunFrame) {
+    self.frame = frame
+  }
+
+  enum Stage {
+    /// No run is under way: none has begun, it has ended, or there is nothing to run for.
+    case resting
+    /// The run sleeps in its host.
+    case asleep
+    /// The run has left work for its host's next call.
+    case awake
+    /// The host is in `turn()`.
+    case serving
+    /// Not embedded any more.
+    case ended
+  }
+}

@@ -1,0 +1,252 @@
+import Synchronization
+
+/// A guest's run: the turns of `Loop+Run.swift`, cut where they would sleep. Between two calls of its host the loop
+/// counts as asleep, and the host sleeps for it.
+extension LoopCore {
+  /// How many turns begin in one call of the host. A signalled source takes one, and the next goes to sleep; what makes
+  /// work for itself without end comes back to the host after two.
+  private static let turnsAtATime = 2
+
+  /// Goes on with the run until it would sleep, or the host should have its thread back. Calls out.
+  ///
+  /// - Returns: Why the run has ended, if it has.
+  func serve(_ guest: Guest) -> Loop.RunResult? {
+    assertOwnThread()
+    let stage = guest.stage
+    comeBack(guest)
+    var result: Loop.RunResult?
+    switch stage {
+    case .resting:
+      guard beginRun(guest) else {
+        let isStopped = !wakeup.take(.stopRequest).isEmpty
+        settle(guest)
+        return isStopped ? .stopped : .finished
+      }
+      result = enter(guest.frame, .forever)
+    case .asleep:
+      guard endSleep(guest) else { return nil }
+      result = finishTurn(guest)
+    case .awake, .serving, .ended: break
+    }
+    var turns = 0
+    while result == nil {
+      guard turns < Self.turnsAtATime else {
+        leaveWork(guest)
+        return nil
+      }
+      turns += 1
+      if approachWait(guest.frame) {
+        if fallAsleep(guest) { return nil }
+        result = finishTurn(guest)
+      } else {
+        result = orEnding(guest, endTurn(guest.frame))
+      }
+    }
+    endRun(guest, result!)
+    return result
+  }
+
+  /// The rest of a turn whose wait is over. Calls out.
+  private func finishTurn(_ guest: Guest) -> Loop.RunResult? {
+    passWait(guest.frame, isOver: true)
+    return orEnding(guest, endTurn(guest.frame))
+  }
+
+  private func orEnding(_ guest: Guest, _ result: Loop.RunResult?) -> Loop.RunResult? {
+    result ?? (guest.isEnding ? .stopped : nil)
+  }
+
+  // MARK: - Runs
+
+  /// - Returns: False if there is nothing to run for.
+  private func beginRun(_ guest: Guest) -> Bool {
+    // What was posted until now finds no run.
+    absorbPosts()
+    applyMail()
+    if isEmpty(guest.frame.mode) { return false }
+    pushFrame(guest.frame, returnsAfterSourceHandled: false)
+    return true
+  }
+
+  /// Calls out.
+  private func endRun(_ guest: Guest, _ result: Loop.RunResult) {
+    leave(guest.frame)
+    popFrame(guest.frame)
+    if result == .stopped { _ = wakeup.take(.stopRequest) }
+    retire()
+    // The frame stays this run's.
+    _ = unsafe guest.frame.mode.frameForRun()
+    settle(guest)
+  }
+
+  /// After a run: has the host come back when there is one to begin. Calls out.
+  private func settle(_ guest: Guest) {
+    if guest.isEnding { return dismiss(guest) }
+    while true {
+      applyMail()
+      absorbPosts()
+      wait.arm(guest.frame, until: .distantFuture)
+      if !isEmpty(guest.frame.mode) || wakeup.has(.stopRequest) { break }
+      // In an empty mode nothing is told that a later run would miss.
+      if guest.owesLook { collect(guest) }
+      guard wakeup.prepareToSleepOutside() == .sleep else { continue }
+      return goToHost(guest, .resting)
+    }
+    wakeup.leaveRinging()
+    goToHost(guest, .resting)
+  }
+
+  // MARK: - The host's sleep
+
+  /// 7. The guest's wait: arms and announces the host's sleep.
+  ///
+  /// - Returns: False if there is something to do at once, and is collected.
+  private func fallAsleep(_ guest: Guest) -> Bool {
+    assertOwnThread()
+    let frame = guest.frame
+    let carriedCount = beginWait(frame)
+    if !waitsWithoutSleep(frame), !guest.isEnding, announceSleep(guest) { return true }
+    endWait(frame, carriedCount)
+    return false
+  }
+
+  /// - Returns: False if it has looked instead.
+  private func announceSleep(_ guest: Guest) -> Bool {
+    let frame = guest.frame
+    while true {
+      updateWatches(frame.mode)
+      // A precise date is slept for like any other: a guest does not spin on its host's time.
+      let deadline = nextTimerWake(in: frame.mode)
+      guard deadline == .distantFuture || deadline > now, !isEmpty(frame.mode), !wakes.isWoken else {
+        look(frame)
+        return false
+      }
+      wait.arm(frame, until: deadline)
+      if guest.owesLook {
+        collect(guest)
+        if !frame.ready.isEmpty || frame.turn.isMainQueueReady { return false }
+      }
+      guard wakeup.prepareToSleepOutside() == .sleep else {
+        applyMail()
+        absorbPosts()
+        guard !wakes.isWoken, !isStopped else {
+          look(frame)
+          return false
+        }
+        continue
+      }
+      guest.deadline = deadline
+      guest.asleepSince = counters.timesSleep.load(ordering: .relaxed) ? wait.now : nil
+      frame.turn.hasSlept = true
+      counters.sleeps.count()
+      waitCount += 1
+      pulse.enter(.waiting)
+      goToHost(guest, .asleep)
+      return true
+    }
+  }
+
+  /// Collects what is ready. The host may have come for nothing, and goes on sleeping then.
+  ///
+  /// - Returns: Whether there is something to do.
+  private func endSleep(_ guest: Guest) -> Bool {
+    let frame = guest.frame
+    if let since = guest.asleepSince {
+      counters.nanosecondsAsleep.count(UInt64(max(0, wait.now.nanoseconds - since.nanoseconds)))
+    }
+    collect(guest)
+    pulse.enter(.observers)
+    forgetClock()
+    absorbAfterSleep()
+    if !isSleepOver(frame, guest.deadline) {
+      counters.spuriousWakeups.count()
+      if announceSleep(guest) { return false }
+    }
+    endWait(frame, 0)
+    return true
+  }
+
+  /// Asks the kernel, which keeps the descriptor readable until it is asked.
+  private func collect(_ guest: Guest) {
+    guest.owesLook = false
+    waitCount += 1
+    _ = wait.wait(guest.frame, until: .distantPast, blocks: false)
+    forgetClock()
+  }
+
+  /// Returns to the host with its descriptor readable.
+  private func leaveWork(_ guest: Guest) {
+    // A nested run may have waited in another mode.
+    wait.choose(guest.frame)
+    wakeup.leaveRinging()
+    goToHost(guest, .awake)
+  }
+
+  /// The loop's thread is its host's from now on.
+  private func goToHost(_ guest: Guest, _ stage: Guest.Stage) {
+    guest.stage = stage
+    guest.wakes = wakes
+    wakes = WakeMemory()
+  }
+
+  private func comeBack(_ guest: Guest) {
+    guest.owesLook = true
+    guest.stage = .serving
+    wakes = guest.wakes
+    _ = wakeup.wokeTaking(.outside)
+  }
+
+  // MARK: - The loop's thread, at its host
+
+  /// Has the host call if the loop counts as asleep: something was changed, on the loop's own thread.
+  @inline(__always)
+  func rouseGuest() {
+    if wakeup.has(.outside) { wakeup.rouse() }
+  }
+
+  /// Posts to the run that is in its host, on the loop's own thread. Without one it is as if the loop did not run.
+  func postToGuest(_ bits: WakeProtocol.Bits) {
+    if wakeup.has(.outside), let guest, guest.stage != .resting { wakeup.post(bits) }
+  }
+
+  /// A guest's loop is run by its host, or in a callout of its own.
+  func checkWhoRuns() {
+    precondition(
+      guest == nil || guest?.stage == .serving,
+      "This loop is embedded: its host runs it by turn(). End the embedding before you run it, or run it in a callout.")
+  }
+
+  // MARK: - Beginning and end
+
+  /// Makes the loop a guest in the mode. Nothing is called before the host's first call.
+  ///
+  /// - Returns: The descriptor to wait by.
+  func beginGuest(in mode: ModeState) -> (Guest, CInt) {
+    assertOwnThread()
+    let guest = unsafe mode.frameForRun()._withUnsafeGuaranteedRef { Guest($0) }
+    self.guest = guest
+    let descriptor = wait.beginHosting(guest.frame)
+    settle(guest)
+    return (guest, descriptor)
+  }
+
+  /// Ends the run under way, and the loop is nobody's guest. Inside of a turn, after that. Calls out.
+  func endGuest() {
+    assertOwnThread()
+    guard let guest else { return }
+    let stage = guest.stage
+    guest.isEnding = true
+    if stage == .serving { return }
+    comeBack(guest)
+    if stage == .resting { return dismiss(guest) }
+    endRun(guest, .stopped)
+  }
+
+  private func dismiss(_ guest: Guest) {
+    assertOwnThread()
+    guest.stage = .ended
+    guest.frame.mode.runEnded()
+    wait.endHosting()
+    self.guest = nil
+  }
+}
