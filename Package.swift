@@ -43,7 +43,7 @@ let package = Package(
       name: "rondo-probe", dependencies: ["CProbe", "CLinux", "Rondo", "RondoTesting"],
       path: "Tests/RondoProbe",
       swiftSettings: strict),
-    .testTarget(name: "RondoCountTests", swiftSettings: strict),
+    .testTarget(name: "RondoCountTests", dependencies: ["foundation-probe"], swiftSettings: strict),
     // One kind of operation again and again, under callgrind: `make counts`.
     .executableTarget(
       name: "rondo-costs", dependencies: ["CLinux", "Rondo"], path: "Tests/RondoCosts",

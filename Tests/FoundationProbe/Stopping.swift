@@ -124,4 +124,3 @@ func comeAndGo() {
   print(RunLoop.current.foundationStatus)
   keeper.invalidate()
 }
-

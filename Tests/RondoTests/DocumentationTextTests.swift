@@ -15,7 +15,10 @@ import Testing
   /// Where a document's examples are compiled.
   private static func compiled(_ document: String) -> [String] {
     let library = document == "README.md" ? "Rondo" : document.split(separator: "/")[1]
-    let programs = document == "README.md" ? ["Sources/echo-daemon/main.swift"] : []
+    let programs =
+      document == "README.md"
+      ? ["Sources/echo-daemon/main.swift"]
+      : library == "RondoFoundation" ? ["Tests/XCTestBridge/Names.swift"] : []
     return ["Tests/\(library)Tests/DocumentationExamplesTests.swift"] + programs
   }
 
