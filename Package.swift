@@ -55,7 +55,7 @@ let package = Package(
       name: "rondo-probe", dependencies: ["CProbe", "CLinux", "Rondo", "RondoTesting"],
       path: "Tests/RondoProbe",
       swiftSettings: strict),
-    .testTarget(name: "RondoCountTests", swiftSettings: strict),
+    .testTarget(name: "RondoCountTests", dependencies: ["foundation-probe"], swiftSettings: strict),
     .testTarget(
       name: "RondoDaemonTests",
       dependencies: ["RondoDaemon", "RondoSockets", "Rondo", "RondoTesting", "rondo-echo"], swiftSettings: strict),
@@ -94,11 +94,19 @@ let package = Package(
     .executableTarget(
       name: "transcript-rondo", dependencies: ["RondoFoundation"], path: "Tests/TranscriptRondo",
       swiftSettings: [.swiftLanguageMode(.v5), .define("RONDO")]),
+    // Ported and unported files on one thread.
+    .executableTarget(
+      name: "foundation-probe", dependencies: ["Rondo", "RondoFoundation"], path: "Tests/FoundationProbe",
+      swiftSettings: [.swiftLanguageMode(.v5)]),
+    // XCTest brings Foundation's names with it, and runs Foundation's loop.
+    .testTarget(
+      name: "XCTestBridge", dependencies: ["Rondo", "RondoFoundation"], path: "Tests/XCTestBridge",
+      swiftSettings: [.swiftLanguageMode(.v5)]),
     .testTarget(
       name: "RondoFoundationTests",
       dependencies: [
         "RondoFoundation", "RondoPorts", "RondoSockets", "Rondo", "RondoTesting", "CHeap", "transcript-foundation",
-        "transcript-rondo",
+        "transcript-rondo", "foundation-probe",
         "permanent-thread", "message-port-pair", "mode-switch",
       ], swiftSettings: strict),
     .target(

@@ -39,9 +39,22 @@ enum Probe {
 
   /// A run of the probe under strace: what it printed, and every system call.
   static func trace(_ subject: String) throws -> (findings: [String: String], calls: SystemCalls) {
+    try trace(path, [subject])
+  }
+
+  /// The same of the program with ported and unported files, which is built with the tests.
+  static func traceBridge(_ arguments: [String]) throws -> SystemCalls {
+    let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+    let program = URL(filePath: tests).deletingLastPathComponent().appending(path: "foundation-probe")
+    return try trace(program.path, arguments).calls
+  }
+
+  private static func trace(
+    _ program: String, _ arguments: [String]
+  ) throws -> (findings: [String: String], calls: SystemCalls) {
     let file = FileManager.default.temporaryDirectory.appending(path: "rondo-\(UUID().uuidString).strace")
     defer { try? FileManager.default.removeItem(at: file) }
-    let result = run("strace", ["-f", "-o", file.path, path, subject])
+    let result = run("strace", ["-f", "-o", file.path, program] + arguments)
     try #require(result.status == 0, "strace has to be installed and allowed to trace: \(result.output)")
     return (parse(result.output), SystemCalls(try String(contentsOf: file, encoding: .utf8)))
   }

@@ -10,9 +10,10 @@ func program(_ name: String) throws -> URL {
 }
 
 /// What a program of the package prints, by line.
-func lines(of name: String) throws -> [String] {
+func lines(of name: String, _ arguments: [String] = []) throws -> [String] {
   let process = Process()
   process.executableURL = try program(name)
+  process.arguments = arguments
   let pipe = Pipe()
   process.standardOutput = pipe
   try process.run()

@@ -22,7 +22,7 @@ import Testing
       switch document {
       case "README.md": ["Sources/echo-daemon/main.swift", "Sources/async-main/App.swift"]
       case catalogue + "Concurrency.md": ["Sources/async-main/App.swift"]
-      default: [String]()
+      default: library == "RondoFoundation" ? ["Tests/XCTestBridge/Names.swift"] : []
       }
     return ["Tests/\(library)Tests/DocumentationExamplesTests.swift"] + programs
   }

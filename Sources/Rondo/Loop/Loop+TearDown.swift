@@ -10,6 +10,7 @@ extension Loop {
   /// called. Timeouts are discarded. Whatever is posted later is refused. Calls out.
   func tearDown() {
     core.endGuest()
+    core.leaveForeign()
     refuseMail()
     let companion = mailbox.withLock { $0.companion.take() }
     defer { _ = companion }

@@ -2,11 +2,19 @@ import Synchronization
 
 /// 7. arm, sleep, collect.
 extension LoopCore {
-  /// Sleeps until something happens, or looks, and collects what is ready into the frame. No user code runs.
+  /// Sleeps until something happens, or looks, and collects what is ready into the frame.
+  ///
+  /// No user code runs but what a foreign loop of the thread serves meanwhile.
   func waitForEvents(_ frame: RunFrame) {
     let carriedCount = beginWait(frame)
-    if !waitsWithoutSleep(frame) { sleep(frame) }
+    if !waitsElsewhere(frame), !waitsWithoutSleep(frame) { sleep(frame) }
     endWait(frame, carriedCount)
+  }
+
+  /// Whether a foreign loop of the thread has waited for both.
+  @inline(__always)
+  private func waitsElsewhere(_ frame: RunFrame) -> Bool {
+    hasForeign.load(ordering: .relaxed) && !skipsLooking(frame) && waitInForeign(frame)
   }
 
   /// - Returns: How many records of readiness earlier turns have left.
@@ -175,7 +183,8 @@ extension LoopCore {
 
   /// Carried readiness that the kernel has reported anew is told once.
   private func mergeRepeated(_ frame: RunFrame, _ carriedCount: Int) {
-    for index in 0..<carriedCount {
+    // Fewer, if a foreign loop's callouts have run this loop.
+    for index in 0..<min(carriedCount, frame.ready.count) {
       let token = frame.ready[index].token
       var readiness = frame.ready[index].readiness
       frame.ready.removeAll(from: carriedCount) { repeated in

@@ -64,6 +64,14 @@ final class LoopCore {
   @safe @exclusivity(unchecked) var isDrainingMainQueue = false
   /// What a turn serves of what is ready, if not all of it.
   @safe @exclusivity(unchecked) var oneEvent: OneEventPolicy?
+  /// *atomic* Whether an upper floor has named a foreign loop of this thread.
+  let hasForeign = Atomic<Bool>(false)
+  /// That loop, once it was asked for.
+  @safe @exclusivity(unchecked) var foreign: (any ForeignLoop)?
+  /// The sleep in its wait that is under way.
+  @safe @exclusivity(unchecked) var foreignSleep: ForeignSleep?
+  /// How many of the runs under way are turns that the foreign loop's runs gave this one.
+  @safe @exclusivity(unchecked) var foreignTurns = 0
   /// What is to be called when the mail under way has been applied.
   @safe @exclusivity(unchecked) var afterMail: [AfterMail] = []
   /// Whether debug builds check the invariants after every turn.
@@ -199,7 +207,7 @@ final class LoopCore {
   private func hasNothingToServe(_ mode: ModeState) -> Bool {
     assertOwnThread()
     return !servesMainQueue(in: mode) && !hasBlocks(in: mode) && !hasJobs(in: mode)
-      && (timeouts.armedCommonCount == 0 || !mode.isCommon)
+      && (timeouts.armedCommonCount == 0 || !mode.isCommon) && (foreignLoop?.isEmpty(mode.name) ?? true)
   }
 
   /// Whether a block waits for a run of the mode.

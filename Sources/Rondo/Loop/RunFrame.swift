@@ -60,6 +60,9 @@
   @inline(__always)
   var innermostMode: Int? { unsafe innermost?._withUnsafeGuaranteedRef { $0.mode.index } }
 
+  /// When the innermost run times out.
+  var innermostDeadline: Instant { first { _ in true }?.run.deadline ?? .distantFuture }
+
   /// Whether one of the runs is in a callout of the item.
   @inline(__always)
   func isCalling(_ item: ObjectIdentifier) -> Bool {

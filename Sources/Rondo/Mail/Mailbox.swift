@@ -68,6 +68,8 @@ struct MailboxState {
   var states: [ModeState] = []
   /// What an upper floor keeps with the loop, as long as it lives.
   var companion: AnyObject?
+  /// The foreign loop of the thread that an upper floor has named.
+  var foreign: (any ForeignLoop)?
 
   /// Takes the mail if there is any, for the loop's thread to apply before a change of its own.
   mutating func takeMail() -> Mail? {

@@ -11,6 +11,8 @@ import Glibc
   @safe @exclusivity(unchecked) private var sets: ContiguousArray<WaitSet?> = []
   /// Some wait set has to be brought in order before it is waited in.
   @safe @exclusivity(unchecked) private var needsMending = false
+  /// Who watches the epoll sets, and has to hear before one is closed.
+  @safe @exclusivity(unchecked) var foreign: (any ForeignLoop)?
   /// The wait set that was waited in last, as its bare parts: finding it again costs no reference count.
   @safe @exclusivity(unchecked) private var selected: Selection?
   /// The descriptor that a host waits by, and the mode it stands for.
@@ -38,6 +40,13 @@ import Glibc
     _ = select(frame)
   }
 
+  /// The same for a sleep in a foreign loop's wait, which may be no run's.
+  ///
+  /// - Returns: The epoll set.
+  func choose(_ mode: ModeState, servesMainQueue: Bool) -> CInt {
+    select(mode, servesMainQueue).epoll
+  }
+
   @inline(__always)
   func wait(_ frame: RunFrame, until deadline: Instant, blocks: Bool) -> WaitOutcome {
     let selection = select(frame)
@@ -57,19 +66,22 @@ import Glibc
 
   @inline(__always)
   private func select(_ frame: RunFrame) -> Selection {
-    if let selected, selected.mode == frame.mode.index, selected.servesMainQueue == frame.run.servesMainQueue {
-      return selected
-    }
-    return selectAnew(frame)
+    select(frame.mode, frame.run.servesMainQueue)
+  }
+
+  @inline(__always)
+  private func select(_ mode: ModeState, _ servesMainQueue: Bool) -> Selection {
+    if let selected, selected.mode == mode.index, selected.servesMainQueue == servesMainQueue { return selected }
+    return selectAnew(mode, servesMainQueue)
   }
 
   @inline(never)
-  private func selectAnew(_ frame: RunFrame) -> Selection {
-    let set = waitSet(of: frame.mode)
-    set.watchMainQueue(frame.run.servesMainQueue)
+  private func selectAnew(_ mode: ModeState, _ servesMainQueue: Bool) -> Selection {
+    let set = waitSet(of: mode)
+    set.watchMainQueue(servesMainQueue)
     let epoll = set.base!.epoll
     let selection = Selection(
-      mode: frame.mode.index, servesMainQueue: frame.run.servesMainQueue, epoll: epoll, collection: set.collection)
+      mode: mode.index, servesMainQueue: servesMainQueue, epoll: epoll, collection: set.collection)
     selected = selection
     wakeup.sleeps(in: epoll)
     return selection
@@ -91,7 +103,7 @@ import Glibc
 
   /// Arms the timerfd unless it already is right: one timerfd_settime(2).
   @inline(__always)
-  private func arm(_ deadline: Instant) {
+  func arm(_ deadline: Instant) {
     guard deadline != armedFor else { return }
     armedFor = deadline
     // 0 would disarm, and a negative time is an error: both mean a deadline long past.
@@ -146,6 +158,7 @@ import Glibc
     selected = nil
     // Whoever is about to wake the loop may still have the set's number in his hands.
     wakeup.awaitWriters()
+    if let epoll = set.base?.epoll { foreign?.forget(epoll) }
     return set.release()
   }
 

@@ -95,6 +95,17 @@ enum Wait {
     }
   }
 
+  /// The kernel's side, unless time is virtual.
+  var kernel: KernelWait? {
+    switch self {
+    case .kernel(let kernel): kernel
+    case .scripted: nil
+    }
+  }
+
+  /// Has a foreign loop hear of each epoll set that is about to be closed.
+  func tellWhenClosing(_ foreign: (any ForeignLoop)?) { kernel?.foreign = foreign }
+
   /// Closes every descriptor, or drops the rest of the script.
   func close() {
     switch self {

@@ -16,11 +16,16 @@ open class RunLoop: NSObject, @unchecked Sendable {
   var defaultQueue: NotificationQueue?
   /// *constant* What can be taken back by its target.
   let requests = PerformRequests()
+  /// *constant* What has Foundation's loop of the thread, if there is one, and this one serve each other.
+  let bridge: FoundationBridge
+  /// *atomic* Whether the loop knows the bridge.
+  let isBridged = Atomic<Bool>(false)
   /// *atomic* Whether the thread's directory has it.
   let isEntered = Atomic<Bool>(false)
 
   private init(_ loop: Loop) {
     self.loop = loop
+    bridge = FoundationBridge(loop)
   }
 
   /// The calling thread's run loop, made on first use.
@@ -28,6 +33,7 @@ open class RunLoop: NSObject, @unchecked Sendable {
   open class var current: RunLoop {
     let current = of(Loop.current)
     ThreadDirectory.enter(current)
+    current.bridge.attachForFoundation()
     return current
   }
 
@@ -38,7 +44,9 @@ open class RunLoop: NSObject, @unchecked Sendable {
 
   /// The run loop that stands on `loop`: one for each.
   public static func of(_ loop: Loop) -> RunLoop {
-    loop.companion { RunLoop(loop) }
+    let runLoop = loop.companion { RunLoop(loop) }
+    if !runLoop.isBridged.load(ordering: .relaxed) { runLoop.joinFoundation() }
+    return runLoop
   }
 
   /// The loop underneath, for what Foundation has no name for; the counterpart of `getCFRunLoop()`. Any thread.
@@ -66,6 +74,7 @@ open class RunLoop: NSObject, @unchecked Sendable {
   open func limitDate(forMode mode: Mode) -> Date? {
     guard loop.isCurrent, mode != .common else { return nil }
     let mode = Loop.Mode(mode)
+    bridge.welcome(mode)
     loop.run(in: mode, for: .zero, returnAfterSourceHandled: true)
     guard !loop.isFinished(mode) else { return nil }
     guard let next = loop.nextFireDate(in: mode) else { return .distantFuture }
@@ -76,6 +85,7 @@ open class RunLoop: NSObject, @unchecked Sendable {
   @available(*, noasync, message: "Running a loop blocks its thread. Call it from a synchronous function.")
   open func acceptInput(forMode mode: String, before limitDate: Date) {
     guard loop.isCurrent, mode != Mode.common.rawValue else { return }
+    bridge.welcome(Loop.Mode(rawValue: mode))
     runOnce(Loop.Mode(rawValue: mode), before: limitDate)
   }
 }
@@ -88,12 +98,14 @@ extension RunLoop {
   public func run() {
     guard loop.isCurrent else { return }
     loop.run()
+    bridge.attachForFoundation()
   }
 
   /// Runs the default mode until `limitDate`, until it is stopped, or until nothing is left in it.
   @available(*, noasync, message: "Running a loop blocks its thread. Call it from a synchronous function.")
   public func run(until limitDate: Date) {
     guard loop.isCurrent else { return }
+    defer { bridge.attachForFoundation() }
     // The wall clock may be a little behind the one that waits; a virtual clock has nothing to do with it.
     while true {
       let result = loop.run(in: .default, limit: limitDate, returnAfterSourceHandled: false)
@@ -109,6 +121,7 @@ extension RunLoop {
   public func run(mode: Mode, before limitDate: Date) -> Bool {
     guard loop.isCurrent, mode != .common else { return false }
     let mode = Loop.Mode(mode)
+    bridge.welcome(mode)
     guard !loop.isFinished(mode) else { return false }
     runOnce(mode, before: limitDate)
     return true
@@ -116,6 +129,7 @@ extension RunLoop {
 
   private func runOnce(_ mode: Loop.Mode, before limitDate: Date) {
     loop.run(in: mode, limit: limitDate, returnAfterSourceHandled: true)
+    bridge.attachForFoundation()
   }
 
   /// Ends the run under way, the innermost if runs are nested. Any thread.

@@ -1,0 +1,318 @@
+import CLinux
+import CoreFoundation
+import Rondo
+import Synchronization
+
+/// Has Foundation's loop and Rondo's of one thread serve each other. *loop thread*
+///
+/// Where the thread has both, Rondo sleeps in Foundation's wait, with its own epoll set as one of Foundation's ports. The
+/// same port, and observers of Foundation's turns, serve Rondo while Foundation's loop runs for itself.
+@safe final class FoundationBridge: ForeignLoop, @unchecked Sendable {
+  /// Runs of Foundation's loop in joined modes that are under way, the innermost last.
+  private struct Run {
+    enum Purpose { case sleep, look, itself }
+    let mode: FoundationMode
+    let purpose: Purpose
+    /// How many turns it has begun.
+    var turns = 0
+    /// The turn under way has come to its sleep, so it has performed no source signalled by hand.
+    var hasComeToSleep = false
+    /// The port fired, and nothing else was handled with it.
+    var firedAlone = false
+    /// The bridge has asked it to end.
+    var isAskedToEnd = false
+  }
+
+  private unowned let loop: Loop
+  /// *atomic* Whether the thread wants it.
+  let isWanted = Atomic<Bool>(true)
+  private var foundation: CFRunLoop?
+  /// Where that lives in memory: comparing costs no reference count.
+  private var address: UnsafeMutableRawPointer?
+  private var modes: [FoundationMode] = []
+  private var runs: [Run] = []
+  /// The run that ended last.
+  private var ended: Run?
+  /// What the next run is for.
+  private var purpose = Run.Purpose.itself
+  /// Foundation's loop has come to its sleep since it began its last turn but one: Rondo has had a turn.
+  private var hasComeToSleep = true
+  private var isAsleep = false
+  /// The depth of the turn of Rondo's that a run of Foundation's has given it; -1 outside of one.
+  private var turnDepth = -1
+  private(set) var refusal: String?
+  /// It need not be tried again.
+  private var isHopeless = false
+
+  init(_ loop: Loop) {
+    self.loop = loop
+  }
+
+  var isAttached: Bool { foundation != nil }
+
+  // MARK: - Joining
+
+  /// Joins the default modes, if the thread has a loop of Foundation's by now. 15 ns if it has none.
+  ///
+  /// - Returns: Whether they are joined.
+  @discardableResult
+  func attach() -> Bool {
+    if isHopeless { return false }
+    if rondo_has_foundation_doors() == 0 { return giveUp(FoundationDoors.refusal ?? "") }
+    let found = unsafe rondo_foundation_loop()
+    if loop.isEmbedded { refusal = "The loop is embedded: whoever hosts it serves what the host has." }
+    if !isWanted.load(ordering: .relaxed) || loop.isEmbedded {
+      // Not from under a run that relies on it.
+      if runs.isEmpty { detach() }
+      return false
+    }
+    if let found = unsafe found, unsafe found == address { return true }
+    // Foundation's loop may have gone before Rondo's, with the thread.
+    if foundation != nil { detach() }
+    guard let found = unsafe found else { return false }
+    return unsafe attach(to: found)
+  }
+
+  /// Attaches, and has Foundation's default mode keep its runs from ending at once: Rondo's may have something by now.
+  func attachForFoundation() {
+    if attach(), runs.isEmpty, let first = modes.first, let foundation { first.insert(in: foundation) }
+  }
+
+  private func attach(to found: UnsafeMutableRawPointer) -> Bool {
+    if loop.isVirtual { return giveUp("The loop waits in virtual time.") }
+    if loop.isOfForkedChild { return giveUp("Foundation's loop may be that of the process that forked this one.") }
+    guard let epoll = loop.waitDescriptor(of: .default), hasDescriptors(FoundationDoors.descriptorsToAsk, epoll) else {
+      return false
+    }
+    if let refusal = FoundationDoors.refusal { return giveUp(refusal) }
+    refusal = nil
+    unsafe address = found
+    foundation = unsafe Unmanaged<CFRunLoop>.fromOpaque(found).takeUnretainedValue()
+    return join(.default) != nil
+  }
+
+  private func hasDescriptors(_ count: CInt, _ descriptor: CInt) -> Bool {
+    if rondo_has_descriptors(descriptor, count) != 0 { return true }
+    return refuse("Too few descriptors are left.")
+  }
+
+  private func refuse(_ reason: String) -> Bool {
+    refusal = reason
+    return false
+  }
+
+  private func giveUp(_ reason: String) -> Bool {
+    isHopeless = true
+    return refuse(reason)
+  }
+
+  /// What Rondo's mode and Foundation's mode of that name have in common, made if need be; nil without descriptors.
+  private func join(_ mode: Loop.Mode) -> FoundationMode? {
+    guard let foundation else { return nil }
+    if let known = modes.first(where: { $0.mode == mode }) {
+      if known.port >= 0 { known.insert(in: foundation) }
+      return known
+    }
+    guard let epoll = loop.waitDescriptor(of: mode), hasDescriptors(FoundationDoors.descriptorsOfMode, epoll) else {
+      return nil
+    }
+    let made = FoundationMode(mode, of: self)
+    modes.append(made)
+    made.observe(foundation)
+    made.follow(epoll, in: foundation)
+    return made
+  }
+
+  private func detach() {
+    for mode in modes { mode.end() }
+    modes = []
+    runs = []
+    wake()
+    foundation = nil
+    unsafe address = nil
+  }
+
+  /// Has Foundation's loop on the main thread, which may run for itself there, attach at its next turn. Any thread.
+  func attachOnMain() {
+    CFRunLoopPerformBlock(CFRunLoopGetMain(), kCFRunLoopDefaultMode) { [weak self] in self?.attach() }
+    CFRunLoopWakeUp(CFRunLoopGetMain())
+  }
+
+  // MARK: - Rondo's runs
+
+  func isPresent(in mode: Loop.Mode) -> Bool {
+    attach() && join(mode) != nil
+  }
+
+  func isEmpty(_ mode: Loop.Mode) -> Bool {
+    guard attach(), let foundation else { return true }
+    let known = modes.first { $0.mode == mode }
+    // The next sleep puts it in again, so that a turn that asks more than once pays once.
+    known?.remove(from: foundation)
+    return isFinished(foundation, known?.name ?? FoundationMode.name(of: mode))
+  }
+
+  private func isFinished(_ loop: CFRunLoop, _ name: CFString) -> Bool {
+    unsafe rondo_foundation_is_finished(
+      Unmanaged.passUnretained(loop).toOpaque(), Unmanaged.passUnretained(name).toOpaque()) != 0
+  }
+
+  func sleep(in mode: Loop.Mode) -> Bool {
+    guard let joined = join(mode) else { return false }
+    return run(joined, .sleep, for: 1e10)
+  }
+
+  func look(in mode: Loop.Mode) -> Bool {
+    // Within a run of Foundation's, which looks for itself.
+    guard loop.depth != turnDepth, let joined = join(mode) else { return false }
+    return run(joined, .look, for: 0)
+  }
+
+  func forget(_ epoll: CInt) {
+    for mode in modes where mode.port == epoll { mode.dropPort() }
+  }
+
+  func end() {
+    detach()
+    isHopeless = true
+  }
+
+  /// Has Rondo know a mode that only Foundation's loop has had use for, since a run of it is about to begin.
+  func welcome(_ mode: Loop.Mode) {
+    guard mode != .default, attach(), let foundation, !loop.modes.contains(mode) else { return }
+    if !isFinished(foundation, FoundationMode.name(of: mode)) { loop.makeMode(mode) }
+  }
+
+  /// Runs Foundation's loop on Rondo's behalf. Whether that handled a source of its own. Calls out.
+  private func run(_ mode: FoundationMode, _ purpose: Run.Purpose, for seconds: CFTimeInterval) -> Bool {
+    self.purpose = purpose
+    ended = nil
+    let result = CFRunLoopRunInMode(mode.name, seconds, true)
+    self.purpose = .itself
+    guard let run = ended.take(), result != .finished else {
+      // Foundation's loop is going, or lets nobody run it. So Rondo's sleeps by itself.
+      detach()
+      return giveUp("Foundation's loop does not run any more.")
+    }
+    if run.isAskedToEnd, result != .stopped {
+      // It has ended before it heard, and the next one would end at once.
+      self.purpose = .look
+      _ = CFRunLoopRunInMode(mode.name, 0, true)
+      self.purpose = .itself
+    }
+    // Whoever stops Foundation's loop means the run that stands here. If both had asked, it shows in the next run.
+    if result == .stopped, !run.isAskedToEnd { loop.stop() }
+    return result == .handledSource && !run.firedAlone
+  }
+
+  // MARK: - Foundation's runs
+
+  /// Foundation's loop is at this point of a turn. Calls out nothing of the user's.
+  func foundation(does activity: CFRunLoopActivity, in mode: FoundationMode) {
+    guard loop.isOfThisProcess, let foundation else { return }
+    switch activity {
+    case .entry:
+      runs.append(Run(mode: mode, purpose: purpose))
+      purpose = .itself
+      if mode.port >= 0 { mode.insert(in: foundation) }
+    case .beforeTimers:
+      beginTurn(mode, foundation)
+    case .beforeWaiting:
+      comeToSleep(mode, foundation)
+    case .afterWaiting:
+      wake()
+    default:
+      wake()
+      // One that was under way when the modes were joined is not listed.
+      if runs.last?.mode === mode { ended = runs.removeLast() }
+    }
+  }
+
+  /// What the innermost run is for.
+  private func purpose(in mode: FoundationMode) -> Run.Purpose {
+    if let run = runs.last, run.mode === mode { run.purpose } else { .itself }
+  }
+
+  private func update(_ mode: FoundationMode, _ change: (inout Run) -> Void) {
+    guard let last = runs.indices.last, runs[last].mode === mode else { return }
+    change(&runs[last])
+  }
+
+  private func beginTurn(_ mode: FoundationMode, _ foundation: CFRunLoop) {
+    update(mode) { run in
+      run.turns += 1
+      run.hasComeToSleep = false
+      run.firedAlone = false
+    }
+    guard purpose(in: mode) == .itself else { return }
+    // A loop that never sleeps must not starve the other one.
+    if !hasComeToSleep { queueTurn(mode, foundation) }
+    hasComeToSleep = false
+  }
+
+  private func comeToSleep(_ mode: FoundationMode, _ foundation: CFRunLoop) {
+    let isForRondo = purpose(in: mode) == .sleep
+    let isWanted = isWanted.load(ordering: .relaxed) && !loop.isEmbedded
+    update(mode) { $0.hasComeToSleep = true }
+    let hadPort = mode.isInserted
+    let isVacant = loop.isVacant(mode.mode)
+    if !isForRondo {
+      hasComeToSleep = true
+      if !isWanted || isVacant {
+        // Foundation's mode may be empty but for the port: without that, its run ends.
+        mode.remove(from: foundation)
+        if hadPort { CFRunLoopWakeUp(foundation) }
+        return
+      }
+    }
+    if isWanted, !isVacant, let epoll = loop.prepareForeignSleep(in: mode.mode, isForRun: isForRondo) {
+      mode.follow(epoll, in: foundation)
+      // Foundation hears of each readiness once, and of what was ready before never again.
+      if rondo_is_readable(epoll) == 0 {
+        isAsleep = true
+        return
+      }
+      loop.endForeignSleep()
+    }
+    if isForRondo {
+      update(mode) { $0.isAskedToEnd = true }
+      unsafe rondo_foundation_stop_mode(
+        Unmanaged.passUnretained(foundation).toOpaque(), Unmanaged.passUnretained(mode.name).toOpaque())
+    } else {
+      queueTurn(mode, foundation)
+      CFRunLoopWakeUp(foundation)
+    }
+  }
+
+  private func wake() {
+    guard isAsleep else { return }
+    isAsleep = false
+    loop.endForeignSleep()
+  }
+
+  /// Rondo's epoll set has something. Calls out.
+  func portFired(in mode: FoundationMode) {
+    update(mode) { $0.firedAlone = $0.hasComeToSleep }
+    if purpose(in: mode) == .itself { giveTurn(mode) }
+  }
+
+  /// Gives Rondo a turn among the blocks of Foundation's loop: an observer cannot be told of what runs within it.
+  private func queueTurn(_ mode: FoundationMode, _ foundation: CFRunLoop) {
+    guard !mode.isTurnQueued else { return }
+    mode.isTurnQueued = true
+    CFRunLoopPerformBlock(foundation, mode.name) { [weak self, weak mode] in
+      guard let self, let mode else { return }
+      mode.isTurnQueued = false
+      if purpose(in: mode) == .itself { giveTurn(mode) }
+    }
+  }
+
+  /// Calls out.
+  private func giveTurn(_ mode: FoundationMode) {
+    guard loop.isOfThisProcess, isAttached, !loop.isEmbedded else { return }
+    let outer = turnDepth
+    turnDepth = loop.depth + 1
+    loop.serveForeignTurn(in: mode.mode)
+    turnDepth = outer
+  }
+}

@@ -1,0 +1,66 @@
+import CLinux
+import CoreFoundation
+import Glibc
+import Rondo
+
+/// What the bridge takes for granted of Foundation's loop, asked of the one that is there.
+enum FoundationDoors {
+  /// *constant* Why Foundation's loop cannot be slept in; nil if it can. Asked once, on a thread of its own that ends:
+  /// a mode of a CFRunLoop is for ever.
+  static let refusal: String? = {
+    if rondo_has_foundation_doors() == 0 { return "This Foundation does not say whether a thread has a run loop." }
+    let answer = Answer()
+    var thread = pthread_t()
+    let error = unsafe pthread_create(
+      &thread, nil,
+      { argument in
+        unsafe Unmanaged<Answer>.fromOpaque(argument!).takeUnretainedValue().ask()
+        return nil
+      }, Unmanaged.passUnretained(answer).toOpaque())
+    if error != 0 { return "No thread could be had to try it out: errno \(error)." }
+    pthread_join(thread, nil)
+    return answer.isServed ? nil : "This Foundation does not serve a port that is an epoll set."
+  }()
+
+  /// Whether the main thread has a loop of Foundation's. Any thread; none is made.
+  static var hasMainLoop: Bool {
+    rondo_has_foundation_doors() != 0 && rondo_has_main_foundation_loop() != 0
+  }
+
+  /// What `refusal` takes for a moment: a loop with its first mode, and an epoll set with something in it.
+  static let descriptorsToAsk: CInt = 8
+  /// What a further mode of a CFRunLoop takes, and one for luck: Foundation ends the process if it cannot have them.
+  static let descriptorsOfMode: CInt = 3
+
+  /// Whether Foundation performs a source whose port is an epoll set, though it cannot read it as it reads its others.
+  private final class Answer {
+    private(set) var isServed = false
+
+    func ask() {
+      var (epoll, inside): (CInt, CInt) = (-1, -1)
+      guard unsafe rondo_ready_epoll(&epoll, &inside) == 0 else { return }
+      defer {
+        close(epoll)
+        close(inside)
+      }
+      port = epoll
+      var context = unsafe CFRunLoopSourceContext1()
+      unsafe context.version = 1
+      unsafe context.info = Unmanaged.passUnretained(self).toOpaque()
+      unsafe context.getPort = { unsafe Unmanaged<Answer>.fromOpaque($0!).takeUnretainedValue().port }
+      unsafe context.perform = { unsafe Unmanaged<Answer>.fromOpaque($0!).takeUnretainedValue().isServed = true }
+      let source = unsafe withUnsafeMutablePointer(to: &context) { context in
+        unsafe context.withMemoryRebound(to: CFRunLoopSourceContext.self, capacity: 1) { context in
+          unsafe CFRunLoopSourceCreate(nil, 0, context)
+        }
+      }
+      guard let source else { return }
+      let mode = kCFRunLoopDefaultMode
+      CFRunLoopAddSource(CFRunLoopGetCurrent(), source, mode)
+      _ = CFRunLoopRunInMode(mode, 0, true)
+      CFRunLoopSourceInvalidate(source)
+    }
+
+    private var port: CInt = -1
+  }
+}

@@ -1,0 +1,101 @@
+import CLinux
+import CoreFoundation
+import Rondo
+
+/// One mode of both loops: Rondo's epoll set as a port of Foundation's, and who is told of Foundation's turns.
+/// *loop thread*
+final class FoundationMode {
+  let mode: Loop.Mode
+  let name: CFString
+  /// The epoll set that is the port at present; -1 for none.
+  private(set) var port: CInt = -1
+  /// Whether a turn of Rondo's waits as a block in Foundation's loop.
+  var isTurnQueued = false
+  private var source: CFRunLoopSource?
+  private(set) var isInserted = false
+  private var observers: [CFRunLoopObserver] = []
+  private unowned let bridge: FoundationBridge
+
+  init(_ mode: Loop.Mode, of bridge: FoundationBridge) {
+    self.mode = mode
+    self.bridge = bridge
+    name = Self.name(of: mode)
+  }
+
+  static func name(of mode: Loop.Mode) -> CFString {
+    if mode == .default { return kCFRunLoopDefaultMode }
+    let utf8 = CFStringEncoding(CFStringBuiltInEncodings.UTF8.rawValue)
+    return unsafe CFStringCreateWithCString(nil, mode.rawValue, utf8)
+  }
+
+  /// Has the bridge told of Foundation's turns in the mode: first of its beginning, last of its sleep and its end.
+  func observe(_ loop: CFRunLoop) {
+    let activities: [(CFRunLoopActivity, CFIndex)] = [
+      ([.entry, .beforeTimers, .afterWaiting], .min), ([.beforeWaiting, .exit], .max),
+    ]
+    for (activities, order) in activities {
+      let observer = CFRunLoopObserverCreateWithHandler(nil, activities.rawValue, true, order) {
+        [unowned self] _, activity in bridge.foundation(does: activity, in: self)
+      }
+      guard let observer else { continue }
+      CFRunLoopAddObserver(loop, observer, name)
+      observers.append(observer)
+    }
+  }
+
+  /// Makes `epoll` the port, if another one or none was, and sees to it that Foundation's mode has it.
+  func follow(_ epoll: CInt, in loop: CFRunLoop) {
+    if port != epoll {
+      dropPort()
+      port = epoll
+      source = makeSource()
+    }
+    insert(in: loop)
+  }
+
+  func insert(in loop: CFRunLoop) {
+    guard !isInserted, let source else { return }
+    isInserted = true
+    CFRunLoopAddSource(loop, source, name)
+  }
+
+  /// Takes the port out of Foundation's mode, which may then be empty.
+  func remove(from loop: CFRunLoop) {
+    guard isInserted, let source else { return }
+    isInserted = false
+    CFRunLoopRemoveSource(loop, source, name)
+  }
+
+  /// The port is about to be closed.
+  func dropPort() {
+    if let source { CFRunLoopSourceInvalidate(source) }
+    source = nil
+    port = -1
+    isInserted = false
+  }
+
+  func end() {
+    dropPort()
+    for observer in observers { CFRunLoopObserverInvalidate(observer) }
+    observers = []
+  }
+
+  /// A version 1 source; Foundation asks it for its port when it joins a mode.
+  private func makeSource() -> CFRunLoopSource? {
+    var context = unsafe CFRunLoopSourceContext1()
+    unsafe context.version = 1
+    unsafe context.info = Unmanaged.passUnretained(self).toOpaque()
+    unsafe context.getPort = { info in
+      unsafe Unmanaged<FoundationMode>.fromOpaque(info!).takeUnretainedValue().port
+    }
+    unsafe context.perform = { info in
+      let mode = unsafe Unmanaged<FoundationMode>.fromOpaque(info!).takeUnretainedValue()
+      mode.bridge.portFired(in: mode)
+    }
+    return unsafe withUnsafeMutablePointer(to: &context) { context in
+      unsafe context.withMemoryRebound(to: CFRunLoopSourceContext.self, capacity: 1) { context in
+        unsafe CFRunLoopSourceCreate(nil, 0, context)
+      }
+    }
+  }
+}

@@ -1,0 +1,100 @@
+import Rondo
+import RondoFoundation
+
+/// What a loop that sleeps for both says of itself, and precise timers, and a wait set that is made anew.
+func sleepWell() {
+  touchFoundation()
+  let loop = RunLoop.current.getLoop()
+  let phases = Cell<[String]>([])
+  let keeper = Loop.Source {}
+  loop.add(keeper)
+  func watch(_ name: String) {
+    after(0.03) {
+      phases.value.append("\(name): \(loop.heartbeat.phase) \(loop.isWaiting) depth \(loop.heartbeat.depth)")
+      loop.stop()
+      loop.perform {}
+    }
+  }
+  watch("Rondo's run")
+  loop.run()
+  print(phases.value.last ?? "")
+  watch("Foundation's run")
+  runFoundation(for: 0.1)
+  print(phases.value.last ?? "", loop.heartbeat.phase)
+
+  // Never early; spun for, so the loop has spun.
+  let precise = Loop.Timer(after: .milliseconds(20)) { _ in loop.stop() }
+  precise.isPrecise = true
+  loop.add(precise)
+  let start = ContinuousClock.now
+  loop.run()
+  print("precise", ContinuousClock.now - start >= .milliseconds(20))
+
+  // A watched file is closed behind the loop's back while a duplicate stays: the wait set is made anew.
+  var ends: [CInt] = [0, 0]
+  pipe(&ends)
+  let copy = dup(ends[0])
+  let lost = try! Loop.DescriptorSource(ends[0], for: .read) { _, _ in }
+  loop.add(lost)
+  loop.run(for: .milliseconds(5))
+  close(ends[0])
+  write(ends[1], "x", 1)
+  lost.invalidate()
+  let before = loop.statistics.turns
+  let ticks = Cell(0)
+  let fires = Cell(0)
+  onEachFoundationTick(0.005) {
+    ticks.value += 1
+    return ticks.value < 5
+  }
+  let timer = Timer.scheduledTimer(withTimeInterval: 0.005, repeats: true) { _ in fires.value += 1 }
+  while ticks.value < 5 || fires.value < 5 { loop.run(for: .milliseconds(50)) }
+  timer.invalidate()
+  after(0.02) { loop.stop() }
+  print("after a new wait set:", loop.run(), loop.statistics.turns - before < 1_000)
+  close(copy)
+  keeper.invalidate()
+}
+
+/// A forked child has loops of its own, and leaves its parent's alone.
+func forkChild() {
+  touchFoundation()
+  let keeper = Loop.Source {}
+  RunLoop.current.add(keeper, forMode: .default)
+  RunLoop.current.run(until: Date(timeIntervalSinceNow: 0.005))
+  fflush(nil)
+  let child = forkProcess()
+  if child == 0 {
+    print("child", RunLoop.current.foundationStatus)
+    let fires = Cell(0)
+    Timer.scheduledTimer(withTimeInterval: 0.005, repeats: false) { _ in fires.value += 1 }
+    while fires.value == 0 { RunLoop.current.run(until: Date(timeIntervalSinceNow: 0.01)) }
+    print("child's fires", fires.value)
+    fflush(nil)
+    _exit(0)
+  }
+  var status: CInt = 0
+  waitpid(child, &status, 0)
+  let ticks = Cell(0)
+  onFoundationTimer(after: 0.005) { ticks.value += 1 }
+  while ticks.value == 0 { RunLoop.current.run(until: Date(timeIntervalSinceNow: 0.005)) }
+  print("parent", RunLoop.current.foundationStatus, "status", status)
+  keeper.invalidate()
+}
+
+/// Sleeps for a while with nothing to do, in each loop's run, between marks.
+func idle() {
+  touchFoundation()
+  let loop = RunLoop.current.getLoop()
+  let keeper = Loop.Source {}
+  loop.add(keeper)
+  loop.run(for: .milliseconds(10))
+  loop.add(Loop.Observer(.beforeWaiting) { _ in mark("Rondo sleeps") })
+  loop.run(for: .milliseconds(600))
+  mark("Rondo ends")
+  runFoundation(for: 0.01)
+  mark("Foundation sleeps")
+  runFoundation(for: 0.6)
+  mark("Foundation ends")
+  keeper.invalidate()
+}

@@ -1,0 +1,28 @@
+// Ported and unported code on one thread, for the tests of the bridge: `foundation-probe <subject> [main]`.
+
+import RondoFoundation
+
+let subjects: [String: @Sendable () -> Void] = [
+  "unported": serveUnported,
+  "host": serveThroughFoundation,
+  "process": waitForProcess,
+  "keep-alive": stayForProcess,
+  "empty": endWhenEmpty,
+  "busy": keepBusy,
+  "stop": stopEither,
+  "nest": nest,
+  "come-and-go": comeAndGo,
+  "flood": flood,
+  "threads": endThreads,
+  "sleep": sleepWell,
+  "fork": forkChild,
+  "idle": idle,
+]
+
+guard CommandLine.arguments.count >= 2, let subject = subjects[CommandLine.arguments[1]] else {
+  print("usage: foundation-probe", subjects.keys.sorted().joined(separator: "|"), "[main]")
+  exit(2)
+}
+// A probe that waits for ever has failed.
+alarm(60)
+if CommandLine.arguments.last == "main" { subject() } else { onThread(subject) }

@@ -1,0 +1,114 @@
+import RondoFoundation
+import Testing
+
+/// Ported and unported files that share a thread: what each subject of `foundation-probe` prints.
+@Suite struct BridgeTests {
+  enum Place: String, CaseIterable, Sendable { case main, worker }
+
+  private func lines(_ subject: String, on place: Place) throws -> [String] {
+    try RondoFoundationTests.lines(of: "foundation-probe", [subject] + (place == .main ? ["main"] : []))
+      .filter { !$0.isEmpty }
+  }
+
+  @Test(arguments: Place.allCases)
+  func `an unported file's timers, blocks, notifications and file handles are served by a ported run`(
+    _ place: Place
+  ) throws {
+    let ofMain = place == .main
+    #expect(
+      try lines("unported", on: place)
+        == ["asap"] + (ofMain ? ["data available"] : []) + ["idle", "perform"] + (ofMain ? ["read abc"] : [])
+        + ["timer", "serving"])
+  }
+
+  @Test(arguments: Place.allCases)
+  func `an unported file's run serves what a ported one has scheduled`(_ place: Place) throws {
+    #expect(
+      try lines("host", on: place) == ["descriptor", "perform", "perform from elsewhere", "source", "timer"])
+  }
+
+  @Test func `waiting for a process on a worker takes a few turns, not a processor`() throws {
+    #expect(try lines("process", on: .worker) == ["returns few", "turns few"])
+  }
+
+  @Test func `a worker's run stays while a process runs, and no longer`() throws {
+    #expect(try lines("keep-alive", on: .worker) == ["running false"])
+  }
+
+  @Test func `either loop's run ends when neither has anything`() throws {
+    #expect(try lines("empty", on: .worker) == ["serving", "Foundation's timer", "Rondo's timer", "ended"])
+  }
+
+  @Test(arguments: Place.allCases) func `neither loop starves the other`(_ place: Place) throws {
+    #expect(
+      try lines("busy", on: place) == [
+        "Foundation's ticks 20", "Rondo's ticks while polled true", "Rondo's ticks beside a busy source true",
+        "Rondo's ticks in its own run true",
+      ])
+  }
+
+  @Test(arguments: Place.allCases)
+  func `whoever stops either loop stops the run that stands there, and a request is kept for one of Rondo's`(
+    _ place: Place
+  ) throws {
+    #expect(
+      try lines("stop", on: place) == [
+        "CFRunLoopStop in a timer: stopped", "CFRunLoopStop in a block: stopped", "stop in Foundation's timer: stopped",
+        "stop from elsewhere: stopped", "a request from elsewhere: stopped", "a request before: stopped",
+        "time: timedOut", "a request while Foundation's runs: fires 1 few turns", "and the run after it: stopped",
+        "a stop while Foundation's runs: timedOut", "a request in a callout that runs Foundation's: few turns",
+        "and the run around it: stopped",
+      ])
+  }
+
+  @Test(arguments: Place.allCases) func `runs of both loops nest, in any mode`(_ place: Place) throws {
+    #expect(
+      try lines("nest", on: place) == [
+        "1 Foundation's timer at depth 1", "2 Rondo's timer at depth 2", "3 Foundation's timer at depth 2",
+        "4 Rondo's timer in another mode at depth 3", "5 back in Rondo's timer", "6 back in Foundation's timer",
+        "7 stopped", "8 another mode: true",
+      ])
+  }
+
+  @Test(arguments: Place.allCases)
+  func `the bridge joins in the middle of Foundation's run, and leaves when it is told to`(_ place: Place) throws {
+    #expect(
+      try lines("come-and-go", on: place) == [
+        "notNeeded", "serving", "notNeeded", "ticks while it is not served: 0",
+        "ticks while it is: true", "ticks after that: 0", "notNeeded",
+      ])
+  }
+
+  @Test(arguments: Place.allCases)
+  func `of what two threads send to both loops nothing is lost, and no wake`(_ place: Place) throws {
+    #expect(try lines("flood", on: place) == ["ended 2"])
+  }
+
+  @Test func `threads with both loops come and go, and leave no descriptor`() throws {
+    #expect(try lines("threads", on: .worker) == ["fires 404 left 0"])
+  }
+
+  @Test(arguments: Place.allCases)
+  func `a loop that sleeps for both says so, is never early, and follows a new wait set`(_ place: Place) throws {
+    #expect(
+      try lines("sleep", on: place) == [
+        "Rondo's run: waiting true depth 1", "Foundation's run: waiting true depth 0 notRunning", "precise true",
+        "after a new wait set: stopped true",
+      ])
+  }
+
+  @Test(arguments: Place.allCases)
+  func `a forked child has loops of its own, and leaves its parent's alone`(_ place: Place) throws {
+    let reason = "Foundation's loop may be that of the process that forked this one."
+    #expect(
+      try lines("fork", on: place).map { $0.replacing("\\'", with: "'") } == [
+        "child unavailable(\"\(reason)\")", "child's fires 1", "parent serving status 0",
+      ])
+  }
+
+  @Test func `a loop in virtual time has nothing to do with Foundation's`() {
+    withFoundationStage { stage in
+      #expect(stage.runLoop.foundationStatus != .serving)
+    }
+  }
+}

@@ -1,0 +1,10 @@
+// Compiled as it stands in ComingFromFoundation: it settles the names for every file of the module.
+import RondoFoundation
+
+typealias RunLoop = RondoFoundation.RunLoop
+typealias Timer = RondoFoundation.Timer
+typealias NotificationQueue = RondoFoundation.NotificationQueue
+typealias Port = RondoFoundation.Port
+typealias SocketPort = RondoFoundation.SocketPort
+typealias PortMessage = RondoFoundation.PortMessage
+typealias PortDelegate = RondoFoundation.PortDelegate

@@ -1,0 +1,48 @@
+import Foundation
+import Rondo
+import RondoFoundation
+import XCTest
+
+/// XCTest waits by running Foundation's loop on the main thread; Rondo's items are served meanwhile.
+final class WaitingTests: XCTestCase {
+  func testTheNamesAreRondosInEveryFile() {
+    XCTAssert(RunLoop.self == RondoFoundation.RunLoop.self)
+    XCTAssert(Timer.self == RondoFoundation.Timer.self)
+    XCTAssert(NotificationQueue.self == RondoFoundation.NotificationQueue.self)
+    XCTAssert(Port.self == RondoFoundation.Port.self && SocketPort.self == RondoFoundation.SocketPort.self)
+    XCTAssert(PortMessage.self == RondoFoundation.PortMessage.self)
+    XCTAssert(PortDelegate.self == RondoFoundation.PortDelegate.self)
+  }
+
+  func testWaitForExpectationsServesTimersAndPerforms() {
+    let timer = expectation(description: "timer")
+    let perform = expectation(description: "perform")
+    let source = expectation(description: "source")
+    Timer.scheduledTimer(withTimeInterval: 0.01, repeats: false) { _ in timer.fulfill() }
+    RunLoop.current.perform { perform.fulfill() }
+    let signalled = Loop.Source { source.fulfill() }
+    RunLoop.current.add(signalled, forMode: .default)
+    DispatchQueue.global().async { signalled.signal() }
+    waitForExpectations(timeout: 30)
+    signalled.invalidate()
+    XCTAssertEqual(RunLoop.current.foundationStatus, .serving)
+  }
+
+  func testAWaitThatBeginsBeforeAnythingIsPostedFromElsewhere() {
+    let perform = expectation(description: "perform")
+    DispatchQueue.global().asyncAfter(deadline: .now() + 0.02) {
+      RunLoop.main.perform { perform.fulfill() }
+    }
+    wait(for: [perform], timeout: 30)
+  }
+
+  func testFulfillmentServesTheMainThread() async {
+    let perform = expectation(description: "perform")
+    let timer = expectation(description: "timer")
+    RunLoop.main.perform {
+      Timer.scheduledTimer(withTimeInterval: 0.01, repeats: false) { _ in timer.fulfill() }
+      perform.fulfill()
+    }
+    await fulfillment(of: [perform, timer], timeout: 30)
+  }
+}
