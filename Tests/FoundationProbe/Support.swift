@@ -28,10 +28,11 @@ final class Cell<Value>: @unchecked Sendable {
   init(_ value: Value) { self.value = value }
 }
 
-func onThread(_ body: @escaping @Sendable () -> Void) {
+func onThread(_ body: @escaping () -> Void) {
   let isDone = DispatchSemaphore(value: 0)
+  let body = Cell(body)
   let thread = Thread {
-    body()
+    body.value()
     isDone.signal()
   }
   thread.start()

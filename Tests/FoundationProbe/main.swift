@@ -2,7 +2,7 @@
 
 import RondoFoundation
 
-let subjects: [String: @Sendable () -> Void] = [
+let subjects: [String: () -> Void] = [
   "unported": serveUnported,
   "host": serveThroughFoundation,
   "process": waitForProcess,

@@ -20,6 +20,7 @@ import Testing
     #expect(findings["actor"] == "1000")
     #expect(findings["main-actor"] == "200")
     #expect(findings["posts"] == "100002")
-    #expect(findings["idle-turns"] == "2")
+    // The turn in which the timer fires, and another if its task goes on in the next.
+    #expect(["1", "2"].contains(findings["idle-turns"]))
   }
 }

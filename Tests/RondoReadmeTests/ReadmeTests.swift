@@ -29,7 +29,7 @@ import Testing
     #expect(process.terminationStatus == 0)
     #expect(dump.targets.map(\.name) == ["echo-daemon"])
     let used = dump.targets.flatMap(\.dependencies).compactMap { $0.product?.first ?? nil }
-    #expect(used == ["Rondo", "RondoSockets"])
+    #expect(used == ["Rondo", "RondoDaemon", "RondoSockets"])
     #expect(try Set(used).isSubset(of: products()))
   }
 

@@ -117,7 +117,8 @@ extension LoopCore {
   private typealias Expectation = (Bool, @autoclosure () -> String) -> Void
 
   private func checkResidence(of item: Loop.Item, _ token: Token, _ expect: Expectation) {
-    let name = "\(item.kind) in slot \(token.slot)"
+    // Made only if a rule does not hold.
+    var name: String { "\(item.kind) in slot \(token.slot)" }
     let resident = slots[token]
     expect(slots.token(of: item) == token, "\(name) knows its slot")
     expect(item.isIn(loop), "\(name) belongs to the loop that keeps it")
@@ -127,7 +128,7 @@ extension LoopCore {
       expect(resident.pending & ~resident.installed == 0, "\(name) lacks an entry only in modes it is in")
       let isDue = frames.contains { $0.due.contains { $0.token == token } }
       let waits = resident.pending == 0 || isCalling(timer) || isDue || timer.hasNothingToFire || !firing.isEmpty
-      let lack = "\(resident.pending) of \(resident.installed)"
+      var lack: String { "\(resident.pending) of \(resident.installed)" }
       expect(waits, "\(name), which lacks \(lack), is in the heap of each of its modes unless it is about to fire")
     case .descriptor:
       let stray = resident.watches.first { resident.installed & 1 << UInt64($0.mode) == 0 }

@@ -38,8 +38,8 @@ public struct SignalSource: DaemonSource, Hashable {
 
   /// A source for a signal, which it claims from now on. What comes before it is added to a loop is counted.
   ///
-  /// Costs a descriptor. While every thread blocks the signal it waits; those that Dispatch makes, and the threads and
-  /// processes that they start, block all of them, the main thread none.
+  /// Costs a descriptor. The calling thread no longer blocks the signal, so that one thread at least can be told of it:
+  /// threads of Dispatch block all, and so do the threads and processes that they start.
   ///
   /// - Parameter handler: Called on the loop's thread, once for all that came since the last time.
   /// - Throws: `.uncatchable` for SIGKILL and SIGSTOP, `.fault` for those of a faulty instruction, `.unknown`, `.exhausted`.
@@ -57,6 +57,7 @@ public struct SignalSource: DaemonSource, Hashable {
     } catch {
       throw .exhausted
     }
+    rondo_signal_unblock(signal)
   }
 
   private init(_ item: Loop.DescriptorSource, _ subscription: SignalSubscription) {
