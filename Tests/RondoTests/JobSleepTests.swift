@@ -119,18 +119,4 @@ import Testing
     #expect(!hasEndedBefore || !wasOnLoop)
     #expect(ContinuousClock.now - start >= .milliseconds(100))
   }
-
-  @Test func `ten thousand sleeps that are cancelled from elsewhere leave no timer`() async throws {
-    let running = RunningLoop()
-    let loop = running.loop
-    let tasks = (0..<10_000).map { _ in
-      Task(executorPreference: loop) { try? await Task.sleep(for: .seconds(36_000)) }
-    }
-    for task in tasks { task.cancel() }
-    for task in tasks { await task.value }
-    // What the sleeps' own jobs clean up comes after the tasks' last ones.
-    while loop.nextFireDate(in: .default) != nil { await Task.yield() }
-    #expect(loop.statistics.timerCallouts == 0)
-    running.stop()
-  }
 }
