@@ -148,7 +148,8 @@ public final class Daemon: @unchecked Sendable {
 
   /// Tells that it is ready, runs the loop until the daemon has stopped, and gives its signals back. The loop's thread.
   ///
-  /// Its thread blocks SIGTERM, SIGINT and SIGHUP no longer. A stop of the loop's run by anybody else ends it as well. A daemon that has ended does not run again.
+  /// Its thread blocks SIGTERM, SIGINT and SIGHUP no longer. A stop of the loop's run by anybody else ends it as well. A
+  /// daemon that has ended does not run again.
   @available(*, noasync, message: "Running a loop blocks its thread. Call it from a synchronous function.")
   @discardableResult
   public func run() -> Outcome {
