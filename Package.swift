@@ -49,7 +49,10 @@ let package = Package(
     .executableTarget(
       name: "rondo-echo", dependencies: ["Rondo", "RondoDaemon", "RondoSockets"], path: "Sources/Examples/rondo-echo",
       exclude: ["rondo-echo.service", "rondo-echo.socket"], swiftSettings: strict),
-    .testTarget(name: "RondoTests", dependencies: ["Rondo", "RondoTesting"], swiftSettings: strict),
+    .testTarget(
+      name: "RondoTests", dependencies: ["Rondo", "RondoTesting", "RondoTestProcess"], swiftSettings: strict),
+    // What several test targets do with the process they run in.
+    .target(name: "RondoTestProcess", path: "Tests/TestProcess", swiftSettings: strict),
     .target(name: "CProbe", path: "Tests/CProbe"),
     .executableTarget(
       name: "rondo-probe", dependencies: ["CProbe", "CLinux", "Rondo", "RondoTesting"],
@@ -58,7 +61,8 @@ let package = Package(
     .testTarget(name: "RondoCountTests", dependencies: ["foundation-probe"], swiftSettings: strict),
     .testTarget(
       name: "RondoDaemonTests",
-      dependencies: ["RondoDaemon", "RondoSockets", "Rondo", "RondoTesting", "rondo-echo"], swiftSettings: strict),
+      dependencies: ["RondoDaemon", "RondoSockets", "Rondo", "RondoTesting", "RondoTestProcess", "rondo-echo"],
+      swiftSettings: strict),
     // One kind of operation again and again, under callgrind: `make counts`.
     .executableTarget(
       name: "rondo-costs", dependencies: ["CLinux", "Rondo"], path: "Tests/RondoCosts",
@@ -105,7 +109,8 @@ let package = Package(
     .testTarget(
       name: "RondoFoundationTests",
       dependencies: [
-        "RondoFoundation", "RondoPorts", "RondoSockets", "Rondo", "RondoTesting", "CHeap", "transcript-foundation",
+        "RondoFoundation", "RondoPorts", "RondoSockets", "Rondo", "RondoTesting", "RondoTestProcess", "CHeap",
+        "transcript-foundation",
         "transcript-rondo", "foundation-probe",
         "permanent-thread", "message-port-pair", "mode-switch",
       ], swiftSettings: strict),
@@ -121,7 +126,8 @@ let package = Package(
     .testTarget(
       name: "RondoRecipesTests", dependencies: ["RondoRecipes", "Rondo", "RondoTesting"], swiftSettings: strict),
     .testTarget(
-      name: "RondoSocketsTests", dependencies: ["RondoSockets", "Rondo", "RondoTesting"], swiftSettings: strict),
+      name: "RondoSocketsTests",
+      dependencies: ["RondoSockets", "Rondo", "RondoTesting", "RondoTestProcess"], swiftSettings: strict),
   ],
   swiftLanguageModes: [.v6]
 )

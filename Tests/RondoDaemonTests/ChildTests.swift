@@ -1,6 +1,7 @@
 import Glibc
 import Rondo
 import RondoDaemon
+import RondoTestProcess
 import RondoTesting
 import Testing
 
@@ -136,7 +137,7 @@ import Testing
   }
 
   @Test func `without a descriptor left, no child is left either`() async {
-    await #expect(processExitsWith: .success) { Shortage.run() }
+    await #expect(processExitsWith: .success) { inOwnProcess(Shortage.run) }
   }
 
   @Test func `a child that obeys SIGTERM is not killed`() throws {
@@ -236,7 +237,7 @@ private enum Crowd {
     stage.loop.run(for: .zero)
     var ends: [CInt] = [0, 0]
     precondition(unsafe pipe2(&ends) == 0)
-    let before = openDescriptors()
+    precondition(descriptors(of: "[pidfd]") == 0)
     let codes = Later([Int](repeating: 0, count: 256))
     let told = Later(0)
     let count = 2_000
@@ -251,14 +252,15 @@ private enum Crowd {
       }
       stage.loop.add(source)
     }
-    precondition(openDescriptors() == before + count)
+    precondition(descriptors(of: "[pidfd]") == count, "\(descriptors(of: "[pidfd]")) of \(count)")
     close(ends[1])
     stage.run { told.value == count }
     stage.look()
     for code in 0..<256 {
       precondition(codes.value[code] == (0..<count).count { $0 % 256 == code }, "\(code): \(codes.value[code])")
     }
-    precondition(openDescriptors() == before - 1)
+    precondition(told.value == count, "\(told.value!) of \(count)")
+    precondition(descriptors(of: "[pidfd]") == 0, "\(descriptors(of: "[pidfd]")) of \(count)")
     var status: CInt = 0
     precondition(unsafe waitpid(-1, &status, 0) == -1 && errno == ECHILD)
   }

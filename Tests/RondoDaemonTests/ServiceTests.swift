@@ -1,6 +1,7 @@
 import Glibc
 import Rondo
 import RondoSockets
+import RondoTestProcess
 import Testing
 
 @testable import RondoDaemon
@@ -209,6 +210,8 @@ private enum Activation {
   }
 
   private static func run() {
+    // Dispatch may have opened its own already, or not yet.
+    while case let number = dup(STDIN_FILENO), number <= 4 { precondition(number >= 0) }
     let (own, other) = try! Socket.pair()
     // As systemd would: 3 is a socket, 4 is nothing.
     for descriptor in CInt(3)...4 { close(descriptor) }

@@ -1,6 +1,7 @@
 import Glibc
 import Rondo
 import RondoDaemon
+import RondoTestProcess
 import RondoTesting
 import Synchronization
 import Testing

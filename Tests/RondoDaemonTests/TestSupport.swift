@@ -1,6 +1,7 @@
 import Glibc
 import Rondo
 import RondoDaemon
+import RondoTestProcess
 import RondoTesting
 import Synchronization
 
@@ -72,6 +73,7 @@ func unblockSignals() {
 
 /// The body of a test in a process of its own.
 func inOwnProcess(_ body: () -> Void) {
+  awakenDispatch()
   unblockSignals()
   body()
 }
@@ -120,28 +122,6 @@ final class Later<Value>: @unchecked Sendable {
   init(_ value: Value? = nil) {
     self.value = value
   }
-}
-
-/// How many descriptors the process has open.
-func openDescriptors() -> Int {
-  (0..<CInt(65_536)).count { fcntl($0, F_GETFD) >= 0 }
-}
-
-/// Swift's Glibc module hides fork(2), which is safe here: the child does little and leaves by _exit(2).
-@_silgen_name("fork") func forkProcess() -> pid_t
-
-/// How a child ended.
-enum End: Equatable {
-  case exit(CInt)
-  case signal(CInt)
-}
-
-/// Waits for a child.
-func end(of child: pid_t) -> End {
-  var status: CInt = 0
-  while unsafe waitpid(child, &status, 0) != child {}
-  let signal = status & 0x7F
-  return signal == 0 ? .exit((status >> 8) & 0xFF) : .signal(signal)
 }
 
 /// What a signal meets at present, as a number: 0 for the default, 1 for ignored, else the handler.

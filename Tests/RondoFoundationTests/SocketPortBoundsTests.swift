@@ -1,9 +1,9 @@
-import Dispatch
 import Glibc
 import Rondo
 import RondoFoundation
 import RondoPorts
 import RondoSockets
+import RondoTestProcess
 import Testing
 
 /// Senders that want to exhaust a socket port, and what it does without descriptors.
@@ -291,18 +291,4 @@ private func takeAllDescriptors() -> [CInt] {
   var taken: [CInt] = []
   while case let copy = dup(0), copy >= 0 { taken.append(copy) }
   return taken
-}
-
-/// Has Dispatch, which runs the process of such a test, open what it needs: where it cannot, it ends the process.
-private func awakenDispatch() {
-  let fired = DispatchSemaphore(value: 0)
-  let timers = (0..<2).map { _ in DispatchSource.makeTimerSource() }
-  // Each clock has a descriptor of its own.
-  timers[0].schedule(deadline: .now() + .milliseconds(1))
-  timers[1].schedule(wallDeadline: .now() + .milliseconds(1))
-  for timer in timers {
-    timer.setEventHandler { fired.signal() }
-    timer.activate()
-  }
-  for _ in timers { fired.wait() }
 }

@@ -1,7 +1,7 @@
-import Dispatch
 import Glibc
 import Rondo
 import RondoSockets
+import RondoTestProcess
 import RondoTesting
 import Testing
 
@@ -367,18 +367,4 @@ private enum Exhaustion {
       spare.append(descriptor)
     }
   }
-}
-
-/// Has Dispatch, which runs the process of such a test, open what it needs: where it cannot, it ends the process.
-private func awakenDispatch() {
-  let fired = DispatchSemaphore(value: 0)
-  let timers = (0..<2).map { _ in DispatchSource.makeTimerSource() }
-  // Each clock has a descriptor of its own.
-  timers[0].schedule(deadline: .now() + .milliseconds(1))
-  timers[1].schedule(wallDeadline: .now() + .milliseconds(1))
-  for timer in timers {
-    timer.setEventHandler { fired.signal() }
-    timer.activate()
-  }
-  for _ in timers { fired.wait() }
 }

@@ -1,5 +1,6 @@
 import Glibc
 import Rondo
+import RondoTestProcess
 import Testing
 
 /// The loop's own descriptors, closed behind its back. Each test has a process of its own, which ends with a message.
@@ -144,9 +145,7 @@ private enum Closing {
       wake(closing: "[eventfd]", reused: true, name)
       _exit(0)
     }
-    var status: CInt = 0
-    while unsafe waitpid(child, &status, 0) != child {}
-    precondition(status & 0x7F != 0, "The child got away with it: \(status)")
+    guard case .signal = end(of: child) else { preconditionFailure("The child got away with it.") }
     precondition(lseek(file, 0, SEEK_END) == 0)
   }
 
@@ -157,6 +156,3 @@ private enum Closing {
 
   static func runOn() { Loop.current.run(for: .seconds(60)) }
 }
-
-/// Swift's Glibc module hides fork(2); the child makes loops of its own and is ended by one.
-@_silgen_name("fork") private func forkProcess() -> pid_t

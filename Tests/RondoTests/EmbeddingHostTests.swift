@@ -1,5 +1,6 @@
 import Glibc
 import Rondo
+import RondoTestProcess
 import RondoTesting
 import Testing
 
@@ -303,21 +304,17 @@ extension EmbeddingMisuseTests.Misuse {
       unsafe guest!.end()
       unsafe guest!.turn()
     case .child:
-      if forkProcess() == 0 {
+      let child = forkProcess()
+      if child == 0 {
         unsafe guest!.turn()
-      } else {
-        var status: CInt = 0
-        unsafe wait(&status)
+      } else if case .signal = end(of: child) {
         // The child has complained; so shall its parent.
-        if status & 0x7F != 0 { abort() }
+        abort()
       }
     case .runningLoop, .foreignLoop, .common: break
     }
   }
 }
-
-/// Swift's Glibc module hides fork(2), which is safe here: the child does little and ends.
-@_silgen_name("fork") private func forkProcess() -> pid_t
 
 private func lettingGoInChild() {
   let loop = Loop.current
@@ -330,10 +327,7 @@ private func lettingGoInChild() {
     guest = nil
     _exit(0)
   }
-  var status: CInt = 0
-  let ended = unsafe waitpid(child, &status, 0)
-  precondition(ended == child, "errno \(errno)")
-  precondition(status == 0, "\(status)")
+  precondition(end(of: child) == .exit(0))
   loop.perform {}
   precondition(guest!.isReadable)
   guest!.serve()

@@ -1,5 +1,6 @@
 import Glibc
 import Rondo
+import RondoTestProcess
 import RondoTesting
 import Testing
 
@@ -48,28 +49,17 @@ import Testing
   }
 }
 
-/// Swift's Glibc module hides fork(2), which is safe here: the child does little and leaves by _exit(2).
-@_silgen_name("fork") private func forkProcess() -> pid_t
 /// Like fork(2), but runs no handlers of pthread_atfork(3).
 @_silgen_name("_Fork") private func forkQuietly() -> pid_t
 
 /// What the exit tests do, in synchronous functions because loops belong to threads.
 private enum Fork {
-  /// How a child ended.
-  private enum End: Equatable {
-    case exit(CInt)
-    case signal(CInt)
-  }
-
   /// Forks; the child leaves with what `body` returns.
   private static func inChild(quietly: Bool = false, _ body: () -> CInt) -> End {
     let child = quietly ? forkQuietly() : forkProcess()
     if child == 0 { _exit(body()) }
     precondition(child > 0, "No child could be made: errno \(errno).")
-    var status: CInt = 0
-    while unsafe waitpid(child, &status, 0) != child {}
-    let signal = status & 0x7F
-    return signal == 0 ? .exit((status >> 8) & 0xFF) : .signal(signal)
+    return end(of: child)
   }
 
   /// Runs a loop that has a timer, a descriptor and a block; 0 if all of them were served.

@@ -56,8 +56,10 @@ extension Table {
       "I09", [.keep(), .timer("t", 10), .source("z", in: ["q"])], [.runOne("m", 60)],
       on: [.callout("t", nil, 1, .signal("z"), .runOne("q", 500))], "t ( z -> HandledSource ) -> TimedOut"),
     row(
-      "I10", [.keep("m", "q"), .timer("t", 10)], [.run("m", 80)], on: [.callout("t", nil, 1, .run("q", 500))],
-      helper: [.at(30, .stop, .stop)], "t ( -> Stopped ) -> TimedOut"),
+      // Two stops from elsewhere, both of them before the loop's thread can come to the first.
+      "I10", [.keep("m", "q"), .timer("t", 10), .timer("u", 20, in: ["q"])], [.run("m", 80)],
+      on: [.callout("t", nil, 1, .run("q", 500)), .callout("u", nil, 1, .busyUntil(45))],
+      helper: [.at(30, .stop, .stop)], "t ( u -> Stopped ) -> TimedOut"),
     row(
       "I11", [.phases("m", "q"), .keep("m", "q"), .timer("t", 2), .silent("w", .exit, in: ["q"])], [.run("m", 40)],
       on: [.callout("t", nil, 1, .run("q", 6)), .callout("w", .exit, 1, .busyUntil(26))], helper: [.at(17, .stop)],
