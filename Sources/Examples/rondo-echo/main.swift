@@ -1,6 +1,6 @@
 // An echo server for IPv4, IPv6 and Unix-domain sockets, as systemd likes it.
 //
-//   rondo-echo [--listen ADDRESS]... [--threads N] [--idle SECONDS]
+//   rondo-echo [--listen ADDRESS]... [--threads N] [--idle SECONDS] [--drain SECONDS]
 //
 // It takes the sockets that systemd has opened, or listens at the addresses. SIGTERM ends it when all are served.
 
@@ -105,6 +105,7 @@ struct Options {
   var addresses: [String] = []
   var threads = 0
   var idle = 60.0
+  var drain = 20.0
 
   init(_ arguments: [String]) {
     var rest = arguments.dropFirst()
@@ -114,8 +115,9 @@ struct Options {
       case "--listen": addresses.append(value)
       case "--threads" where 0...1024 ~= Int(value) ?? -1: threads = Int(value)!
       case "--idle" where Double(value) ?? 0 > 0: idle = Double(value)!
+      case "--drain" where Double(value) ?? 0 > 0: drain = Double(value)!
       default:
-        print("usage: rondo-echo [--listen ADDRESS]... [--threads N] [--idle SECONDS]")
+        print("usage: rondo-echo [--listen ADDRESS]... [--threads N] [--idle SECONDS] [--drain SECONDS]")
         exit(2)
       }
     }
@@ -125,7 +127,7 @@ struct Options {
 
 /// Serves until it is told to stop; what to exit with.
 func serve(_ options: Options) throws -> CInt {
-  let daemon = try Daemon(drainingFor: .seconds(20))
+  let daemon = try Daemon(drainingFor: .seconds(options.drain))
   let threads = try (0..<options.threads).map { try LoopThread(name: "echo \($0)") }
   let loops = threads.isEmpty ? [Loop.main] : threads.map(\.loop)
   let door = Door(daemon, loops.map { Worker($0, limit: .seconds(options.idle)) })
