@@ -1,6 +1,7 @@
 import CForeignEvents
 import Glibc
 import Rondo
+import RondoTestProcess
 import RondoTesting
 import Synchronization
 import Testing
@@ -234,7 +235,10 @@ import Testing
     }
   }
 
-  @Test func `a base without descriptors is an error, and another may be had later`() async {
+  @Test
+  func `a base needs five descriptors: with fewer there is an error and nothing left of it, and one may be had later`()
+    async
+  {
     await #expect(processExitsWith: .success) { runOutOfDescriptors() }
   }
 
@@ -283,22 +287,25 @@ private func endThreads() {
 
 /// In a process of its own.
 private func runOutOfDescriptors() {
+  awakenDispatch()
   let loop = Loop.current
   loop.run(for: .zero)
-  var limit = rlimit()
-  _ = unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-  let usual = limit.rlim_cur
-  limit.rlim_cur = 3
-  _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-  do {
-    try unsafe loop.withEventBase { _ in }
-    fatalError("a base without descriptors")
-  } catch {
-    precondition(error == .noDescriptors(errno: EMFILE), "\(error)")
+  var limit = rlimit(rlim_cur: 256, rlim_max: 256)
+  precondition(unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
+  var taken: [CInt] = []
+  while case let number = dup(STDIN_FILENO), number >= 0 { taken.append(number) }
+  for _ in 0..<5 {
+    do {
+      try unsafe loop.withEventBase { _ in }
+      fatalError("a base without descriptors")
+    } catch {
+      precondition(error == .noDescriptors(errno: EMFILE), "\(error)")
+    }
+    close(taken.removeLast())
   }
-  limit.rlim_cur = usual
-  _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
   do { try unsafe loop.withEventBase { _ in } } catch { fatalError("\(error)") }
+  // It has taken exactly those, and the failures before it none.
+  precondition(dup(STDIN_FILENO) == -1 && errno == EMFILE)
 }
 
 private func misuse(isVirtual: Bool) {
