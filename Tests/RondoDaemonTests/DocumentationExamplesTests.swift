@@ -31,6 +31,7 @@ private enum Examples {
       try life(Loop.current)
       try work(Loop.current)
       try files(Loop.current)
+      try clocks(Loop.current)
       try idle(Loop.current)
       try activation()
     } catch {
@@ -72,6 +73,15 @@ private enum Examples {
     precondition(log.text == "read it again")
     configuration.invalidate()
     _ = unsafe unlink(path)
+  }
+
+  static func clocks(_ loop: Loop) throws {
+    let log = Log()
+    let rule = try CalendarRule("30 3 * * mon-fri", in: .local)
+    let backup = try ClockTimer(by: rule) { _, tick in log.note("\(tick.missed) missed") }
+    loop.add(backup)
+    precondition(backup.nextDate! > ClockTimer.Clock.realTime.now && log.text.isEmpty)
+    backup.invalidate()
   }
 
   static func idle(_ loop: Loop) throws {
