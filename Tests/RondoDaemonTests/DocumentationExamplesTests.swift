@@ -33,6 +33,7 @@ private enum Examples {
       try files(Loop.current)
       try clocks(Loop.current)
       try idle(Loop.current)
+      try severalLoops()
       try activation()
     } catch {
       fatalError("\(error)")
@@ -94,6 +95,16 @@ private enum Examples {
     loop.discard(idle)
     source.invalidate()
     withExtendedLifetime(far) {}
+  }
+
+  static func severalLoops() throws {
+    let log = Log()
+    let group = try LoopGroup(threads: 2, name: "worker")
+    let place = group.place(by: .leastLoaded)
+    place.loop.perform { log.note("on a loop of \(group.count)") }
+    group.stop()
+    precondition(log.text == "on a loop of 2" && group.loads == [1, 0])
+    withExtendedLifetime(place) {}
   }
 
   static func life(_ loop: Loop) throws {
