@@ -49,6 +49,9 @@ let package = Package(
     .executableTarget(
       name: "rondo-echo", dependencies: ["Rondo", "RondoDaemon", "RondoSockets"], path: "Sources/Examples/rondo-echo",
       exclude: ["rondo-echo.service", "rondo-echo.socket"], swiftSettings: strict),
+    .executableTarget(
+      name: "rondo-cron", dependencies: ["Rondo", "RondoDaemon"], path: "Sources/Examples/rondo-cron",
+      exclude: ["rondo-cron.service"], swiftSettings: strict),
     .testTarget(
       name: "RondoTests", dependencies: ["Rondo", "RondoTesting", "RondoTestProcess"], swiftSettings: strict),
     // What several test targets do with the process they run in.
@@ -61,7 +64,9 @@ let package = Package(
     .testTarget(name: "RondoCountTests", dependencies: ["foundation-probe"], swiftSettings: strict),
     .testTarget(
       name: "RondoDaemonTests",
-      dependencies: ["RondoDaemon", "RondoSockets", "Rondo", "RondoTesting", "RondoTestProcess", "rondo-echo"],
+      dependencies: [
+        "RondoDaemon", "RondoSockets", "Rondo", "RondoTesting", "RondoTestProcess", "rondo-cron", "rondo-echo",
+      ],
       swiftSettings: strict),
     // One kind of operation again and again, under callgrind: `make counts`.
     .executableTarget(

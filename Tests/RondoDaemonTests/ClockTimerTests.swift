@@ -70,7 +70,8 @@ import Testing
       let start = ClockTimer.Clock.realTime.now
       let dates = [start + .milliseconds(5), start + .milliseconds(6), start + .milliseconds(9)]
       let told = Later(0)
-      let timer = try ClockTimer(by: { date in dates.first { $0 > date } }) { timer, tick in
+      let rule: @Sendable (Duration) -> Duration? = { date in dates.first { $0 > date } }
+      let timer = try ClockTimer(by: rule) { timer, tick in
         #expect(tick.actual >= dates[told.value + tick.missed])
         told.value += 1 + tick.missed
         #expect(timer.isValid == (told.value < 3))
@@ -82,7 +83,8 @@ import Testing
   }
 
   @Test func `a rule without a date makes a timer that is invalid`() throws {
-    let timer = try ClockTimer(by: { _ in nil }) { _, _ in }
+    let never: @Sendable (Duration) -> Duration? = { _ in nil }
+    let timer = try ClockTimer(by: never) { _, _ in }
     #expect(!timer.isValid && timer.nextDate == nil)
   }
 
