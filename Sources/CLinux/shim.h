@@ -48,6 +48,15 @@ static inline void rondo_relax(void) {
 #endif
 }
 
+// How many processors the calling thread may run on: sched_getaffinity(2); 1 if the kernel knows of too many to tell.
+static inline int rondo_usable_processors(void) {
+  uint64_t mask[128] = {0};
+  if (syscall(SYS_sched_getaffinity, 0, sizeof mask, mask) < 0) return 1;
+  int count = 0;
+  for (size_t index = 0; index < sizeof mask / sizeof *mask; index++) count += __builtin_popcountll(mask[index]);
+  return count;
+}
+
 static inline int rondo_eventfd(void) { return eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC); }
 // One that is readable from the beginning and for ever, for nobody reads it.
 static inline int rondo_readable_eventfd(void) { return eventfd(1, EFD_NONBLOCK | EFD_CLOEXEC); }

@@ -9,7 +9,10 @@ import Testing
   @Test(arguments: [0, 2]) func `of 100,000 requests under way at SIGTERM none is lost`(_ threads: Int) throws {
     let name = uniqueName("echo")
     try onLoopThread { stage in
-      var command = ChildSource.Command(try program("rondo-echo"), ["--listen", "@\(name)", "--threads", "\(threads)"])
+      // Limits of time that no machine reaches: what is cut off when they are over is another test's.
+      let limits = ["--idle", "3600", "--drain", "3600"]
+      var command = ChildSource.Command(
+        try program("rondo-echo"), ["--listen", "@\(name)", "--threads", "\(threads)"] + limits)
       command.output = .null
       let echo = try ChildSource(spawning: command) { _, exit in stage.note("\(exit)") }
       stage.loop.add(echo)

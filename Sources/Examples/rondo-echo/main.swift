@@ -1,6 +1,6 @@
 // An echo server for IPv4, IPv6 and Unix-domain sockets, as systemd likes it.
 //
-//   rondo-echo [--listen ADDRESS]... [--threads N] [--idle SECONDS]
+//   rondo-echo [--listen ADDRESS]... [--threads N] [--idle SECONDS] [--drain SECONDS]
 //
 // It takes the sockets that systemd has opened, or listens at the addresses. SIGTERM ends it when all are served.
 
@@ -63,6 +63,7 @@ struct Options {
   var addresses: [String] = []
   var threads = 0
   var idle = 60.0
+  var drain = 20.0
 
   init(_ arguments: [String]) {
     var rest = arguments.dropFirst()
@@ -72,8 +73,9 @@ struct Options {
       case "--listen": addresses.append(value)
       case "--threads" where 0...1024 ~= Int(value) ?? -1: threads = Int(value)!
       case "--idle" where Double(value) ?? 0 > 0: idle = Double(value)!
+      case "--drain" where Double(value) ?? 0 > 0: drain = Double(value)!
       default:
-        print("usage: rondo-echo [--listen ADDRESS]... [--threads N] [--idle SECONDS]")
+        print("usage: rondo-echo [--listen ADDRESS]... [--threads N] [--idle SECONDS] [--drain SECONDS]")
         exit(2)
       }
     }
@@ -89,7 +91,7 @@ func removeFile(of address: SocketAddress, at end: Daemon) {
 
 /// Serves until it is told to stop; what to exit with.
 func serve(_ options: Options) throws -> CInt {
-  let daemon = try Daemon(drainingFor: .seconds(20))
+  let daemon = try Daemon(drainingFor: .seconds(options.drain))
   let group = options.threads == 0 ? LoopGroup(of: [.main]) : try LoopGroup(threads: options.threads, name: "echo")
   let workers = group.loops.map { Worker($0, limit: .seconds(options.idle)) }
   daemon.whenStopping { for worker in workers { worker.loop.perform { worker.finish() } } }

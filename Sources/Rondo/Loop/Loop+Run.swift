@@ -47,8 +47,10 @@ extension LoopCore {
 
   /// A turn's wait, and what comes of it. Calls out.
   ///
+  /// Asked to inline it, the optimizer makes a function of it all the same, which costs every turn twenty instructions.
+  ///
   /// - Parameter isOver: The wait was a host's.
-  @inline(__always)
+  @_transparent
   func passWait(_ frame: RunFrame, isOver: Bool) {
     if !isOver { waitForEvents(frame) }  // 7 arm, sleep, collect
     if !frame.turn.polls { tellObservers(.afterWaiting, frame) }  // 8

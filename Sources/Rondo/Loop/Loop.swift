@@ -220,6 +220,22 @@ public final class Loop: @unchecked Sendable {
     }
   }
 
+  /// How much of each second the loop may spin before it sleeps; zero at first. Any thread.
+  ///
+  /// A loop that is woken from another processor again and again need not sleep in between: it spins for at most
+  /// 100 us first, and who wakes it then makes no system call. What precise timers have spun counts as well. Where
+  /// spinning gains nothing it is given up for a while, and with one processor at once. A descriptor that becomes
+  /// ready meanwhile waits for up to 10 us. Zero to one second.
+  public var hopBudget: Duration {
+    get { .nanoseconds(core.hopAllowance.load(ordering: .relaxed)) }
+    set {
+      precondition(
+        newValue >= .zero && newValue <= .seconds(1),
+        "The hop budget is a part of each second, from zero to one second, not \(newValue).")
+      core.hopAllowance.store(newValue.saturatingNanoseconds, ordering: .relaxed)
+    }
+  }
+
   /// The precision budget in nanoseconds a second.
   var spinBudget: Int64 { spinAllowance.load(ordering: .relaxed) }
 

@@ -1,6 +1,7 @@
 import CLinux
+import Synchronization
 
-/// 7. The last bit of the way to a precise timer's date.
+/// 7. The last bit of the way to a precise timer's date, and the moment before a sleep.
 extension LoopCore {
   /// When to end the sleep so that the rest of the way to the next precise date can be spun; `deadline` if it cannot.
   ///
@@ -25,11 +26,48 @@ extension LoopCore {
     assertOwnThread()
     let start = wait.now
     // The kernel has not been asked in this wait if the loop came too close to the date for a sleep.
-    var nextLook = frame.turn.hasSlept ? start.advanced(by: Self.lookEvery) : start
+    spin(frame, from: start, until: deadline, looksAtOnce: !frame.turn.hasSlept)
+    applyMail()
+    absorbPosts()
+  }
+
+  /// Spins for a moment instead of sleeping, in case another processor's thread is about to wake the loop.
+  ///
+  /// It does not count as asleep meanwhile, so that who wakes it makes no system call.
+  ///
+  /// - Returns: Whether something that concerns the run has come.
+  @inline(never)
+  func spinForWakeup(_ frame: RunFrame, until alarm: Instant, _ deadline: Instant) -> Bool {
+    assertOwnThread()
+    guard wait.canSpin, hopPlan.begins(processors: { Int(rondo_usable_processors()) }) else { return false }
+    let start = wait.now
+    guard spinPlan.affords(hopPlan.patience, of: hopAllowance.load(ordering: .relaxed), at: start) else {
+      counters.spinsDenied.count()
+      return false
+    }
+    spin(frame, from: start, until: min(alarm, start.advanced(by: hopPlan.patience)), looksAtOnce: false)
+    if wakeup.has(Self.endsSpin) {
+      hopPlan.learn(wokenAfter: now.nanoseconds - start.nanoseconds)
+    } else if frame.ready.isEmpty, !frame.turn.isMainQueueReady {
+      hopPlan.learn(wokenAfter: nil)
+    }
+    applyMail()
+    absorbPosts()
+    guard isSleepOver(frame, deadline) else { return false }
+    // Wakeups that come thick and fast must not keep descriptors waiting.
+    if now >= nextHopLook {
+      if frame.ready.isEmpty { look(frame) }
+      nextHopLook = now.advanced(by: Self.lookEvery)
+    }
+    return true
+  }
+
+  private func spin(_ frame: RunFrame, from start: Instant, until end: Instant, looksAtOnce: Bool) {
+    var nextLook = looksAtOnce ? start : start.advanced(by: Self.lookEvery)
     counters.spins.count()
     var time = start
-    while time < deadline, !wakeup.has([.wake, .stop, .stopRequest]) {
-      if time >= nextLook, time.advanced(by: Self.lookTakes) < deadline || nextLook == start {
+    while time < end, !wakeup.has(Self.endsSpin) {
+      if time >= nextLook, time.advanced(by: Self.lookTakes) < end || nextLook == start {
         waitCount += 1
         _ = wait.wait(frame, until: .distantPast, blocks: false)
         if !frame.ready.isEmpty || frame.turn.isMainQueueReady { break }
@@ -42,10 +80,10 @@ extension LoopCore {
     let spun = now.nanoseconds - start.nanoseconds
     spinPlan.book(spun, at: start)
     counters.nanosecondsSpinning.count(UInt64(spun))
-    applyMail()
-    absorbPosts()
   }
 
+  /// What ends a spin as it would end a sleep.
+  private static let endsSpin: WakeProtocol.Bits = [.wake, .stop, .stopRequest]
   /// Nanoseconds between two looks at the kernel, and what one may take: the last is over before the date.
   private static let lookEvery: Int64 = 10_000
   private static let lookTakes: Int64 = 3_000

@@ -82,6 +82,7 @@ extension LoopCore {
         continue
       }
       wait.choose(frame)
+      if hopAllowance.load(ordering: .relaxed) > 0, spinForWakeup(frame, until: alarm, deadline) { return }
       guard wakeup.prepareToSleep() == .sleep else {
         applyMail()
         absorbPosts()

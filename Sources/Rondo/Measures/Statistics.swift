@@ -21,9 +21,9 @@ extension Loop {
     public var wakeupsByMainQueue: UInt64 = 0
     /// Early returns of the kernel that the loop slept on after.
     public var spuriousWakeups: UInt64 = 0
-    /// Approaches to a precise timer's date that the loop spun.
+    /// Approaches to a precise timer's date that the loop spun, and spins before a sleep.
     public var spins: UInt64 = 0
-    /// Approaches to a precise timer's date that were slept through, because the budget was used up.
+    /// Approaches to a precise timer's date, and moments before a sleep, that were slept: the budget was used up.
     public var spinsDenied: UInt64 = 0
     /// Time spent spinning.
     public var timeSpinning: Duration = .zero

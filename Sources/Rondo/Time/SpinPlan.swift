@@ -1,4 +1,4 @@
-/// When to stop sleeping and begin to spin for a precise timer, within a budget. *loop thread*
+/// When to stop sleeping and begin to spin for a precise timer, and the account of all spins. *loop thread*
 ///
 /// A pure account: it is told what was slept and spun, and reads no clock.
 package struct SpinPlan: Equatable, Sendable {
@@ -18,7 +18,12 @@ package struct SpinPlan: Equatable, Sendable {
   ///
   /// Each second of the clock has a budget of its own.
   package func affords(_ budget: Int64, at start: Instant) -> Bool {
-    (Self.second(of: start) == second ? spent : 0) + margin <= budget
+    affords(margin, of: budget, at: start)
+  }
+
+  /// Whether `budget`, in nanoseconds a second, has room for `nanoseconds` more from `start` on.
+  package func affords(_ nanoseconds: Int64, of budget: Int64, at start: Instant) -> Bool {
+    (Self.second(of: start) == second ? spent : 0) + nanoseconds <= budget
   }
 
   /// Learns from a sleep that ended `lateness` nanoseconds after its alarm.

@@ -32,7 +32,9 @@ struct Markdown {
     ("sd-event", "sd-event"), ("cfrunloop", "CFRunLoop"), ("dispatch", "Dispatch"), ("nio", "SwiftNIO"),
   ]
   /// Those of Rondo, with what their rows are called.
-  private static let ours = [("rondo", ""), ("rondo.timeout", " (Timeout)"), ("rondo.precise", " (precise)")]
+  private static let ours = [
+    ("rondo", ""), ("rondo.timeout", " (Timeout)"), ("rondo.precise", " (precise)"), ("rondo.spin", " (spin)"),
+  ]
 
   private var everything: String {
     var rows = [["workload", "unit"] + Self.columns.map(\.1) + ["Rondo", "× raw", "ahead of Rondo"]]

@@ -51,9 +51,13 @@ private enum RondoActor {
   static let other = HostedGuest(threads[1].loop)
 }
 
-private final class RondoLoop: BenchLoop {
+final class RondoLoop: BenchLoop {
   private let loop = Loop.current
   private static let modes = [Loop.Mode("one"), Loop.Mode("two")]
+
+  init(hopBudget: Duration = .zero) {
+    loop.hopBudget = hopBudget
+  }
 
   func run() { loop.run() }
   func stop() { loop.stop() }

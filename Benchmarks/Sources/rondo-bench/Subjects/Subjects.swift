@@ -28,6 +28,7 @@ enum Subjects {
     NIOSubject(),
     RondoSubject(),
     RondoPreciseSubject(),
+    RondoSpinSubject(),
     RondoTimeoutSubject(),
   ]
 }

@@ -1,0 +1,60 @@
+/// Whether and how long to spin before a sleep, in case another processor's thread is about to end it. *loop thread*
+///
+/// A pure machine: it is told what became of each spin, and knows no clock.
+package struct HopPlan: Equatable, Sendable {
+  /// Nanoseconds of the next spin at most: four times what it usually takes until the loop is woken.
+  package private(set) var patience = Self.patiences.upperBound
+  /// Futile spins in a row.
+  private var futile = 0
+  /// Sleeps for which not to spin.
+  private var rest = 0
+  /// How long the next rest is.
+  private var nextRest = Self.rests.lowerBound
+  /// Whether to ask for the processors before the next spin.
+  private var asksProcessors = true
+
+  /// What patience may be. It begins with more than a wakeup across processors takes of a thread that is asleep: where
+  /// two loops are to spin for each other, one of them sleeps at first.
+  package static let patiences: ClosedRange<Int64> = 10_000...100_000
+  /// So many futile spins in a row are enough.
+  package static let mostFutile = 8
+  /// For how many sleeps spins rest: twice as long each time that the one spin after a rest was futile, too.
+  package static let rests: ClosedRange<Int> = 64...4_096
+
+  package init() {}
+
+  /// Whether to spin before the sleep that is to begin. A poster cannot run meanwhile if there is one processor alone.
+  package mutating func begins(processors: () -> Int) -> Bool {
+    if rest > 0 {
+      rest -= 1
+      return false
+    }
+    if asksProcessors {
+      if processors() < 2 {
+        rest = Self.rests.upperBound
+        return false
+      }
+      asksProcessors = false
+    }
+    return true
+  }
+
+  /// Learns after how many nanoseconds the loop was woken that spun; nil if it was not.
+  package mutating func learn(wokenAfter nanoseconds: Int64?) {
+    if let nanoseconds {
+      futile = 0
+      nextRest = Self.rests.lowerBound
+      let wanted = min(max(4 * nanoseconds, Self.patiences.lowerBound), Self.patiences.upperBound)
+      patience += (wanted - patience) / 8
+      return
+    }
+    futile += 1
+    guard futile >= Self.mostFutile else { return }
+    rest = nextRest
+    nextRest = min(2 * nextRest, Self.rests.upperBound)
+    // One spin after the rest shows whether it pays again.
+    futile = Self.mostFutile - 1
+    patience = Self.patiences.upperBound
+    asksProcessors = true
+  }
+}

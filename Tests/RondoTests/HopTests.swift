@@ -1,0 +1,193 @@
+import Glibc
+import Rondo
+import RondoTestProcess
+import Testing
+
+/// Spins before sleeps.
+@Suite struct HopTests {
+  // MARK: - When to spin
+
+  /// Goes through `count` sleeps; the numbers of those that began with a spin.
+  private func spins(
+    _ plan: inout HopPlan, over count: Int, processors: Int = 2, wasWoken: (Int) -> Bool
+  ) -> [Int] {
+    var found: [Int] = []
+    for number in 0..<count where plan.begins(processors: { processors }) {
+      found.append(number)
+      plan.learn(wokenAfter: wasWoken(number) ? 1_000 : nil)
+    }
+    return found
+  }
+
+  @Test func `as long as spins are woken, every sleep begins with one`() {
+    var plan = HopPlan()
+    #expect(spins(&plan, over: 10_000) { _ in true }.count == 10_000)
+  }
+
+  @Test func `after eight futile spins they rest, twice as long each time, and try once in between`() {
+    var plan = HopPlan()
+    var expected = Array(0..<8)
+    var next = 8
+    for rest in [64, 128, 256, 512, 1_024, 2_048, 4_096, 4_096] {
+      next += rest
+      expected.append(next)
+      next += 1
+    }
+    #expect(spins(&plan, over: next) { _ in false } == expected)
+  }
+
+  @Test func `one spin that is woken after a rest begins anew`() {
+    var plan = HopPlan()
+    let trial = 8 + 64
+    let found = spins(&plan, over: 300) { $0 == trial }
+    // It takes eight in a row again, and the short rest.
+    #expect(
+      found == Array(0..<8) + [trial] + Array(trial + 1...trial + 8)
+        + [trial + 9 + 64, trial + 10 + 64 + 128].filter { $0 < 300 })
+  }
+
+  @Test func `seven futile ones of eight are no reason to rest`() {
+    var plan = HopPlan()
+    #expect(spins(&plan, over: 8_000) { $0 % 8 == 7 }.count == 8_000)
+  }
+
+  @Test func `with one processor there is no spin, and they are counted again after a long rest`() {
+    var plan = HopPlan()
+    #expect(spins(&plan, over: 4_097, processors: 1) { _ in true } == [])
+    #expect(spins(&plan, over: 10) { _ in true } == Array(0..<10))
+  }
+
+  @Test func `a rest ends with a question for the processors, and only that`() {
+    var plan = HopPlan()
+    var questions = 0
+    for _ in 0..<8 + 64 + 1 {
+      let begins = plan.begins {
+        questions += 1
+        return 2
+      }
+      if begins { plan.learn(wokenAfter: nil) }
+    }
+    #expect(questions == 2)
+  }
+
+  @Test func `spins before sleeps and for precise timers share an account`() {
+    let start = Instant(nanoseconds: 5_000_000_000)
+    var plan = SpinPlan()
+    let budget: Int64 = 100_000
+    #expect(plan.affords(20_000, of: budget, at: start))
+    plan.book(80_001, at: start)
+    #expect(!plan.affords(20_000, of: budget, at: start))
+    #expect(plan.affords(20_000, of: budget, at: start.advanced(by: 1_000_000_000)))
+  }
+
+  @Test func `patience becomes four times what it takes to be woken, within its bounds, and is whole after a rest`() {
+    var plan = HopPlan()
+    for (delay, patience) in [(5_000, 20_000), (1, 10_000), (1_000_000, 100_000), (5_000, 20_000)] as [(Int64, Int64)] {
+      for _ in 0..<200 { plan.learn(wokenAfter: delay) }
+      // It comes within a step of the division.
+      #expect(abs(plan.patience - patience) < 8 && HopPlan.patiences.contains(plan.patience))
+    }
+    for _ in 0..<HopPlan.mostFutile { plan.learn(wokenAfter: nil) }
+    #expect(plan.patience == HopPlan.patiences.upperBound)
+  }
+
+  // MARK: - On threads
+
+  /// Two loops that have each other run blocks, on two threads; what the first one counts.
+  private func rally(_ count: Int, budget: Duration, pinned: Bool = false) -> Loop.Statistics {
+    let other = RunningLoop { loop in
+      if pinned { pinThread() }
+      loop.hopBudget = budget
+    }
+    let statistics = onLoopThread { stage -> Loop.Statistics in
+      if pinned { pinThread() }
+      stage.loop.hopBudget = budget
+      let keeper = Loop.Source {}
+      stage.loop.add(keeper)
+      let served = Later(0)
+      let back = stage.loop
+      let loop = other.loop
+      @Sendable func serve() {
+        served.value += 1
+        if served.value == count { return keeper.invalidate() }
+        loop.perform { back.perform { serve() } }
+      }
+      back.perform { serve() }
+      #expect(back.run() == .finished)
+      #expect(served.value == count)
+      return back.statistics
+    }
+    other.stop()
+    return statistics
+  }
+
+  @Test func `a rally of blocks between two loops that spin loses none`() {
+    let statistics = rally(20_000, budget: .seconds(1))
+    #expect(statistics.blockCallouts == 20_000)
+    // Its first sleep, at the latest, begins with one.
+    #expect((statistics.spins > 0) == (usableProcessors().count > 1))
+    #expect((statistics.timeSpinning > .zero) == (statistics.spins > 0))
+  }
+
+  @Test func `wakeups that never let up keep no descriptor waiting`() {
+    let other = RunningLoop { $0.hopBudget = .seconds(1) }
+    let isServed = onLoopThread { stage -> Bool in
+      let back = stage.loop
+      back.hopBudget = .seconds(1)
+      let isServed = Later(false)
+      let pipe = stage.pipe()
+      stage.descriptor("d", pipe.reader) { source, _ in
+        isServed.value = true
+        source.invalidate()
+      }
+      pipe.write(1)
+      let loop = other.loop
+      let keeper = Loop.Source {}
+      back.add(keeper)
+      // As long as the descriptor waits.
+      @Sendable func serve() {
+        if isServed.value { return keeper.invalidate() }
+        loop.perform { back.perform { serve() } }
+      }
+      back.perform { serve() }
+      return back.run() == .finished && isServed.value
+    }
+    other.stop()
+    #expect(isServed)
+  }
+
+  @Test func `without a budget, which is how loops begin, nothing spins`() {
+    let statistics = rally(200, budget: .zero)
+    #expect(statistics.spins == 0 && statistics.spinsDenied == 0 && statistics.timeSpinning == .zero)
+    #expect(onLoopThread { $0.loop.hopBudget } == .zero)
+  }
+
+  @Test func `on one processor nothing spins`() {
+    let statistics = rally(200, budget: .seconds(1), pinned: true)
+    #expect(statistics.spins == 0 && statistics.blockCallouts == 200)
+  }
+
+  @Test func `a spin ends before a timer's date, and the timer is not early`() {
+    let early = onLoopThread { stage -> Int in
+      stage.loop.hopBudget = .seconds(1)
+      let early = Later(0)
+      let left = Later(200)
+      stage.loop.add(
+        Loop.Timer(every: .microseconds(15)) { tick in
+          if SuspendingClock().now < tick.scheduled { early.value += 1 }
+          left.value -= 1
+          if left.value == 0 { tick.timer.invalidate() }
+        })
+      stage.loop.run()
+      return early.value
+    }
+    #expect(early == 0)
+  }
+
+  @Test func `a budget that is no part of a second is a programmer's error`() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      Loop.main.hopBudget = .seconds(2)
+    }
+    #expect(result?.complaint.contains("from zero to one second, not 2.0 seconds") == true)
+  }
+}
