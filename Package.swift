@@ -52,8 +52,13 @@ let package = Package(
     .executableTarget(
       name: "rondo-cron", dependencies: ["Rondo", "RondoDaemon"], path: "Sources/Examples/rondo-cron",
       exclude: ["rondo-cron.service"], swiftSettings: strict),
+    // Libraries on libevent: plain events, and evhttp, which comes with libevent's headers.
+    .target(
+      name: "CForeignEvents", dependencies: ["CLibevent"], path: "Tests/CForeignEvents",
+      linkerSettings: [.linkedLibrary("event_extra")]),
     .testTarget(
-      name: "RondoTests", dependencies: ["Rondo", "RondoTesting", "RondoTestProcess"], swiftSettings: strict),
+      name: "RondoTests", dependencies: ["CForeignEvents", "Rondo", "RondoTesting", "RondoTestProcess"],
+      swiftSettings: strict),
     // What several test targets do with the process they run in.
     .target(name: "RondoTestProcess", path: "Tests/TestProcess", swiftSettings: strict),
     .target(name: "CProbe", path: "Tests/CProbe"),

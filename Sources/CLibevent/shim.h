@@ -355,16 +355,19 @@ static inline void rondo_watch_exit(void) { atexit(rondo_no_silent_exit); }
 //
 // Costs one descriptor, and three for a moment. They are tried for first, because libevent calls exit(3) if it gets only
 // one or two. NULL and errno if there are none.
-static inline struct event_base *rondo_base_new(int *lowest) {
-  int probes[3] = {-1, -1, -1};
+//
+// One for other people's events may be locked and signalled, and has a timerfd, which it is not told if it cannot have.
+static inline struct event_base *rondo_base_new(int *lowest, int is_foreign) {
+  int probes[4] = {-1, -1, -1, -1};
+  int needed = is_foreign ? 4 : 3;
   int error = 0;
   probes[0] = epoll_create1(EPOLL_CLOEXEC);
-  for (int index = 1; index < 3 && probes[index - 1] >= 0; index++) {
+  for (int index = 1; index < needed && probes[index - 1] >= 0; index++) {
     probes[index] = fcntl(probes[0], F_DUPFD_CLOEXEC, 0);
   }
-  if (probes[2] < 0) error = errno;
+  if (probes[needed - 1] < 0) error = errno;
   *lowest = probes[0];
-  for (int index = 0; index < 3; index++) {
+  for (int index = 0; index < needed; index++) {
     if (probes[index] >= 0) close(probes[index]);
   }
   struct event_config *config = error ? NULL : event_config_new();
@@ -372,7 +375,9 @@ static inline struct event_base *rondo_base_new(int *lowest) {
     errno = error ? error : ENOMEM;
     return NULL;
   }
-  event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK | EVENT_BASE_FLAG_NO_CACHE_TIME | EVENT_BASE_FLAG_IGNORE_ENV);
+  event_config_set_flag(config, is_foreign ? EVENT_BASE_FLAG_PRECISE_TIMER | EVENT_BASE_FLAG_IGNORE_ENV
+                                           : EVENT_BASE_FLAG_NOLOCK | EVENT_BASE_FLAG_NO_CACHE_TIME |
+                                                 EVENT_BASE_FLAG_IGNORE_ENV);
   event_config_require_features(config, EV_FEATURE_ET);
   rondo_is_making_base = 1;
   errno = 0;
@@ -381,7 +386,7 @@ static inline struct event_base *rondo_base_new(int *lowest) {
   rondo_is_making_base = 0;
   event_config_free(config);
   uint32_t version = event_get_version_number() >> 16;
-  if (base && evsig_dealloc_ && version >= 0x0201 && version <= 0x0202) evsig_dealloc_(base);
+  if (base && !is_foreign && evsig_dealloc_ && version >= 0x0201 && version <= 0x0202) evsig_dealloc_(base);
   errno = base || error ? error : ENOMEM;
   return base;
 }
@@ -418,4 +423,69 @@ static inline int rondo_wait(struct rondo_collection *collection, int blocks) {
   int flags = blocks ? EVLOOP_ONCE : EVLOOP_ONCE | EVLOOP_NONBLOCK;
   if (event_base_loop(collection->base, flags) < 0) return errno ? errno : EBADF;
   return collection->told < collection->batch ? 0 : rondo_wait_for_rest(collection);
+}
+
+// MARK: - Other people's events
+
+// A base whose callbacks are a library's, dispatched by a callout of its loop and never inside the loop's own wait; and
+// an event of ours that ends a wait at once. libevent keeps timeouts to itself, but a base that is precise arms a timerfd
+// in its epoll set whenever it waits: so it is made to wait, and the epoll set tells the rest.
+struct rondo_foreign {
+  struct event_base *base;
+  struct event ring;  // an eventfd that is always readable, edge-triggered: whoever asks anew for it rings
+  int is_arming;
+  int has_rung;
+};
+
+static void rondo_end_wait(evutil_socket_t descriptor, short what, void *argument) {
+  (void)descriptor;
+  (void)what;
+  struct rondo_foreign *foreign = argument;
+  foreign->has_rung = 1;
+  // What else has become active stays so until the base is dispatched.
+  if (foreign->is_arming) event_base_loopbreak(foreign->base);
+}
+
+static inline struct rondo_foreign *rondo_foreign_new(struct event_base *base, int descriptor) {
+  struct rondo_foreign *foreign = rondo_memory(calloc(1, sizeof *foreign));
+  foreign->base = base;
+  // Before everybody else's, which have the middle one of two.
+  event_base_priority_init(base, 2);
+  event_assign(&foreign->ring, base, descriptor, EV_READ | EV_PERSIST | EV_ET, rondo_end_wait, foreign);
+  event_priority_set(&foreign->ring, 0);
+  event_add(&foreign->ring, NULL);
+  return foreign;
+}
+
+// Before the base.
+static inline void rondo_foreign_free(struct rondo_foreign *foreign) {
+  event_del(&foreign->ring);
+  free(foreign);
+}
+
+// Whether somebody is to be called back, whatever the kernel says.
+static inline int rondo_foreign_is_active(const struct rondo_foreign *foreign) {
+  return event_base_get_num_events(foreign->base, EVENT_BASE_COUNT_ACTIVE) > 0;
+}
+
+static inline int rondo_foreign_has_events(const struct rondo_foreign *foreign) {
+  return event_base_get_num_events(foreign->base, EVENT_BASE_COUNT_ADDED | EVENT_BASE_COUNT_ACTIVE) > 1;
+}
+
+// Waits for nothing, which arms for the next timeout: timerfd_settime(2), epoll_wait(2). It has to have been rung, and
+// nothing else to be ready: libevent takes 32 events at a time at first, and would call those before the ring.
+// Whether somebody is to be called back, or minus errno.
+static inline int rondo_foreign_arm(struct rondo_foreign *foreign) {
+  foreign->is_arming = 1;
+  foreign->has_rung = 0;
+  errno = 0;
+  int outcome = event_base_loop(foreign->base, EVLOOP_ONCE);
+  foreign->is_arming = 0;
+  if (outcome < 0) return -(errno ? errno : EBADF);
+  // A lot that became ready in that moment and came before the ring: what it has set is not armed for yet.
+  return !foreign->has_rung || rondo_foreign_is_active(foreign);
+}
+
+static inline void rondo_foreign_dispatch(struct rondo_foreign *foreign) {
+  event_base_loop(foreign->base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
 }
