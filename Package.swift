@@ -49,6 +49,9 @@ let package = Package(
     .executableTarget(
       name: "rondo-echo", dependencies: ["Rondo", "RondoDaemon", "RondoSockets"], path: "Sources/Examples/rondo-echo",
       exclude: ["rondo-echo.service", "rondo-echo.socket"], swiftSettings: strict),
+    .executableTarget(
+      name: "rondo-cron", dependencies: ["Rondo", "RondoDaemon"], path: "Sources/Examples/rondo-cron",
+      exclude: ["rondo-cron.service"], swiftSettings: strict),
     // Libraries on libevent: plain events, and evhttp, which comes with libevent's headers.
     .target(
       name: "CForeignEvents", dependencies: ["CLibevent"], path: "Tests/CForeignEvents",
@@ -66,7 +69,9 @@ let package = Package(
     .testTarget(name: "RondoCountTests", dependencies: ["foundation-probe"], swiftSettings: strict),
     .testTarget(
       name: "RondoDaemonTests",
-      dependencies: ["RondoDaemon", "RondoSockets", "Rondo", "RondoTesting", "RondoTestProcess", "rondo-echo"],
+      dependencies: [
+        "RondoDaemon", "RondoSockets", "Rondo", "RondoTesting", "RondoTestProcess", "rondo-cron", "rondo-echo",
+      ],
       swiftSettings: strict),
     // One kind of operation again and again, under callgrind: `make counts`.
     .executableTarget(

@@ -31,7 +31,9 @@ private enum Examples {
       try life(Loop.current)
       try work(Loop.current)
       try files(Loop.current)
+      try clocks(Loop.current)
       try idle(Loop.current)
+      try severalLoops()
       try activation()
     } catch {
       fatalError("\(error)")
@@ -74,6 +76,15 @@ private enum Examples {
     _ = unsafe unlink(path)
   }
 
+  static func clocks(_ loop: Loop) throws {
+    let log = Log()
+    let rule = try CalendarRule("30 3 * * mon-fri", in: .local)
+    let backup = try ClockTimer(by: rule) { _, tick in log.note("\(tick.missed) missed") }
+    loop.add(backup)
+    precondition(backup.nextDate! > ClockTimer.Clock.realTime.now && log.text.isEmpty)
+    backup.invalidate()
+  }
+
   static func idle(_ loop: Loop) throws {
     let log = Log()
     let (near, far) = try Socket.pair()
@@ -84,6 +95,16 @@ private enum Examples {
     loop.discard(idle)
     source.invalidate()
     withExtendedLifetime(far) {}
+  }
+
+  static func severalLoops() throws {
+    let log = Log()
+    let group = try LoopGroup(threads: 2, name: "worker")
+    let place = group.place(by: .leastLoaded)
+    place.loop.perform { log.note("on a loop of \(group.count)") }
+    group.stop()
+    precondition(log.text == "on a loop of 2" && group.loads == [1, 0])
+    withExtendedLifetime(place) {}
   }
 
   static func life(_ loop: Loop) throws {

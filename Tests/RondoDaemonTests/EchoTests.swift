@@ -76,7 +76,7 @@ private func isReadable(_ socket: Socket) throws -> Bool {
 }
 
 /// A program of the package, which is built into the directory of the tests.
-private func program(_ name: String) throws -> String {
+func program(_ name: String) throws -> String {
   var bytes = [UInt8](repeating: 0, count: Int(PATH_MAX))
   let count = unsafe bytes.withUnsafeMutableBytes { room in
     unsafe readlink("/proc/self/exe", room.baseAddress!.assumingMemoryBound(to: CChar.self), room.count)

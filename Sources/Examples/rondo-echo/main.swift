@@ -18,7 +18,7 @@ final class Worker: @unchecked Sendable {
   private struct Client {
     let source: SocketSource
     let idle: Loop.Timeout
-    let work: Daemon.Work
+    let connection: LoopGroup.Connection
   }
 
   init(_ loop: Loop, limit: Duration) {
@@ -26,10 +26,10 @@ final class Worker: @unchecked Sendable {
     self.limit = limit
   }
 
-  func take(_ socket: Socket, _ work: Daemon.Work) {
-    let source = SocketSource(socket, for: .data) { source, event in self.serve(source, event) }
+  func take(_ connection: LoopGroup.Connection) {
+    let source = SocketSource(connection.socket, for: .data) { source, event in self.serve(source, event) }
     let idle = loop.makeIdleTimeout(of: source, after: limit, tolerance: .milliseconds(50)) { self.drop(source) }
-    clients[ObjectIdentifier(source)] = Client(source: source, idle: idle, work: work)
+    clients[ObjectIdentifier(source)] = Client(source: source, idle: idle, connection: connection)
     loop.add(source)
   }
 
@@ -48,55 +48,13 @@ final class Worker: @unchecked Sendable {
     guard let client = clients.removeValue(forKey: ObjectIdentifier(source)) else { return }
     loop.discard(client.idle)
     source.invalidate()
-    client.work.end()
+    client.connection.end()
   }
 
   /// From now on a client that is quiet for a moment has been served.
   func finish() {
     limit = min(limit, .milliseconds(250))
     for client in clients.values { loop.arm(client.idle, after: limit) }
-  }
-}
-
-/// Where connections come in. The main thread uses it, and nobody else.
-final class Door: @unchecked Sendable {
-  private let daemon: Daemon
-  private let workers: [Worker]
-  private var next = 0
-
-  init(_ daemon: Daemon, _ workers: [Worker]) {
-    self.daemon = daemon
-    self.workers = workers
-    daemon.whenStopping { for worker in workers { worker.loop.perform { worker.finish() } } }
-  }
-
-  func open(_ listener: Socket, isOwn: Bool) {
-    let source = SocketSource(listener, for: .accept) { _, event in
-      switch event {
-      case .accepted(let socket, from: _): self.hand(socket)
-      case .failed(let error): fatalError("Nobody can connect any more: \(error)")
-      default: break  // No descriptor is left: it pauses by itself.
-      }
-    }
-    daemon.loop.add(source)
-    daemon.whenStopping {
-      // Who has connected already is served.
-      while let (socket, _) = try? listener.accept() { self.hand(socket) }
-      source.invalidate()
-      // systemd keeps the files of its own sockets.
-      if isOwn, case .unix(let name)? = listener.localAddress, name.place == .file {
-        _ = unsafe unlink(String(decoding: name.bytes, as: UTF8.self))
-      }
-    }
-    print("listening at \(listener.localAddress.map { "\($0)" } ?? "an address nobody knows")")
-  }
-
-  /// The next worker in turn takes the connection.
-  private func hand(_ socket: Socket) {
-    let work = daemon.beginWork()
-    let worker = workers[next % workers.count]
-    next += 1
-    worker.loop.perform { worker.take(socket, work) }
   }
 }
 
@@ -125,20 +83,32 @@ struct Options {
   }
 }
 
+/// Removes the file of a socket when the daemon stops.
+func removeFile(of address: SocketAddress, at end: Daemon) {
+  guard case .unix(let name) = address, name.place == .file else { return }
+  end.whenStopping { _ = unsafe unlink(String(decoding: name.bytes, as: UTF8.self)) }
+}
+
 /// Serves until it is told to stop; what to exit with.
 func serve(_ options: Options) throws -> CInt {
   let daemon = try Daemon(drainingFor: .seconds(options.drain))
-  let threads = try (0..<options.threads).map { try LoopThread(name: "echo \($0)") }
-  let loops = threads.isEmpty ? [Loop.main] : threads.map(\.loop)
-  let door = Door(daemon, loops.map { Worker($0, limit: .seconds(options.idle)) })
-  let activated = try ActivatedDescriptor.all().map { try $0.socket() }
-  for listener in activated { door.open(listener, isOwn: false) }
-  if activated.isEmpty {
-    for address in options.addresses { door.open(try .listening(at: SocketAddress(parsing: address)), isOwn: true) }
+  let group = options.threads == 0 ? LoopGroup(of: [.main]) : try LoopGroup(threads: options.threads, name: "echo")
+  let workers = group.loops.map { Worker($0, limit: .seconds(options.idle)) }
+  daemon.whenStopping { for worker in workers { worker.loop.perform { worker.finish() } } }
+  var listeners = try ActivatedDescriptor.all().map { try $0.socket() }
+  if listeners.isEmpty {
+    listeners = try options.addresses.map { try .listening(at: SocketAddress(parsing: $0)) }
+    // systemd keeps the files of its own sockets.
+    for listener in listeners { listener.localAddress.map { removeFile(of: $0, at: daemon) } }
   }
+  for listener in listeners {
+    group.accept(from: listener, by: .roundRobin, for: daemon) { workers[$0.place.index].take($0) }
+    print("listening at \(listener.localAddress.map { "\($0)" } ?? "an address nobody knows")")
+  }
+  listeners = []
   fflush(nil)
   let outcome = daemon.run()
-  for thread in threads { thread.stop() }
+  group.stop()
   return outcome.exitCode
 }
 

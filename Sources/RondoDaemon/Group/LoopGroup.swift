@@ -1,0 +1,166 @@
+import CDaemon
+public import Rondo
+import RondoSockets
+
+/// Several loops, each on a thread of its own, and a choice of one for whatever is to be served.
+///
+/// ```swift
+/// let group = try LoopGroup(threads: 2, name: "worker")
+/// let place = group.place(by: .leastLoaded)
+/// place.loop.perform { log.note("on a loop of \(group.count)") }
+/// group.stop()
+/// ```
+///
+/// A loop's load is the number of ``Place``s that are taken on it. Every member may be called from any thread. When the
+/// last reference goes, the threads finish what they were given and end, and nobody waits for them.
+public final class LoopGroup: Sendable {
+  /// The loops, in the order of their threads.
+  public let loops: [Loop]
+  /// *constant* Empty for loops that are others'.
+  private let threads: [LoopThread]
+  /// *its lock*
+  private let tally: Guarded<LoopTally>
+
+  /// How a loop is chosen.
+  public enum Choice: Hashable, Sendable {
+    /// Each in turn, whatever they have to do.
+    case roundRobin
+    /// The one on which the fewest places are taken, the next in turn among equals.
+    case leastLoaded
+  }
+
+  /// Starts threads, named `name` and their number.
+  ///
+  /// - Parameters:
+  ///   - count: At least one; nil for as many as there are processors that this thread may run on.
+  ///   - isPinned: Whether each runs on one of those processors only, in turn. See sched_setaffinity(2).
+  /// - Throws: Why a thread could not be started, or not be pinned; then none is left behind.
+  public init(threads count: Int? = nil, name: String = "loop", pinned isPinned: Bool = false) throws(StartError) {
+    precondition(count ?? 1 > 0, "A LoopGroup has one thread at least. Use LoopGroup(of: [.main]) for none of its own.")
+    let processors = Self.allowedProcessors
+    var threads: [LoopThread] = []
+    do throws(StartError) {
+      for index in 0..<(count ?? processors.count) {
+        let thread = try Self.startThread("\(name) \(index)")
+        threads.append(thread)
+        if isPinned { try Self.pin(thread, to: processors[index % processors.count]) }
+      }
+    } catch {
+      for thread in threads { thread.stop() }
+      throw error
+    }
+    self.threads = threads
+    loops = threads.map(\.loop)
+    tally = Guarded(LoopTally(count: loops.count))
+  }
+
+  /// A group of loops that run already, as the main thread's, and are not its to stop.
+  public init(of loops: [Loop]) {
+    precondition(!loops.isEmpty, "A LoopGroup has one loop at least. Use LoopGroup(of: [.main]).")
+    self.loops = loops
+    threads = []
+    tally = Guarded(LoopTally(count: loops.count))
+  }
+
+  /// How many loops there are.
+  public var count: Int { loops.count }
+
+  // MARK: - Choosing
+
+  /// Takes a place on a loop for as long as the answer is held, or until it is left. O(1), or O(n) for the least loaded.
+  public func place(by choice: Choice = .leastLoaded) -> Place {
+    Place(self, tally.withLock { $0.take(by: choice) })
+  }
+
+  /// Takes a place on a loop that is known by its number.
+  func place(on index: Int) -> Place {
+    tally.withLock { $0.take(index) }
+    return Place(self, index)
+  }
+
+  /// How many places are taken on each loop.
+  public var loads: [Int] { tally.withLock { $0.loads } }
+
+  fileprivate func leave(_ index: Int) {
+    tally.withLock { $0.leave(index) }
+  }
+
+  // MARK: - The end
+
+  /// Ends the threads, one after the other, and returns when all are gone, with their loops. See `LoopThread.stop(_:)`.
+  ///
+  /// On one of them it does not wait for that one. A group of others' loops does nothing.
+  @available(*, noasync, message: "This blocks the thread until others have ended. Use await group.end().")
+  public func stop(_ blocks: LoopThread.Stop = .drain) {
+    for thread in threads { thread.stop(blocks) }
+  }
+
+  /// Ends the threads as `stop(_:)` does, and suspends until all are gone.
+  public func end(_ blocks: LoopThread.Stop = .drain) async {
+    for thread in threads { await thread.end(blocks) }
+  }
+
+  // MARK: - Threads
+
+  /// Why the threads could not be started.
+  public enum StartError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// A thread could not.
+    case thread(LoopThread.StartError)
+    /// A thread could not be kept on this processor: errno of sched_setaffinity(2).
+    case processor(Int, errno: CInt)
+
+    public var description: String {
+      switch self {
+      case .thread(let error): "\(error)"
+      case .processor(let number, let errno): "a thread cannot be kept on processor \(number): errno \(errno)"
+      }
+    }
+  }
+
+  /// The processors that this thread may run on, at least one.
+  static var allowedProcessors: [Int] {
+    var numbers = [CInt](repeating: 0, count: 8_192)
+    let count = unsafe rondo_allowed_processors(&numbers, CInt(numbers.count))
+    return count > 0 ? numbers.prefix(Int(count)).map(Int.init) : [0]
+  }
+
+  private static func startThread(_ name: String) throws(StartError) -> LoopThread {
+    do { return try LoopThread(name: name) } catch { throw .thread(error) }
+  }
+
+  private static func pin(_ thread: LoopThread, to processor: Int) throws(StartError) {
+    let result = try? thread.sync { rondo_pin_thread(CInt(processor)) }
+    guard let result, result == 0 else { throw .processor(processor, errno: -(result ?? 0)) }
+  }
+}
+
+extension LoopGroup {
+  /// Something that a loop of a group serves: it counts for the loop's load until it is left, or let go.
+  public final class Place: Sendable {
+    /// *constant*
+    private let group: LoopGroup
+    /// Which of the group's loops.
+    public let index: Int
+    /// *its lock*
+    private let isLeft = Guarded(false)
+
+    fileprivate init(_ group: LoopGroup, _ index: Int) {
+      self.group = group
+      self.index = index
+    }
+
+    deinit { leave() }
+
+    /// The loop.
+    public var loop: Loop { group.loops[index] }
+
+    /// Says that the loop serves it no more. Again, it changes nothing. Any thread.
+    public func leave() {
+      let isFirst = isLeft.withLock { isLeft in
+        defer { isLeft = true }
+        return !isLeft
+      }
+      if isFirst { group.leave(index) }
+    }
+  }
+}
