@@ -88,6 +88,11 @@ test: setup ## Run the tests, the comparison with the real CFRunLoop among them.
 	awk '/^[◇✔]/ { failed = 0 } /^✘/ { failed = 1 } failed || /: error:|^error:/' .build/test.log
 	exit 1
 
+.PHONY: check
+check: lint ## The inner loop: lint, build, the tests of the core. Half a minute once it is built.
+	swift build --build-tests
+	swift test --skip-build --filter '^RondoTests\.'
+
 .PHONY: run
 run: setup ## Start the example echo server, and say how to talk to it.
 	swift build -c release --product rondo-echo

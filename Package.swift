@@ -90,7 +90,10 @@ let package = Package(
       name: "rondo-main-probe", dependencies: ["CLinux", "Rondo", "RondoMain"], path: "Tests/RondoMainProbe",
       swiftSettings: strict),
     .executableTarget(
-      name: "rondo-main-lines", dependencies: ["CLinux", "RondoMain"], path: "Tests/RondoMainLines",
+      name: "rondo-main-lines", dependencies: ["CLinux", "RondoMain", "RondoMainGuest"], path: "Tests/RondoMainLines",
+      swiftSettings: strict),
+    .target(
+      name: "RondoMainGuest", dependencies: ["CLinux", "RondoMain"], path: "Tests/RondoMainGuest",
       swiftSettings: strict),
     .executableTarget(
       name: "rondo-main-program", dependencies: ["CLinux", "Rondo"], path: "Tests/RondoMainProgram",

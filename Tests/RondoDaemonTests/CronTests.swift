@@ -50,7 +50,7 @@ import Testing
       let cron = try ChildSource(spawning: command) { _, exit in stage.note("\(exit)") }
       stage.loop.add(cron)
       func wait(for name: String) {
-        let end = SuspendingClock.now.advanced(by: .seconds(60))
+        let end = SuspendingClock.now.advanced(by: .seconds(240))
         while unsafe cron.isValid && access(root + name, F_OK) != 0 && SuspendingClock.now < end {
           stage.loop.run(for: .milliseconds(5))
         }

@@ -3,6 +3,7 @@
 import CLinux
 import Glibc
 import RondoMain
+import RondoMainGuest
 
 @concurrent func elsewhere() async -> Bool { rondo_is_main_thread() != 0 }
 
@@ -17,4 +18,5 @@ for _ in 0..<200 {
 }
 print("elsewhere", there)
 print("on-main", here)
+print("a library's", await returnsHome())
 if CommandLine.arguments.count > 1 { exit(7) }
