@@ -10,7 +10,7 @@ import Testing
     let name = uniqueName("echo")
     try onLoopThread { stage in
       // Limits of time that no machine reaches: what is cut off when they are over is another test's.
-      let limits = ["--idle", "3600", "--drain", "3600"]
+      let limits = ["--idle", "3600", "--linger", "3600", "--drain", "3600"]
       var command = ChildSource.Command(
         try program("rondo-echo"), ["--listen", "@\(name)", "--threads", "\(threads)"] + limits)
       command.output = .null

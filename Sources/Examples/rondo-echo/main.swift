@@ -1,8 +1,9 @@
 // An echo server for IPv4, IPv6 and Unix-domain sockets, as systemd likes it.
 //
-//   rondo-echo [--listen ADDRESS]... [--threads N] [--idle SECONDS] [--drain SECONDS]
+//   rondo-echo [--listen ADDRESS]... [--threads N] [--idle SECONDS] [--linger SECONDS] [--drain SECONDS]
 //
-// It takes the sockets that systemd has opened, or listens at the addresses. SIGTERM ends it when all are served.
+// It takes the sockets that systemd has opened, or listens at the addresses. SIGTERM ends it when all are served: who is
+// then quiet for the seconds to linger has been, and the drain's seconds are the most that it takes.
 
 import Glibc
 import Rondo
@@ -51,9 +52,9 @@ final class Worker: @unchecked Sendable {
     client.connection.end()
   }
 
-  /// From now on a client that is quiet for a moment has been served.
-  func finish() {
-    limit = min(limit, .milliseconds(250))
+  /// From now on a client that is quiet for so long has been served.
+  func finish(lingering: Duration) {
+    limit = min(limit, lingering)
     for client in clients.values { loop.arm(client.idle, after: limit) }
   }
 }
@@ -63,6 +64,7 @@ struct Options {
   var addresses: [String] = []
   var threads = 0
   var idle = 60.0
+  var linger = 0.25
   var drain = 20.0
 
   init(_ arguments: [String]) {
@@ -73,9 +75,11 @@ struct Options {
       case "--listen": addresses.append(value)
       case "--threads" where 0...1024 ~= Int(value) ?? -1: threads = Int(value)!
       case "--idle" where Double(value) ?? 0 > 0: idle = Double(value)!
+      case "--linger" where Double(value) ?? 0 > 0: linger = Double(value)!
       case "--drain" where Double(value) ?? 0 > 0: drain = Double(value)!
       default:
-        print("usage: rondo-echo [--listen ADDRESS]... [--threads N] [--idle SECONDS] [--drain SECONDS]")
+        print(
+          "usage: rondo-echo [--listen ADDRESS]... [--threads N] [--idle SECONDS] [--linger SECONDS] [--drain SECONDS]")
         exit(2)
       }
     }
@@ -94,7 +98,8 @@ func serve(_ options: Options) throws -> CInt {
   let daemon = try Daemon(drainingFor: .seconds(options.drain))
   let group = options.threads == 0 ? LoopGroup(of: [.main]) : try LoopGroup(threads: options.threads, name: "echo")
   let workers = group.loops.map { Worker($0, limit: .seconds(options.idle)) }
-  daemon.whenStopping { for worker in workers { worker.loop.perform { worker.finish() } } }
+  let linger = Duration.seconds(options.linger)
+  daemon.whenStopping { for worker in workers { worker.loop.perform { worker.finish(lingering: linger) } } }
   var listeners = try ActivatedDescriptor.all().map { try $0.socket() }
   if listeners.isEmpty {
     listeners = try options.addresses.map { try .listening(at: SocketAddress(parsing: $0)) }
