@@ -25,13 +25,21 @@ static void on_timeout(evutil_socket_t descriptor, short what, void *argument) {
   free(call);
 }
 
-void foreign_timeout(struct event_base *base, int milliseconds, foreign_callback call, void *context) {
+struct call *foreign_timeout(struct event_base *base, int milliseconds, foreign_callback call, void *context) {
   struct call *made = calloc(1, sizeof *made);
   made->call = call;
   made->context = context;
   made->event = evtimer_new(base, on_timeout, made);
   struct timeval delay = {milliseconds / 1000, milliseconds % 1000 * 1000};
   evtimer_add(made->event, &delay);
+  return made;
+}
+
+void *foreign_cancel(struct call *call) {
+  void *context = call->context;
+  event_free(call->event);
+  free(call);
+  return context;
 }
 
 static void on_readable(evutil_socket_t descriptor, short what, void *argument) {

@@ -273,10 +273,12 @@ private func endThreads() {
   func count() -> Int { (CInt(0)..<1024).count { fcntl($0, F_GETFD) >= 0 } }
   func use() {
     onLoopThread { stage in
+      var timeouts: [OpaquePointer] = unsafe []
       for mode: Loop.Mode in [.default, "other"] {
-        stage.library(in: mode) { base in unsafe stage.timeout(base, 3_600_000, "never") }
+        stage.library(in: mode) { base in unsafe timeouts.append(stage.timeout(base, 3_600_000, "never")) }
       }
       stage.loop.run(for: .milliseconds(1))
+      while let timeout = unsafe timeouts.popLast() { unsafe stage.cancel(timeout) }
     }
   }
   use()
@@ -306,6 +308,7 @@ private func runOutOfDescriptors() {
   do { try unsafe loop.withEventBase { _ in } } catch { fatalError("\(error)") }
   // It has taken exactly those, and the failures before it none.
   precondition(dup(STDIN_FILENO) == -1 && errno == EMFILE)
+  for number in taken { close(number) }
 }
 
 private func misuse(isVirtual: Bool) {
@@ -334,10 +337,16 @@ extension Stage {
   }
 
   /// A timeout of libevent's that notes its name, then does more.
+  @discardableResult
   fileprivate func timeout(
     _ base: OpaquePointer, _ milliseconds: CInt, _ name: String, then more: @escaping () -> Void = {}
-  ) {
+  ) -> OpaquePointer {
     unsafe foreign_timeout(base, milliseconds, callOnce, callback(name, then: more))
+  }
+
+  /// Takes back a timeout that has not called.
+  fileprivate func cancel(_ timeout: OpaquePointer) {
+    unsafe Unmanaged<Callback>.fromOpaque(foreign_cancel(timeout)!).release()
   }
 
   /// A callback of libevent's that waits for nothing: notes its name, then does more.

@@ -4,8 +4,12 @@
 struct event_base;
 typedef void (*foreign_callback)(void *context);
 
-// A timeout that calls once, in so many milliseconds; freed by its own callback.
-void foreign_timeout(struct event_base *base, int milliseconds, foreign_callback call, void *context);
+// A timeout that calls once, in so many milliseconds; freed by its own callback, or by foreign_cancel.
+struct call;
+struct call *foreign_timeout(struct event_base *base, int milliseconds, foreign_callback call, void *context);
+
+// Frees a timeout that has not called. Its context.
+void *foreign_cancel(struct call *call);
 
 // A reader of one byte at a time from a descriptor that does not block, until the end of file.
 void foreign_reader(struct event_base *base, int descriptor, foreign_callback call, void *context);
