@@ -127,8 +127,15 @@ build_tests() (
     @main struct Main { static func main() async { await Testing.__swiftPMEntryPoint() as Never } }
 MAIN
   cd "$scratch/objects"
-  compile "${maps[@]}" -module-name RondoTests "$tree"/Tests/RondoTests/*.swift "$scratch/Main.swift"
-  swiftc "${link[@]}" ./*.o -lRondo -lRondoTesting "${libevent[@]}" -o "$scratch/tests"
+  # What the tests have besides: Swift and C.
+  swiftc "${flags[@]}" -wmo -c -module-name RondoTestProcess "$tree"/Tests/TestProcess/*.swift \
+    -emit-module -emit-module-path "$scratch/RondoTestProcess.swiftmodule" -o RondoTestProcess.o
+  local foreign=$tree/Tests/CForeignEvents
+  clang -c "$foreign/foreign.c" -I "$foreign/include" -o foreign.o
+  echo "module CForeignEvents { header \"$foreign/include/foreign.h\" export * }" >"$scratch/foreign.modulemap"
+  compile "${maps[@]}" -Xcc "-fmodule-map-file=$scratch/foreign.modulemap" -module-name RondoTests \
+    "$tree"/Tests/RondoTests/*.swift "$scratch/Main.swift"
+  swiftc "${link[@]}" ./*.o -lRondo -lRondoTesting "${libevent[@]}" -levent_extra -o "$scratch/tests"
 )
 
 # Compiles the core with the one file that a mutant has changed, in the mutant's directory.
