@@ -60,7 +60,8 @@ let package = Package(
       name: "RondoTests", dependencies: ["CForeignEvents", "Rondo", "RondoTesting", "RondoTestProcess"],
       swiftSettings: strict),
     // What several test targets do with the process they run in.
-    .target(name: "RondoTestProcess", path: "Tests/TestProcess", swiftSettings: strict),
+    .target(
+      name: "RondoTestProcess", dependencies: ["CLinux"], path: "Tests/TestProcess", swiftSettings: strict),
     .target(name: "CProbe", path: "Tests/CProbe"),
     .executableTarget(
       name: "rondo-probe", dependencies: ["CProbe", "CLinux", "Rondo", "RondoTesting"],

@@ -48,13 +48,32 @@ static inline void rondo_relax(void) {
 #endif
 }
 
-// How many processors the calling thread may run on: sched_getaffinity(2); 1 if the kernel knows of too many to tell.
-static inline int rondo_usable_processors(void) {
-  uint64_t mask[128] = {0};
-  if (syscall(SYS_sched_getaffinity, 0, sizeof mask, mask) < 0) return 1;
+// Processors as the kernel counts them (NR_CPUS is at most 8192); the library's cpu_set_t ends at 1024.
+struct rondo_processors {
+  uint64_t words[128];
+};
+
+// The processors that the calling thread may run on, lowest first, at most `limit` of them; NULL only counts them.
+// How many there are, or minus errno: sched_getaffinity(2).
+static inline int rondo_allowed_processors(int *numbers, int limit) {
+  struct rondo_processors mask = {{0}};
+  if (syscall(SYS_sched_getaffinity, 0, sizeof mask, &mask) < 0) return -errno;
   int count = 0;
-  for (size_t index = 0; index < sizeof mask / sizeof *mask; index++) count += __builtin_popcountll(mask[index]);
+  for (int word = 0; word < 128; word++) {
+    for (uint64_t left = mask.words[word]; left; left &= left - 1) {
+      if (numbers && count < limit) numbers[count] = 64 * word + __builtin_ctzll(left);
+      count++;
+    }
+  }
   return count;
+}
+
+// Has the calling thread run on one processor only: sched_setaffinity(2). Minus errno for an error.
+static inline int rondo_pin_thread(int processor) {
+  struct rondo_processors mask = {{0}};
+  if (processor < 0 || processor >= 8192) return -EINVAL;
+  mask.words[processor / 64] = UINT64_C(1) << processor % 64;
+  return syscall(SYS_sched_setaffinity, 0, sizeof mask, &mask) < 0 ? -errno : 0;
 }
 
 static inline int rondo_eventfd(void) { return eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC); }

@@ -281,6 +281,7 @@ private func endThreads() {
       while let timeout = unsafe timeouts.popLast() { unsafe stage.cancel(timeout) }
     }
   }
+  awakenDispatch()
   use()
   let before = count()
   for _ in 0..<20 { use() }

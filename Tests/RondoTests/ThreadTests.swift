@@ -1,6 +1,6 @@
-import Dispatch
 import Glibc
 import Rondo
+import RondoTestProcess
 import RondoTesting
 import Testing
 
@@ -329,10 +329,7 @@ import Testing
 /// Counts descriptors, in a synchronous function because loops belong to threads.
 private enum Census {
   static func takeAroundThreads() {
-    // The runtime's own descriptors come with its first timer, which it may start at any time.
-    let isWarm = DispatchSemaphore(value: 0)
-    DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(1)) { isWarm.signal() }
-    isWarm.wait()
+    awakenDispatch()
     run(threads: 1)
     let before = openDescriptors()
     for _ in 0..<20 { run(threads: 50) }

@@ -128,7 +128,7 @@ build_tests() (
 MAIN
   cd "$scratch/objects"
   # What the tests have besides: Swift and C.
-  swiftc "${flags[@]}" -wmo -c -module-name RondoTestProcess "$tree"/Tests/TestProcess/*.swift \
+  swiftc "${flags[@]}" "${maps[@]}" -wmo -c -module-name RondoTestProcess "$tree"/Tests/TestProcess/*.swift \
     -emit-module -emit-module-path "$scratch/RondoTestProcess.swiftmodule" -o RondoTestProcess.o
   local foreign=$tree/Tests/CForeignEvents
   clang -c "$foreign/foreign.c" -I "$foreign/include" -o foreign.o

@@ -1,3 +1,4 @@
+import Glibc
 import Rondo
 import RondoDaemon
 
@@ -87,7 +88,7 @@ final class Jobs: @unchecked Sendable {
 
   /// Ends what has not ended by itself.
   func terminate() {
-    for child in running.values { try? child.send(15) }
+    for child in running.values { try? child.send(SIGTERM) }
   }
 
   /// What there is to do, and what is done.

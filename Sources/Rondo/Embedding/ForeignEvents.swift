@@ -5,6 +5,7 @@
 @safe final class ForeignEvents: @unchecked Sendable {
   // Unchecked because of what only the loop's thread touches: the items, and so their handlers, are in its loop alone.
 
+  /// *constant*
   let base: ForeignBase
   /// *constant* Whose base it is, and which keeps it.
   private unowned let core: LoopCore

@@ -212,12 +212,7 @@ public final class Loop: @unchecked Sendable {
   /// ``Statistics/spinsDenied`` counts it. Zero to one second.
   public var precisionBudget: Duration {
     get { .nanoseconds(spinAllowance.load(ordering: .relaxed)) }
-    set {
-      precondition(
-        newValue >= .zero && newValue <= .seconds(1),
-        "The precision budget is a part of each second, from zero to one second, not \(newValue).")
-      spinAllowance.store(newValue.saturatingNanoseconds, ordering: .relaxed)
-    }
+    set { spinAllowance.store(Self.nanoseconds(of: newValue, "precision budget"), ordering: .relaxed) }
   }
 
   /// How much of each second the loop may spin before it sleeps; zero at first. Any thread.
@@ -228,12 +223,14 @@ public final class Loop: @unchecked Sendable {
   /// ready meanwhile waits for up to 10 us. Zero to one second.
   public var hopBudget: Duration {
     get { .nanoseconds(core.hopAllowance.load(ordering: .relaxed)) }
-    set {
-      precondition(
-        newValue >= .zero && newValue <= .seconds(1),
-        "The hop budget is a part of each second, from zero to one second, not \(newValue).")
-      core.hopAllowance.store(newValue.saturatingNanoseconds, ordering: .relaxed)
-    }
+    set { core.hopAllowance.store(Self.nanoseconds(of: newValue, "hop budget"), ordering: .relaxed) }
+  }
+
+  private static func nanoseconds(of budget: Duration, _ name: String) -> Int64 {
+    precondition(
+      budget >= .zero && budget <= .seconds(1),
+      "The \(name) is a part of each second, from zero to one second, not \(budget).")
+    return budget.saturatingNanoseconds
   }
 
   /// The precision budget in nanoseconds a second.

@@ -39,7 +39,9 @@ extension LoopCore {
   @inline(never)
   func spinForWakeup(_ frame: RunFrame, until alarm: Instant, _ deadline: Instant) -> Bool {
     assertOwnThread()
-    guard wait.canSpin, hopPlan.begins(processors: { Int(rondo_usable_processors()) }) else { return false }
+    guard wait.canSpin, hopPlan.begins(processors: { Int(rondo_allowed_processors(nil, 0)) }) else {
+      return false
+    }
     let start = wait.now
     guard spinPlan.affords(hopPlan.patience, of: hopAllowance.load(ordering: .relaxed), at: start) else {
       counters.spinsDenied.count()

@@ -1,6 +1,7 @@
 import Glibc
 public import Rondo
 public import RondoSockets
+import Synchronization
 
 /// Connections, each on a loop of the group's.
 extension LoopGroup {
@@ -100,8 +101,8 @@ extension LoopGroup {
   public final class Listening: Sendable {
     /// *constant*
     private let doors: [Door]
-    /// *its lock*
-    private let isStopping = Guarded(false)
+    /// *atomic*
+    private let isStopping = Atomic<Bool>(false)
 
     fileprivate init(_ doors: [Door]) {
       self.doors = doors
@@ -116,11 +117,7 @@ extension LoopGroup {
     ///
     /// - Parameter completion: Called on whatever thread when the last one is closed, or its loop is gone.
     public func stop(_ completion: @escaping @Sendable () -> Void = {}) {
-      let isFirst = isStopping.withLock { isStopping in
-        defer { isStopping = true }
-        return !isStopping
-      }
-      guard isFirst else { return }
+      if isStopping.exchange(true, ordering: .relaxed) { return }
       let last = Last(completion)
       for door in doors { door.close(last) }
     }

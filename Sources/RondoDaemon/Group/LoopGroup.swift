@@ -1,6 +1,7 @@
-import CDaemon
+import CLinux
 public import Rondo
 import RondoSockets
+import Synchronization
 
 /// Several loops, each on a thread of its own, and a choice of one for whatever is to be served.
 ///
@@ -141,8 +142,8 @@ extension LoopGroup {
     private let group: LoopGroup
     /// Which of the group's loops.
     public let index: Int
-    /// *its lock*
-    private let isLeft = Guarded(false)
+    /// *atomic*
+    private let isLeft = Atomic<Bool>(false)
 
     fileprivate init(_ group: LoopGroup, _ index: Int) {
       self.group = group
@@ -156,11 +157,7 @@ extension LoopGroup {
 
     /// Says that the loop serves it no more. Again, it changes nothing. Any thread.
     public func leave() {
-      let isFirst = isLeft.withLock { isLeft in
-        defer { isLeft = true }
-        return !isLeft
-      }
-      if isFirst { group.leave(index) }
+      if !isLeft.exchange(true, ordering: .relaxed) { group.leave(index) }
     }
   }
 }
