@@ -1,3 +1,4 @@
+internal import Dispatch
 internal import Rondo
 
 // `import RondoMain` is all there is to do: the program runs this before `main`, and from then on the main actor is the
@@ -6,7 +7,7 @@ internal import Rondo
 #if compiler(>=6.3) && compiler(<6.4)
 
   @section(".init_array") @used
-  private let install: @convention(c) () -> Void = { MainExecutors.install() }
+  private let install: @convention(c) () -> Void = { MainExecutors.install { DispatchQueue.main.async(execute: $0) } }
 
 #else
   #error(

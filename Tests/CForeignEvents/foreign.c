@@ -46,20 +46,16 @@ static void on_readable(evutil_socket_t descriptor, short what, void *argument) 
   (void)what;
   struct call *call = argument;
   char byte;
-  if (read((int)descriptor, &byte, 1) == 1) {
-    call->call(call->context);
-  } else {
-    event_free(call->event);
-    free(call);
-  }
+  if (read((int)descriptor, &byte, 1) == 1) call->call(call->context);
 }
 
-void foreign_reader(struct event_base *base, int descriptor, foreign_callback call, void *context) {
+struct call *foreign_reader(struct event_base *base, int descriptor, foreign_callback call, void *context) {
   struct call *made = calloc(1, sizeof *made);
   made->call = call;
   made->context = context;
   made->event = event_new(base, descriptor, EV_READ | EV_PERSIST, on_readable, made);
   event_add(made->event, NULL);
+  return made;
 }
 
 int foreign_enter(struct event_base *base) { return event_base_loop(base, EVLOOP_NONBLOCK); }

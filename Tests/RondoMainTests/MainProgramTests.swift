@@ -2,7 +2,7 @@ import Testing
 
 /// Programs whose main is async, with each form of main, unoptimised and optimised.
 @Suite(.serialized) struct MainProgramTests {
-  @Test(arguments: Programs.configurations)
+  @Test(arguments: Programs.configurationsOfTheProbe)
   func `an async main resumes on the main thread, 200 times of 200`(_ configuration: String) throws {
     let end = try Programs.run("rondo-main-probe", "hops", in: configuration)
     #expect(end.lines == ["elsewhere 200", "on-main 200", "after-sleep true", "from-elsewhere true"])
@@ -38,7 +38,7 @@ import Testing
     #expect(stop.wasSignalled && stop.errors.contains("CancellationError()"))
   }
 
-  @Test(arguments: Programs.configurations)
+  @Test(arguments: Programs.configurationsOfTheProbe)
   func `timers, descriptors and the main queue are served while main is suspended`(_ configuration: String) throws {
     let end = try Programs.run("rondo-main-probe", "serves", in: configuration)
     #expect(end.lines == ["resumed-elsewhere 0", "bytes true", "blocks true"])
@@ -61,7 +61,7 @@ import Testing
     #expect(end.lines == ["moved true", "wrong 0"])
   }
 
-  @Test(arguments: Programs.configurations)
+  @Test(arguments: Programs.configurationsOfTheProbe)
   func `a main that throws ends as Swift's does, with its output whole`(_ configuration: String) throws {
     for subject in ["throws", "throws-at-once"] {
       let end = try Programs.run("rondo-main-probe", subject, in: configuration)
@@ -79,7 +79,7 @@ import Testing
     #expect(end.status == 0 && !end.wasSignalled && end.errors == "")
   }
 
-  @Test(arguments: Programs.configurations)
+  @Test(arguments: Programs.configurationsOfTheProbe)
   func `adopted tasks, children and sleeps stay on the main thread, which is the only one`(
     _ configuration: String
   ) throws {

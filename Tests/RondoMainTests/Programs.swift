@@ -4,6 +4,8 @@ import Testing
 /// The programs of each form of main, built for debugging beside the tests, and in release by these.
 enum Programs {
   static let configurations = ["debug", "release"]
+  /// With the runtime inside, in release, where the toolchain has it for that: not every distribution's does.
+  static let configurationsOfTheProbe = configurations + (hasStaticRuntime ? ["static"] : [])
 
   /// How a run of a program ended, and what it printed, by line.
   struct End {
@@ -14,7 +16,12 @@ enum Programs {
   }
 
   static func run(_ name: String, _ arguments: String..., in configuration: String) throws -> End {
-    let directory = configuration == "debug" ? debug : try release.get()
+    let directory =
+      switch configuration {
+      case "debug": debug
+      case "static": try linkedStatically.get()
+      default: try release.get()
+      }
     let process = Process()
     process.executableURL = directory.appending(path: name)
     process.arguments = arguments
@@ -44,16 +51,38 @@ enum Programs {
   ).deletingLastPathComponent()
 
   /// In the scratch directory of the other programs that tests build in release: <scratch>/probe.
-  private static let release = Result { () throws -> URL in
-    let scratch = debug.deletingLastPathComponent().deletingLastPathComponent().appending(path: "probe")
+  private static let release = Result {
+    try build(["rondo-main-probe", "rondo-main-lines", "rondo-main-program"], in: "probe")
+  }
+
+  private static let linkedStatically = Result {
+    try build(["rondo-main-probe"], in: "probe-static", "--static-swift-stdlib")
+  }
+
+  /// Beside the runtime's shared libraries, which this process runs with.
+  private static let hasStaticRuntime: Bool = {
+    guard let maps = try? FileHandle(forReadingAtPath: "/proc/self/maps")?.readToEnd(),
+      let line = String(decoding: maps, as: UTF8.self).split(separator: "\n").first(where: {
+        $0.hasSuffix("/libswiftCore.so")
+      }),
+      let path = line.firstIndex(of: "/")
+    else { return false }
+    let libraries = URL(filePath: String(line[path...])).appending(path: "../../..").standardized
+    return FileManager.default.fileExists(
+      atPath: libraries.appending(path: "swift_static/linux/libswiftCore.a").path)
+  }()
+
+  private static func build(_ products: [String], in directory: String, _ options: String...) throws -> URL {
+    let scratch = debug.deletingLastPathComponent().deletingLastPathComponent().appending(path: directory)
     let root = URL(filePath: #filePath).appending(path: "../../..").standardized
-    for product in ["rondo-main-probe", "rondo-main-lines", "rondo-main-program"] {
+    for product in products {
       let process = Process()
       process.executableURL = URL(filePath: "/usr/bin/env")
-      process.arguments = [
-        "swift", "build", "-c", "release", "--product", product, "--package-path", root.path, "--scratch-path",
-        scratch.path,
-      ]
+      process.arguments =
+        [
+          "swift", "build", "-c", "release", "--product", product, "--package-path", root.path, "--scratch-path",
+          scratch.path,
+        ] + options
       let pipe = Pipe()
       process.standardOutput = pipe
       process.standardError = pipe

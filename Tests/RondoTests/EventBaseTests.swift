@@ -29,7 +29,7 @@ import Testing
       stage.timer("own", after: .milliseconds(5)) { _ in
         stage.library(in: .default) { base in unsafe stage.timeout(base, 5, "foreign") { stage.loop.stop() } }
       }
-      stage.library(in: .default) { base in unsafe stage.timeout(base, 3_600_000, "never") }
+      stage.library(in: .default) { base in unsafe stage.never(base) }
       #expect(stage.loop.run(for: .seconds(60)) == .stopped)
       #expect(stage.text == "own foreign")
     }
@@ -89,8 +89,6 @@ import Testing
       for _ in 0..<10 { stage.loop.run(for: .milliseconds(1)) }
       #expect(stage.text == "read descriptors read descriptors read descriptors")
       #expect(stage.loop.statistics.descriptorCallouts >= 3)
-      pipe.closeWriter()
-      stage.loop.run(for: .milliseconds(1))
     }
   }
 
@@ -143,7 +141,7 @@ import Testing
       var phases: Set<String> = []
       var count = 0
       stage.library(in: .default) { base in
-        unsafe stage.timeout(base, 3_600_000, "never")
+        unsafe stage.never(base)
         for number in CInt(0)..<100 {
           let pipe = stage.pipe()
           let note = {
@@ -273,12 +271,10 @@ private func endThreads() {
   func count() -> Int { (CInt(0)..<1024).count { fcntl($0, F_GETFD) >= 0 } }
   func use() {
     onLoopThread { stage in
-      var timeouts: [OpaquePointer] = unsafe []
       for mode: Loop.Mode in [.default, "other"] {
-        stage.library(in: mode) { base in unsafe timeouts.append(stage.timeout(base, 3_600_000, "never")) }
+        stage.library(in: mode) { base in unsafe stage.never(base) }
       }
       stage.loop.run(for: .milliseconds(1))
-      while let timeout = unsafe timeouts.popLast() { unsafe stage.cancel(timeout) }
     }
   }
   awakenDispatch()
@@ -345,9 +341,15 @@ extension Stage {
     unsafe foreign_timeout(base, milliseconds, callOnce, callback(name, then: more))
   }
 
-  /// Takes back a timeout that has not called.
-  fileprivate func cancel(_ timeout: OpaquePointer) {
-    unsafe Unmanaged<Callback>.fromOpaque(foreign_cancel(timeout)!).release()
+  /// A timeout that never comes, taken back with the stage.
+  fileprivate func never(_ base: OpaquePointer) {
+    let timeout = unsafe timeout(base, 3_600_000, "never")
+    unsafe cancelWithStage(timeout)
+  }
+
+  /// Takes back what has not called, or calls again and again.
+  private func cancelWithStage(_ call: OpaquePointer) {
+    whenFinished { unsafe Unmanaged<Callback>.fromOpaque(foreign_cancel(call)!).release() }
   }
 
   /// A callback of libevent's that waits for nothing: notes its name, then does more.
@@ -355,13 +357,14 @@ extension Stage {
     unsafe foreign_soon(base, callOnce, callback(name, then: more))
   }
 
-  /// A reader of libevent's. It is told of each byte, for as long as the test process lives.
+  /// A reader of libevent's. It is told of each byte, for as long as the stage lives.
   fileprivate func reader(
     _ base: OpaquePointer, _ descriptor: CInt, _ name: String, then more: @escaping () -> Void
   ) {
-    unsafe foreign_reader(
+    let reader = unsafe foreign_reader(
       base, descriptor, { unsafe Unmanaged<Callback>.fromOpaque($0!).takeUnretainedValue().body() },
-      callback(name, then: more))
+      callback(name, then: more))!
+    unsafe cancelWithStage(reader)
   }
 }
 

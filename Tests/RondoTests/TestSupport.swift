@@ -11,6 +11,8 @@ class Stage: @unchecked Sendable {
   private var kept: [AnyObject] = []
   /// Items that may have captured themselves and outlive the loop: sources, and what a test takes out of it.
   private var owned: [Loop.Item] = []
+  /// What else is to be done then.
+  private var endings: [() -> Void] = []
 
   init(_ loop: Loop) {
     self.loop = loop
@@ -19,10 +21,15 @@ class Stage: @unchecked Sendable {
   /// Has the item invalidated with the stage.
   func own(_ item: Loop.Item) { owned.append(item) }
 
+  /// Has `body` called with the stage's end, while the loop lives.
+  func whenFinished(_ body: @escaping () -> Void) { endings.append(body) }
+
   /// Invalidates the stage's own items, so that those that captured themselves are let go.
   func finish() {
     for item in owned { item.invalidate() }
     owned = []
+    for end in endings { end() }
+    endings = []
   }
 
   /// What was noted so far, and a fresh start.

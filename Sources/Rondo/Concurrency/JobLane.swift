@@ -47,10 +47,13 @@ import Synchronization
       core.applyMail()
       core.enqueue(job)
       core.wakeFromOwnThread()
+      core.relayJobs()
       return
     }
+    var relay: MainRelay?
     let (isAccepted, isFirst) = core.mailbox.withLock { state in
       if core.hasOrphanedJobs { return (false, false) }
+      if core.runningMode.load(ordering: .relaxed) < 0 { relay = core.mainRelay }
       state.mail.jobs.append(job)
       let isFirst = state.mail.jobs.count == 1
       // From here on the job may run, and be what kept its actor, this lane and the loop.
@@ -64,6 +67,7 @@ import Synchronization
       core.wakeup.post([.mail, .wake])
       core.wakeup.endPost()
     }
+    relay?.ask()
   }
 
   /// Runs a job of the lane to its next suspension. Calls out.

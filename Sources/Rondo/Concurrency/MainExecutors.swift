@@ -10,23 +10,27 @@
   package enum MainExecutors {
     /// Makes the main loop the main actor's. The main thread, before `main`: once code of the main actor has been enqueued
     /// elsewhere, it is too late. A second time changes nothing.
-    package static func install() {
-      _ = installed
-    }
-
-    private static let installed: Bool = {
+    ///
+    /// - Parameter mainQueue: Calls a function later on the main dispatch queue, which serves the main actor whenever
+    ///   nobody runs the main loop.
+    package static func install(mainQueue: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void) {
       // A library that another thread loads is too late: the main actor is in use.
-      guard rondo_is_main_thread() != 0 else { return false }
+      guard rondo_is_main_thread() != 0, unsafe !isInstalled else { return }
+      unsafe isInstalled = true
       // So that whoever asks whether he is on the main thread reads one word.
       _ = ThreadRecord.current
+      let core = Loop.main.core
+      core.mainRelay = MainRelay(core, mainQueue)
       _createExecutors(factory: MainLoopAndPool.self)
-      return true
-    }()
+    }
+
+    /// *main thread*
+    nonisolated(unsafe) private static var isInstalled = false
 
     /// Makes the main loop the executor of tasks without a preference as well. The main thread.
     package static func adoptAllTasks() {
       precondition(
-        installed && Loop.main.isCurrent,
+        unsafe isInstalled && Loop.main.isCurrent,
         "Loop.main.adoptAllTasks() belongs on the main thread of a program that was started with RondoMain in it.")
       _createExecutors(factory: MainLoopAlone.self)
     }

@@ -53,6 +53,8 @@ final class LoopCore {
   @safe @exclusivity(unchecked) var sleeps: [UInt: JobSleep] = [:]
   /// *constant* Where jobs go afterwards.
   let orphanage = Orphanage()
+  /// *constant* once set, before main. Where they go while nobody runs the loop, if it is the main actor's.
+  @safe @exclusivity(unchecked) var mainRelay: MainRelay?
   /// Emptied mail, to change places with the next.
   @safe @exclusivity(unchecked) var spareMail = Mail()
   /// The clock as read last, and whether that is good for this phase.
@@ -201,7 +203,10 @@ final class LoopCore {
     wakes.endRun()
     depth -= 1
     pulse.setDepth(depth)
-    if depth == 0 { pulse.enter(.notRunning) }
+    if depth == 0 {
+      pulse.enter(.notRunning)
+      relayJobs()
+    }
   }
 
   /// Whether nothing but observers is left in the mode. See `__CFRunLoopModeIsEmpty`.

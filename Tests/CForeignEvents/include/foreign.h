@@ -11,8 +11,8 @@ struct call *foreign_timeout(struct event_base *base, int milliseconds, foreign_
 // Frees a timeout that has not called. Its context.
 void *foreign_cancel(struct call *call);
 
-// A reader of one byte at a time from a descriptor that does not block, until the end of file.
-void foreign_reader(struct event_base *base, int descriptor, foreign_callback call, void *context);
+// A reader of one byte at a time from a descriptor that does not block, until it is cancelled.
+struct call *foreign_reader(struct event_base *base, int descriptor, foreign_callback call, void *context);
 
 // Has libevent call once, without a timeout or a descriptor.
 void foreign_soon(struct event_base *base, foreign_callback call, void *context);
