@@ -103,6 +103,11 @@ let package = Package(
       ]),
     start("rondo", [.product(name: "Rondo", package: "Rondo")]),
     .testTarget(name: "RondoBenchTests", dependencies: ["rondo-bench", "rondo-hosts"], swiftSettings: settings),
+    // Here, because a runner that RondoMain is linked with runs all tests of its package that way.
+    .testTarget(
+      name: "RunnerTests",
+      dependencies: [.product(name: "Rondo", package: "Rondo"), .product(name: "RondoMain", package: "Rondo")],
+      swiftSettings: settings),
   ],
   swiftLanguageModes: [.v6]
 )
