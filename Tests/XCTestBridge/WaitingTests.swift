@@ -45,4 +45,37 @@ final class WaitingTests: XCTestCase {
     }
     await fulfillment(of: [perform, timer], timeout: 30)
   }
+
+  func testANotificationForAnIdleLoopIsPosted() {
+    let idle = Notification.Name("idle")
+    let posted = expectation(description: "posted")
+    let observer = NotificationCenter.default.addObserver(forName: idle, object: self, queue: nil) { _ in
+      posted.fulfill()
+    }
+    NotificationQueue.default.enqueue(Notification(name: idle, object: self), postingStyle: .whenIdle)
+    // Nothing else comes.
+    wait(for: [posted], timeout: 30)
+    NotificationCenter.default.removeObserver(observer)
+  }
+
+  func testObserversAreToldOfEachSleepOnce() {
+    let over = expectation(description: "over")
+    nonisolated(unsafe) var told: [String] = []
+    let observer = Loop.Observer([.beforeWaiting, .afterWaiting]) { activity in
+      told.append(activity == .beforeWaiting ? "before" : "after")
+    }
+    Loop.main.add(observer, to: .default)
+    for number in 1...3 {
+      Timer.scheduledTimer(withTimeInterval: 0.01 * Double(number), repeats: false) { _ in
+        told.append("timer")
+        if number == 3 { over.fulfill() }
+      }
+    }
+    wait(for: [over], timeout: 30)
+    observer.invalidate()
+    // A slow machine finds several timers due at once.
+    let sleeps = told.split(separator: "timer").map(Array.init)
+    XCTAssertEqual(sleeps, Array(repeating: ["before", "after"], count: sleeps.count))
+    XCTAssert(1...3 ~= sleeps.count)
+  }
 }

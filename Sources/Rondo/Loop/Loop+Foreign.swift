@@ -24,11 +24,16 @@ extension Loop {
   }
 
   /// One turn of `mode` that only looks, within a run of the foreign loop. A stop is none of its business. Calls out.
+  ///
+  /// If nothing but observers kept the foreign loop from sleeping, they are told of its sleep.
   package func serveForeignTurn(in mode: Mode) {
+    let outer = core.announcementDepth
+    core.announcementDepth = core.foreignSleepNews == .due ? core.depth + 1 : -1
     core.foreignTurns += 1
     let request = wakeup.take(.stopRequest)
     serveOneTurn(in: mode)
     core.foreignTurns -= 1
+    core.announcementDepth = outer
     if !request.isEmpty { wakeup.post(request) }
   }
 

@@ -28,6 +28,7 @@ extension LoopCore {
     guard let foreign = foreignLoop, foreign.isPresent(in: frame.mode.name) else { return false }
     let polls = frame.turn.polls || wakes.isWoken || isStopped || !frame.ready.isEmpty || isEmpty(frame.mode)
     if !polls { updateWatches(frame.mode) }
+    if depth == announcementDepth, !frame.turn.polls { foreignSleepNews = .told }
     let deadline = polls ? Instant.distantPast : min(frame.run.deadline, nextTimerWake(in: frame.mode))
     // What the watches have called may have left nothing to wait for.
     if deadline != .distantFuture && deadline <= now || isEmpty(frame.mode) || wakes.isWoken {
@@ -64,6 +65,15 @@ extension LoopCore {
     if !isSleepOver(frame, deadline), !isAtAlarm, !frame.turn.hasHandledSource { counters.spuriousWakeups.count() }
   }
 
+  /// Whether the run never sleeps.
+  ///
+  /// A turn that stands for a foreign loop's sleep does not, either, but is told as one that does.
+  @inline(__always)
+  func onlyLooks(_ frame: RunFrame) -> Bool {
+    assertOwnThread()
+    return frame.run.isInstant && depth != announcementDepth
+  }
+
   /// The foreign loop serves the main dispatch queue as well, and leaves the edge that it made.
   private func dropServedMainQueue(_ frame: RunFrame) {
     assertOwnThread()
@@ -85,6 +95,10 @@ extension LoopCore {
     guard deadline == .distantFuture || deadline > now else { return nil }
     let alarm = mode.timers.hasPrecise ? alarm(before: deadline, in: mode) : deadline
     guard alarm == deadline || alarm > now else { return nil }
+    if !isForRun, foreignSleepNews != .told, mode.observers.activities.contains(.beforeWaiting) {
+      foreignSleepNews = .due
+      return nil
+    }
     let epoll = kernel.choose(mode, servesMainQueue: servesMainQueue(in: mode))
     // A request to stop is for runs of this loop. The foreign one sleeps for itself, and it is kept for the next.
     let request = isForRun ? [] : wakeup.take(.stopRequest)
@@ -106,6 +120,7 @@ extension LoopCore {
     assertOwnThread()
     guard let sleep = foreignSleep.take() else { return }
     _ = wakeup.wokeTaking([])
+    foreignSleepNews = .none
     forgetClock()
     pulse.enter(sleep.phase)
     if let start = sleep.start {
@@ -124,6 +139,14 @@ extension LoopCore {
     wait.tellWhenClosing(nil)
     foreign?.end()
   }
+}
+
+/// What observers know of the sleep that a foreign loop is about to begin for itself.
+enum ForeignSleepNews {
+  case none
+  /// Nothing else keeps it from sleeping: its next turn for this loop stands for the sleep.
+  case due
+  case told
 }
 
 /// A sleep in a foreign loop's wait: what it interrupted.

@@ -76,6 +76,10 @@ final class LoopCore {
   @safe @exclusivity(unchecked) var foreignSleep: ForeignSleep?
   /// How many of the runs under way are turns that the foreign loop's runs gave this one.
   @safe @exclusivity(unchecked) var foreignTurns = 0
+  /// The depth of the one that stands for the foreign loop's sleep; -1 for none.
+  @safe @exclusivity(unchecked) var announcementDepth = -1
+  /// What observers know of that sleep.
+  @safe @exclusivity(unchecked) var foreignSleepNews = ForeignSleepNews.none
   /// What is to be called when the mail under way has been applied.
   @safe @exclusivity(unchecked) var afterMail: [AfterMail] = []
   /// Whether debug builds check the invariants after every turn.
