@@ -32,6 +32,7 @@ private enum Examples {
       try work(Loop.current)
       try files(Loop.current)
       try clocks(Loop.current)
+      pressure(Loop.current)
       try idle(Loop.current)
       try severalLoops()
       try activation()
@@ -83,6 +84,19 @@ private enum Examples {
     loop.add(backup)
     precondition(backup.nextDate! > ClockTimer.Clock.realTime.now && log.text.isEmpty)
     backup.invalidate()
+  }
+
+  static func pressure(_ loop: Loop) {
+    let log = Log()
+    do {
+      let trigger = try PressureSource.Trigger.service() ?? .system(of: .milliseconds(150), in: .seconds(2))
+      let pressure = try PressureSource(trigger) { _, event in
+        if case .stalled = event { log.note("let go of caches") }
+      }
+      loop.add(pressure)
+    } catch {
+      log.note("not told of pressure: \(error)")
+    }
   }
 
   static func idle(_ loop: Loop) throws {
