@@ -33,6 +33,7 @@ private enum Examples {
       try files(Loop.current)
       try clocks(Loop.current)
       pressure(Loop.current)
+      try rate(Loop.current)
       try idle(Loop.current)
       try severalLoops()
       try activation()
@@ -97,6 +98,16 @@ private enum Examples {
     } catch {
       log.note("not told of pressure: \(error)")
     }
+  }
+
+  static func rate(_ loop: Loop) throws {
+    let log = Log()
+    let limiter = RateLimiter(.init(100, per: .seconds(1))) { _, event in log.note("\(event)") }
+    let listener = SocketSource(
+      try .listening(at: .loopback()), for: .accept, handler: limiter.limiting { _, event in log.note("\(event)") })
+    loop.add(listener)
+    precondition(!limiter.isResting && log.text.isEmpty)
+    listener.invalidate()
   }
 
   static func idle(_ loop: Loop) throws {
