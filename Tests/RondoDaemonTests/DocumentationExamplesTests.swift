@@ -33,6 +33,7 @@ private enum Examples {
       try files(Loop.current)
       try clocks(Loop.current)
       pressure(Loop.current)
+      names(Loop.current)
       try rate(Loop.current)
       try idle(Loop.current)
       try severalLoops()
@@ -98,6 +99,19 @@ private enum Examples {
     } catch {
       log.note("not told of pressure: \(error)")
     }
+  }
+
+  static func names(_ loop: Loop) {
+    let log = Log()
+    let resolver = Resolver(threads: 2)
+    resolver.lookUp("localhost", port: 80, within: .seconds(5), on: loop) { answer in
+      switch answer {
+      case .success(let addresses): log.note("\(addresses.count) to try, in this order")
+      case .failure(let error): log.note("\(error)")
+      }
+    }
+
+    while log.text.isEmpty { loop.run(for: .milliseconds(5)) }
   }
 
   static func rate(_ loop: Loop) throws {
