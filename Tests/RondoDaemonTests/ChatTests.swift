@@ -12,10 +12,10 @@ import Testing
       let anna = try Guest(at: name)
       #expect(try anna.read(until: "/quit\n").hasPrefix("* Welcome, guest-1."))
       let bert = try Guest(at: name)
-      try bert.say("/name Bert\n/name Bert\n/who\n")
+      try bert.say("/name Bert\n/name Bert\n/name guest-9\n/who\n")
       #expect(
         try bert.read(until: "guest-1, Bert\n").hasSuffix(
-          "* guest-2 is Bert now\n* Bert is here already\n* guest-1, Bert\n"))
+          "* guest-2 is Bert now\n* Bert is taken\n* guest-9 is taken\n* guest-1, Bert\n"))
       #expect(try anna.read(until: "now\n") == "* guest-2 has come\n* guest-2 is Bert now\n")
       // A line in pieces, two in one, and none.
       for piece in ["Hel", "lo\u{7}!\r\nSecond\n\nTh", "ird\n", "/nonsense\n"] { try bert.say(piece) }

@@ -33,7 +33,7 @@ import Testing
     }
   }
 
-  @Test func `what the system knows is found, in threads with a name`() throws {
+  @Test func `what the system knows is found`() throws {
     try onLoopThread { stage in
       let resolver = Resolver(threads: 1)
       let answer = Later<Result<[SocketAddress], LookupError>>()
@@ -105,6 +105,24 @@ import Testing
       resolver.lookUp("a", port: 1, on: stage.loop, in: mode) { _ in stage.note("\(stage.loop.currentMode!)") }
       stage.run(in: mode) { stage.text != "" }
       #expect(stage.text == "\(mode)")
+    }
+  }
+
+  @Test func `there are as many threads as may be, with names`() throws {
+    try onLoopThread { stage in
+      let names = Mutex<Set<String>>([])
+      let asked = SharedNumber()
+      let resolver = Resolver(threads: 3, waiting: 64) { _ in
+        names.withLock { _ = $0.insert(threadName()) }
+        asked.add(1)
+        // Until all three have been seen.
+        while asked.value < 3 { usleep(1_000) }
+        return .success([.loopback()])
+      }
+      let told = SharedNumber()
+      for _ in 0..<40 { resolver.lookUp("a", port: 1, on: stage.loop) { _ in told.add(1) } }
+      stage.run { told.value == 40 }
+      #expect(names.withLock { $0.sorted() } == ["lookup 0", "lookup 1", "lookup 2"])
     }
   }
 
@@ -209,6 +227,15 @@ private final class Gate: Sendable {
     while !state.load(ordering: .sequentiallyConsistent) { usleep(1_000) }
     return .success([.loopback()])
   }
+}
+
+/// The calling thread's name, as the kernel has it.
+private func threadName() -> String {
+  guard let file = unsafe fopen("/proc/thread-self/comm", "re") else { return "" }
+  defer { unsafe fclose(file) }
+  var line = [CChar](repeating: 0, count: 32)
+  _ = unsafe fgets(&line, 32, file)
+  return String(decoding: line.prefix { $0 != 0 && $0 != 10 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
 }
 
 private enum Ending {

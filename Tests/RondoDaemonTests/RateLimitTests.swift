@@ -221,6 +221,10 @@ import Testing
     }
   }
 
+  @Test func `a limiter for two sources says what to do`() async {
+    await #expect(processExitsWith: .failure) { inOwnProcess(Misuse.run) }
+  }
+
   // MARK: - The kernel's
 
   @Test func `of connections none is lost while a listener rests, however many come`() throws {
@@ -286,6 +290,20 @@ import Testing
         #expect(count.value == 1_000)
         source.invalidate()
       }
+    }
+  }
+}
+
+private enum Misuse {
+  static func run() {
+    withVirtualLoop { virtual in
+      let limiter = RateLimiter(.init(9, per: .seconds(1)))
+      for _ in 0..<2 {
+        let source = Loop.Source(limitedBy: limiter) {}
+        virtual.loop.add(source)
+        source.signal()
+      }
+      virtual.runUntilIdle()
     }
   }
 }

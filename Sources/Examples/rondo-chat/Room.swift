@@ -81,8 +81,9 @@ actor Room {
     case ("/who", _): tell(number, "* " + members.keys.sorted().map { members[$0]!.name }.joined(separator: ", "))
     case ("/name", 2):
       let name = String(words[1].prefix(32))
-      guard !members.values.contains(where: { $0.name == name }) else {
-        return tell(number, "* \(name) is here already")
+      // Nobody has the name of a guest to come.
+      guard !name.hasPrefix("guest-"), !members.values.contains(where: { $0.name == name }) else {
+        return tell(number, "* \(name) is taken")
       }
       members[number]?.name = name
       tellAll("* \(member.name) is \(name) now")

@@ -17,6 +17,15 @@ extension RateLimiter {
       }
     }
 
+    /// Which one it is.
+    var object: AnyObject {
+      switch self {
+      case .descriptor(let source): source
+      case .socket(let source): source
+      case .source(let source): source
+      }
+    }
+
     var isValid: Bool {
       switch self {
       case .descriptor(let source): source.isValid

@@ -14,7 +14,7 @@ public import RondoSockets
 /// loop.add(listener)
 /// ```
 ///
-/// One for each source, made before it. A source that has no limit pays nothing for those that have.
+/// One for each source, made before it; that is checked. A source that has no limit pays nothing for those that have.
 public final class RateLimiter: @unchecked Sendable {
   /// *constant*
   public let limit: RateLimit
@@ -33,6 +33,8 @@ public final class RateLimiter: @unchecked Sendable {
 
   private struct State {
     var machine: RateMachine
+    /// Whose limit it is.
+    weak var owner: AnyObject?
     /// While it rests, or is about to.
     var rest: Rest?
   }
@@ -114,7 +116,13 @@ public final class RateLimiter: @unchecked Sendable {
   fileprivate func call(_ subject: Subject, mayLeaveOut: Bool, _ handler: () -> Void) {
     let loop = Loop.current
     let now = loop.clock.now
-    let verdict = state.withLock { $0.machine.count(now: Self.epoch.duration(to: now).saturatingNanoseconds) }
+    let nanoseconds = Self.epoch.duration(to: now).saturatingNanoseconds
+    let (owner, verdict) = state.withLock { state -> (AnyObject, RateMachine.Verdict) in
+      let owner = state.owner ?? subject.object
+      state.owner = owner
+      return (owner, state.machine.count(now: nanoseconds))
+    }
+    precondition(owner === subject.object, "A RateLimiter is for one source. Make another for each of the others.")
     switch verdict {
     case .more: handler()
     case .last(let rest):
