@@ -9,6 +9,9 @@ SEED ?= 1
 COUNT ?= 2000
 # How long `make soak` lasts; without SEED it takes one at random and prints it.
 SOAK_SECONDS ?= 600
+# For how long, and how many connections at a time, `make chaos` maltreats an echo server.
+CHAOS_SECONDS ?= 60
+CHAOS_CONNECTIONS ?= 5000
 # How many inputs `make fuzz` gives each decoder, beside the corpus.
 RUNS ?= 200000
 # Which mutants are tried: those with these numbers or names, and those whose source or tests changed since a commit.
@@ -172,6 +175,10 @@ soak: setup ## Do random things to four loops for SOAK_SECONDS from SEED, half u
 	  LSAN_OPTIONS=suppressions=$(CURDIR)/$$scratch/leaks-of-others:print_suppressions=0 \
 	    SEED=$$seed SOAK_SECONDS=$$seconds "$$soak"
 	done
+
+.PHONY: chaos
+chaos: setup ## Open, half-close, reset and stall CHAOS_CONNECTIONS at random for CHAOS_SECONDS from SEED.
+	CHAOS_SECONDS=$(CHAOS_SECONDS) CHAOS_CONNECTIONS=$(CHAOS_CONNECTIONS) SEED=$(SEED) swift test --filter ChaosTests
 
 .PHONY: mutants
 mutants: setup ## Prove that the tests can see: each mutant of the core must be caught. ONLY='03 16', SINCE=main.

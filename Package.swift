@@ -52,6 +52,9 @@ let package = Package(
     .executableTarget(
       name: "rondo-cron", dependencies: ["Rondo", "RondoDaemon"], path: "Sources/Examples/rondo-cron",
       exclude: ["rondo-cron.service"], swiftSettings: strict),
+    .executableTarget(
+      name: "rondo-chat", dependencies: ["Rondo", "RondoDaemon", "RondoSockets"], path: "Sources/Examples/rondo-chat",
+      exclude: ["rondo-chat.service"], swiftSettings: strict),
     // Libraries on libevent: plain events, and evhttp, which comes with libevent's headers.
     .target(
       name: "CForeignEvents", dependencies: ["CLibevent"], path: "Tests/CForeignEvents",
@@ -71,7 +74,8 @@ let package = Package(
     .testTarget(
       name: "RondoDaemonTests",
       dependencies: [
-        "RondoDaemon", "RondoSockets", "Rondo", "RondoTesting", "RondoTestProcess", "rondo-cron", "rondo-echo",
+        "RondoDaemon", "RondoSockets", "Rondo", "RondoTesting", "RondoTestProcess", "rondo-chat", "rondo-cron",
+        "rondo-echo",
       ],
       swiftSettings: strict),
     // One kind of operation again and again, under callgrind: `make counts`.

@@ -1,6 +1,6 @@
 public import Rondo
 
-/// What tells a loop of signals, children, files or calendar times: a handle of the items that stand in it.
+/// What tells a loop of signals, children, files, calendar times or pressure: a handle of the items that stand in it.
 ///
 /// Copying the handle costs nothing, and means the same source. One loop at a time, several modes; the loop keeps what
 /// is added to it until it is invalidated, whether or not somebody keeps the handle. Any thread.

@@ -32,6 +32,9 @@ private enum Examples {
       try work(Loop.current)
       try files(Loop.current)
       try clocks(Loop.current)
+      pressure(Loop.current)
+      names(Loop.current)
+      try rate(Loop.current)
       try idle(Loop.current)
       try severalLoops()
       try activation()
@@ -83,6 +86,42 @@ private enum Examples {
     loop.add(backup)
     precondition(backup.nextDate! > ClockTimer.Clock.realTime.now && log.text.isEmpty)
     backup.invalidate()
+  }
+
+  static func pressure(_ loop: Loop) {
+    let log = Log()
+    do {
+      let trigger = try PressureSource.Trigger.service() ?? .system(of: .milliseconds(150), in: .seconds(2))
+      let pressure = try PressureSource(trigger) { _, event in
+        if case .stalled = event { log.note("let go of caches") }
+      }
+      loop.add(pressure)
+    } catch {
+      log.note("not told of pressure: \(error)")
+    }
+  }
+
+  static func names(_ loop: Loop) {
+    let log = Log()
+    let resolver = Resolver(threads: 2)
+    resolver.lookUp("localhost", port: 80, within: .seconds(5), on: loop) { answer in
+      switch answer {
+      case .success(let addresses): log.note("\(addresses.count) to try, in this order")
+      case .failure(let error): log.note("\(error)")
+      }
+    }
+
+    while log.text.isEmpty { loop.run(for: .milliseconds(5)) }
+  }
+
+  static func rate(_ loop: Loop) throws {
+    let log = Log()
+    let limiter = RateLimiter(.init(100, per: .seconds(1))) { _, event in log.note("\(event)") }
+    let listener = SocketSource(
+      try .listening(at: .loopback()), for: .accept, handler: limiter.limiting { _, event in log.note("\(event)") })
+    loop.add(listener)
+    precondition(!limiter.isResting && log.text.isEmpty)
+    listener.invalidate()
   }
 
   static func idle(_ loop: Loop) throws {

@@ -6,6 +6,7 @@ package enum ServiceEnvironment {
   package static var own: [String: String] {
     let names = [
       "NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES",
+      "MEMORY_PRESSURE_WATCH", "MEMORY_PRESSURE_WRITE",
     ]
     return names.reduce(into: [:]) { found, name in
       if let value = unsafe getenv(name) { found[name] = unsafe String(cString: value) }

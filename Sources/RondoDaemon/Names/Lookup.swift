@@ -1,0 +1,99 @@
+import Rondo
+
+/// A name that is being looked up for a loop.
+///
+/// Its handler is called once at most: with what was found, or when the time is over, whichever comes first.
+public final class Lookup: Sendable {
+  /// *constant*
+  let query: LookupQuery
+  /// *constant* Where it is told.
+  private let loop: Loop
+  /// *constant*
+  private let mode: Loop.Mode
+  /// *its lock*
+  private let state = Guarded(State())
+
+  private struct State {
+    var isOver = false
+    /// Its timer has it, in the loop: when the loop ends, so does who waits for it.
+    weak var delivery: Delivery?
+    weak var timer: Loop.Timer?
+    weak var pool: LookupPool?
+  }
+
+  /// Who is told. *loop thread*
+  final class Delivery: @unchecked Sendable {
+    private let handler: (LookupQuery.Answer) -> Void
+
+    init(_ handler: sending @escaping (LookupQuery.Answer) -> Void) {
+      self.handler = handler
+    }
+
+    /// Calls out.
+    func tell(_ answer: LookupQuery.Answer) { handler(answer) }
+  }
+
+  init(_ query: LookupQuery, on loop: Loop, in mode: Loop.Mode) {
+    self.query = query
+    self.loop = loop
+    self.mode = mode
+  }
+
+  /// Whether nobody is told any more: it was told, or cancelled. Any thread.
+  public var isOver: Bool { state.withLock { $0.isOver } }
+
+  /// Has nobody told. Any thread. A callout that runs at this moment is not waited for.
+  ///
+  /// What has begun goes on in its thread, to no end: nobody can cancel getaddrinfo(3).
+  public func cancel() {
+    _ = end()
+  }
+
+  // MARK: - From the beginning to the end
+
+  /// Puts what ends it in time into the loop.
+  ///
+  /// - Returns: False if the loop is gone.
+  func begin(within limit: Duration, _ delivery: Delivery) -> Bool {
+    let timer = Loop.Timer(after: max(.zero, limit)) { [self] _ in deliver(.failure(.timedOut), to: delivery) }
+    state.withLock { state in
+      state.delivery = delivery
+      state.timer = timer
+    }
+    return loop.add(timer, to: mode)
+  }
+
+  /// It is in this pool, to be taken out when nobody waits for it any more.
+  func wait(in pool: LookupPool) {
+    let isOver = state.withLock { state in
+      state.pool = pool
+      return state.isOver
+    }
+    if isOver { pool.forget(self) }
+  }
+
+  /// There is an answer. Any thread; whoever waits is told by the loop.
+  func finish(_ answer: LookupQuery.Answer) {
+    guard let delivery = state.withLock({ $0.isOver ? nil : $0.delivery }) else { return }
+    // The block must not keep from its end who would hear of the loop's.
+    loop.perform(in: mode) { [self, weak delivery] in if let delivery { deliver(answer, to: delivery) } }
+  }
+
+  /// Calls out.
+  private func deliver(_ answer: LookupQuery.Answer, to delivery: Delivery) {
+    if end() { delivery.tell(answer) }
+  }
+
+  /// - Returns: Whether it was not over yet.
+  private func end() -> Bool {
+    let ended = state.withLock { state -> (timer: Loop.Timer?, pool: LookupPool?)? in
+      guard !state.isOver else { return nil }
+      state.isOver = true
+      return (state.timer, state.pool)
+    }
+    guard let ended else { return false }
+    ended.timer?.invalidate()
+    ended.pool?.forget(self)
+    return true
+  }
+}

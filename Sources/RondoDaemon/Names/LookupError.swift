@@ -1,0 +1,48 @@
+import Glibc
+
+/// Why a name has no addresses. See getaddrinfo(3).
+public enum LookupError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// Nobody has this name, or it has no address of the family.
+  case notFound(String)
+  /// Those who would know do not answer at present.
+  case unavailable(String)
+  /// No host can have this name: it is empty, or contains a zero byte.
+  case badName(String)
+  /// The time was over.
+  case timedOut
+  /// As many lookups wait for a thread as may wait.
+  case busy
+  /// No thread, memory or descriptor is left.
+  case exhausted
+  /// The task that waited was cancelled.
+  case cancelled
+  /// The loop's thread is ending or has ended.
+  case loopEnded
+  /// Anything else: the code of getaddrinfo(3), and errno where that is EAI_SYSTEM.
+  case system(code: CInt, errno: CInt)
+
+  public var description: String {
+    switch self {
+    case .notFound(let name): "there is no address of '\(name)'"
+    case .unavailable(let name): "nobody answers who would know the address of '\(name)'"
+    case .badName(let name): "'\(name)' is no name of a host"
+    case .timedOut: "the time given is over"
+    case .busy: "too many names are being looked up"
+    case .exhausted: "no thread, memory or descriptor is left to look up a name"
+    case .cancelled: "cancelled"
+    case .loopEnded: "the loop has ended"
+    case .system(let code, let errno): "the lookup failed with code \(code), errno \(errno)"
+    }
+  }
+
+  init(_ name: String, code: CInt, errno: CInt) {
+    // EAI_NODATA, EAI_ADDRFAMILY: the module map of the C library does not show them.
+    switch code {
+    case EAI_NONAME, -5, -9: self = .notFound(name)
+    case EAI_AGAIN, EAI_FAIL: self = .unavailable(name)
+    case EAI_MEMORY: self = .exhausted
+    case EAI_SYSTEM where errno == EMFILE || errno == ENFILE || errno == ENOMEM: self = .exhausted
+    default: self = .system(code: code, errno: errno)
+    }
+  }
+}
