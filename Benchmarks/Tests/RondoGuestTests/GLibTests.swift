@@ -35,17 +35,15 @@
     @Test func `idle sources run one by one, and a timer of the loop's in between`() {
       withContext { stage, context in
         var count = 0
-        stage.loop.add(
-          Loop.Timer(after: .milliseconds(5)) { _ in
-            stage.note("timer")
-            stage.loop.stop()
-          })
+        stage.loop.add(Loop.Timer(after: .milliseconds(1)) { _ in stage.note("timer") })
         context.idle {
           count += 1
-          return true
+          if count < 100 || stage.text.isEmpty { return true }
+          stage.loop.stop()
+          return false
         }
         #expect(stage.run())
-        #expect(stage.text == "timer" && count > 1)
+        #expect(stage.text == "timer" && count >= 100)
       }
     }
 
@@ -347,6 +345,32 @@
       }
     }
 
+    @Test func `a thread that ends gives back the contexts that its loop has as guests`() {
+      let context = UInt(bitPattern: guest_glib_new())
+      var pointer: UnsafeMutableRawPointer { UnsafeMutableRawPointer(bitPattern: context)! }
+      TestThread {
+        do {
+          Loop.current.add(try .glib(OpaquePointer(bitPattern: context)), to: .common)
+          Loop.current.run(for: .milliseconds(1))
+        } catch {
+          Issue.record(error)
+        }
+      }.join()
+      // It is told before the loop has ended.
+      var isFree = false
+      for _ in 0..<6000 where !isFree {
+        isFree = guest_glib_acquire(pointer) == 1
+        if !isFree { usleep(10_000) }
+      }
+      #expect(isFree)
+      if isFree { guest_glib_release(pointer) }
+      guest_glib_free(pointer)
+    }
+
+    @Test func `without a descriptor for it there is an error, and nothing left of it`() async {
+      await #expect(processExitsWith: .success) { runOutOfDescriptors() }
+    }
+
     @Test func `a context that another thread owns is no guest`() {
       withContext { stage, context in
         TestThread {
@@ -358,6 +382,25 @@
     }
   }
 
+  /// In a process of its own.
+  private func runOutOfDescriptors() {
+    Loop.current.run(for: .zero)
+    let context = UInt(bitPattern: guest_glib_new())
+    var limit = rlimit(rlim_cur: 256, rlim_max: 256)
+    precondition(setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
+    var taken: [CInt] = []
+    while case let number = dup(STDIN_FILENO), number >= 0 { taken.append(number) }
+    do {
+      _ = try Loop.GuestLoop.glib(OpaquePointer(bitPattern: context))
+      fatalError("a guest without a descriptor")
+    } catch {
+      precondition(error == .noDescriptor(errno: EMFILE), "\(error)")
+    }
+    for number in taken { close(number) }
+    // It has not kept the context.
+    TestThread { precondition(guest_glib_acquire(UnsafeMutableRawPointer(bitPattern: context)) == 1) }.join()
+  }
+
   /// Runs `body` with a context that the loop of a new thread has as a guest in its default mode.
   private func withContext(_ body: @escaping @Sendable (Stage, GLibContext) throws -> Void) rethrows {
     onLoopThread { stage in
@@ -367,6 +410,7 @@
         stage.loop.add(guest)
         try body(stage, context)
         guest.invalidate()
+        context.destroy()
       } catch {
         Issue.record(error)
       }
@@ -422,10 +466,14 @@
       guest_glib_invoke(pointer, callAgain, keep(body))
     }
 
-    /// For good.
+    /// Until the context is destroyed.
     private func keep(_ body: @escaping () -> Bool) -> UnsafeMutableRawPointer {
-      Unmanaged.passRetained(Callback(body)).toOpaque()
+      let callback = Unmanaged.passRetained(Callback(body)).toOpaque()
+      foreignCallbacks.withLock { $0.append(UInt(bitPattern: callback)) }
+      return callback
     }
+
+    private let foreignCallbacks = Mutex<[UInt]>([])
 
     func destroy() {
       if isDestroyed { return }
@@ -433,6 +481,12 @@
       for source in sources { guest_glib_destroy(source) }
       foreignSources.withLock { for source in $0 { guest_glib_destroy(UnsafeMutableRawPointer(bitPattern: source)) } }
       guest_glib_free(pointer)
+      watches = []
+      foreignCallbacks.withLock { callbacks in
+        for callback in callbacks {
+          Unmanaged<Callback>.fromOpaque(UnsafeRawPointer(bitPattern: callback)!).release()
+        }
+      }
     }
 
     deinit { destroy() }

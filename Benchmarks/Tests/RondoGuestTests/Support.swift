@@ -22,6 +22,9 @@ final class Stage: @unchecked Sendable {
     return Unmanaged.passUnretained(callback).toOpaque()
   }
 
+  /// Lets go of the callbacks, which may have captured the stage.
+  func finish() { callbacks = [] }
+
   /// Runs the default mode until it is stopped, a minute at most. Whether it was stopped.
   func run() -> Bool { loop.run(for: .seconds(60)) == .stopped }
 
@@ -44,7 +47,11 @@ final class Stage: @unchecked Sendable {
 
 /// Runs `body` with the loop of a new thread, and waits for it.
 func onLoopThread(_ body: @escaping @Sendable (Stage) -> Void) {
-  let thread = TestThread { body(Stage()) }
+  let thread = TestThread {
+    let stage = Stage()
+    body(stage)
+    stage.finish()
+  }
   thread.join()
 }
 
