@@ -69,11 +69,14 @@ setup: ## Install what is missing: libevent's headers, pkg-config, strace (apt; 
 	$(install-missing)
 
 .PHONY: setup-bench
-setup-bench: setup ## Install the peers that the benchmarks measure against: libuv, libev, GLib, libsystemd.
+setup-bench: setup ## Install the benchmarks' peers and guests: libuv, libev, GLib, libsystemd, OpenSSL, libcurl.
 	@missing=()
 	pkg-config --exists libuv || missing+=(libuv1-dev)
 	pkg-config --exists glib-2.0 || missing+=(libglib2.0-dev)
 	pkg-config --exists libsystemd || missing+=(libsystemd-dev)
+	# Libraries that are guests of a loop.
+	pkg-config --exists openssl || missing+=(libssl-dev)
+	pkg-config --exists libcurl || missing+=(libcurl4-openssl-dev)
 	# libev alone has no pkg-config file.
 	[[ -e /usr/include/ev.h ]] || missing+=(libev-dev)
 	$(install-missing)
@@ -133,7 +136,7 @@ bench-report: setup-bench ## Measure everything, write FILE.html and FILE.json; 
 	fi
 
 .PHONY: bench-test
-bench-test: setup-bench ## Run the tests of the benchmarks' own arithmetic and reports.
+bench-test: setup-bench ## Run the tests of the benchmarks' arithmetic and reports, and those that need other libraries.
 	swift test $(BENCH)
 
 .PHONY: tsan

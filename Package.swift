@@ -15,11 +15,18 @@ let package = Package(
     .library(name: "Rondo", targets: ["Rondo"]),
     .library(name: "RondoDaemon", targets: ["RondoDaemon"]),
     .library(name: "RondoFoundation", targets: ["RondoFoundation"]),
+    .library(name: "RondoGLib", targets: ["RondoGLib"]),
+    .library(name: "RondoLibuv", targets: ["RondoLibuv"]),
     .library(name: "RondoMain", targets: ["RondoMain"]),
     .library(name: "RondoPorts", targets: ["RondoPorts"]),
     .library(name: "RondoRecipes", targets: ["RondoRecipes"]),
     .library(name: "RondoSockets", targets: ["RondoSockets"]),
     .library(name: "RondoTesting", targets: ["RondoTesting"]),
+  ],
+  // What needs another library's headers. Without its trait a product is empty.
+  traits: [
+    .trait(name: "GLib", description: "RondoGLib: GLib's main context as a guest of a loop. Needs libglib2.0-dev."),
+    .trait(name: "Libuv", description: "RondoLibuv: libuv's loop as a guest of a loop. Needs libuv1-dev."),
   ],
   targets: [
     .systemLibrary(name: "CLibevent", pkgConfig: "libevent_core", providers: [.apt(["libevent-dev"])]),
@@ -31,6 +38,16 @@ let package = Package(
       name: "RondoDaemon", dependencies: ["Rondo", "RondoSockets", "CDaemon", "CLinux"], swiftSettings: strict),
     .target(
       name: "RondoFoundation", dependencies: ["Rondo", "RondoPorts", "RondoSockets", "CLinux"], swiftSettings: strict),
+    .systemLibrary(name: "CGLibForRondo", pkgConfig: "glib-2.0", providers: [.apt(["libglib2.0-dev"])]),
+    .target(
+      name: "CGLibGuest", dependencies: [.target(name: "CGLibForRondo", condition: .when(traits: ["GLib"]))],
+      cSettings: [.define("RONDO_GLIB", .when(traits: ["GLib"]))]),
+    .target(name: "RondoGLib", dependencies: ["Rondo", "CGLibGuest"], swiftSettings: strict),
+    .systemLibrary(name: "CLibuvForRondo", pkgConfig: "libuv", providers: [.apt(["libuv1-dev"])]),
+    .target(
+      name: "CLibuvGuest", dependencies: [.target(name: "CLibuvForRondo", condition: .when(traits: ["Libuv"]))],
+      cSettings: [.define("RONDO_LIBUV", .when(traits: ["Libuv"]))]),
+    .target(name: "RondoLibuv", dependencies: ["Rondo", "CLibuvGuest"], swiftSettings: strict),
     .target(name: "RondoMain", dependencies: ["Rondo"], swiftSettings: strict),
     .target(name: "RondoPorts", dependencies: ["Rondo", "RondoSockets", "CLinux"], swiftSettings: strict),
     .target(name: "RondoRecipes", dependencies: ["Rondo"], swiftSettings: strict),

@@ -14,8 +14,23 @@ let warnings = CSetting.unsafeFlags(["-Wall", "-Wextra"])
 
 // SwiftPM remembers what a manifest said: after installing a peer, build once with `--manifest-cache none`, as the
 // Makefile always does.
-let headers = ["event2/event.h", "uv.h", "ev.h", "glib-2.0/glib.h", "systemd/sd-event.h"]
-let found = headers.map { FileManager.default.fileExists(atPath: "/usr/include/\($0)") }
+let headers = [
+  "event2/event.h", "uv.h", "ev.h", "glib-2.0/glib.h", "systemd/sd-event.h", "openssl/ssl.h", "curl/curl.h",
+]
+
+// Some lie in a directory that is named after the machine.
+#if arch(x86_64)
+  let machine = "x86_64-linux-gnu"
+#elseif arch(arm64)
+  let machine = "aarch64-linux-gnu"
+#else
+  let machine = ""
+#endif
+let found = headers.map { header in
+  ["/usr/include/\(header)", "/usr/include/\(machine)/\(header)"].contains {
+    FileManager.default.fileExists(atPath: $0)
+  }
+}
 
 // A file looks for its library's header by itself, and a header that was not there is no dependency of it: the files
 // are compiled again when this changes.
@@ -27,6 +42,15 @@ let peers: [CSetting] = [
 let hasLibev = found[2]
 let libevDefine: [CSetting] = hasLibev ? [.define("RONDO_BENCH_LIBEV")] : []
 let libevLink: [LinkerSetting] = hasLibev ? [.linkedLibrary("ev")] : []
+
+// Products of Rondo's that need another library, and their tests.
+let (hasLibuv, hasGLib) = (found[1], found[3])
+let traits: Set<Package.Dependency.Trait> = Set(
+  (hasGLib ? ["GLib"] : []) + (hasLibuv ? ["Libuv"] : []))
+let guests: [SwiftSetting] =
+  (hasGLib ? [.define("RONDO_GLIB")] : []) + (hasLibuv ? [.define("RONDO_LIBUV")] : [])
+// libevent's half for OpenSSL comes with libevent, and is of no use without the other one.
+let tlsLink: [LinkerSetting] = found[5] ? [.linkedLibrary("event_openssl")] : []
 
 /// A program of the workload `start`: one loop, one timer, and nothing linked but what that takes.
 func start(_ name: String, _ dependencies: [Target.Dependency] = [], libev: Bool = false) -> Target {
@@ -41,7 +65,7 @@ let package = Package(
   products: [.executable(name: "rondo-bench", targets: ["rondo-bench"])],
   traits: [.trait(name: "NIO", description: "SwiftNIO as a subject; it takes two minutes to build.")],
   dependencies: [
-    .package(name: "Rondo", path: ".."),
+    .package(name: "Rondo", path: "..", traits: traits),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
@@ -81,6 +105,22 @@ let package = Package(
       name: "CHosts", dependencies: ["CLibuvPeer", "CGlibPeer", "CSystemdPeer"], cSettings: [warnings] + peers),
     .executableTarget(
       name: "rondo-hosts", dependencies: ["CHosts", .product(name: "Rondo", package: "Rondo")], swiftSettings: settings),
+    // Foreign loops, and libraries on libevent, as guests of a Rondo loop.
+    .systemLibrary(name: "COpensslPeer", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
+    .systemLibrary(name: "CCurlPeer", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+    .target(
+      name: "CGuests",
+      dependencies: ["CLibeventPeer", "CLibuvPeer", "CGlibPeer", "CSystemdPeer", "COpensslPeer", "CCurlPeer"],
+      cSettings: [warnings] + peers, linkerSettings: [.linkedLibrary("event_extra")] + tlsLink),
+    .target(
+      name: "RondoCurl", dependencies: ["CGuests", .product(name: "Rondo", package: "Rondo")], swiftSettings: settings),
+    .testTarget(
+      name: "RondoGuestTests",
+      dependencies: [
+        "CGuests", "RondoCurl", .product(name: "Rondo", package: "Rondo"),
+        .product(name: "RondoGLib", package: "Rondo"),
+        .product(name: "RondoLibuv", package: "Rondo"),
+      ], swiftSettings: settings + guests),
     .target(name: "CStart"),
     start("raw"),
     start("libevent", ["CLibeventPeer"]),

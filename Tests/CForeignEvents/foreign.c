@@ -3,6 +3,7 @@
 #include <event2/event.h>
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
+#include <event2/dns.h>
 #include <event2/http.h>
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -167,4 +168,47 @@ void foreign_http(struct event_base *base, void (*call)(void *context, int statu
   struct evhttp_request *request = evhttp_request_new(on_answer, exchange);
   evhttp_add_header(evhttp_request_get_output_headers(request), "Host", "localhost");
   evhttp_make_request(exchange->connection, request, EVHTTP_REQ_GET, "/");
+}
+
+struct question {
+  struct event_base *base;
+  struct evdns_base *resolver;
+  unsigned address;
+  void (*call)(void *context, unsigned address);
+  void *context;
+};
+
+static void on_resolver_over(evutil_socket_t descriptor, short what, void *argument) {
+  (void)descriptor;
+  (void)what;
+  struct question *question = argument;
+  evdns_base_free(question->resolver, 0);
+  question->call(question->context, question->address);
+  free(question);
+}
+
+static void on_resolved(int result, char type, int count, int ttl, void *addresses, void *argument) {
+  (void)ttl;
+  struct question *question = argument;
+  if (result == DNS_ERR_NONE && type == DNS_IPv4_A && count == 1) question->address = ntohl(*(unsigned *)addresses);
+  // Not inside the resolver that is to be freed.
+  event_base_once(question->base, -1, EV_TIMEOUT, on_resolver_over, question, NULL);
+}
+
+void foreign_resolve(struct event_base *base, int port, const char *name,
+                     void (*call)(void *context, unsigned address), void *context) {
+  struct question *question = calloc(1, sizeof *question);
+  question->base = base;
+  question->call = call;
+  question->context = context;
+  question->resolver = evdns_base_new(base, 0);
+  evdns_base_set_option(question->resolver, "timeout:", "0.05");
+  evdns_base_set_option(question->resolver, "attempts:", "100");
+  struct sockaddr_in server;
+  memset(&server, 0, sizeof server);
+  server.sin_family = AF_INET;
+  server.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  server.sin_port = htons((unsigned short)port);
+  evdns_base_nameserver_sockaddr_add(question->resolver, (struct sockaddr *)&server, sizeof server, 0);
+  evdns_base_resolve_ipv4(question->resolver, name, DNS_QUERY_NO_SEARCH, on_resolved, question);
 }

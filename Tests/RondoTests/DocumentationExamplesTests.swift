@@ -82,6 +82,37 @@ private final class Connection: @unchecked Sendable {
     #expect(log.text == "block, timer")
   }
 
+  @Test func `Embedding: any other loop as a guest`() throws {
+    /// It waits by a pipe, for 10 ms at most.
+    final class OtherLoop {
+      let pipe = TestPipe()
+      var descriptor: CInt { pipe.reader }
+      let log: Log
+      let stop: () -> Void
+      init(_ log: Log, _ stop: @escaping () -> Void) { (self.log, self.stop) = (log, stop) }
+      func timeout() -> CInt { 10 }
+      func serve() {
+        log.note(pipe.drain() > 0 ? "ready" : "time is over")
+        if log.text.hasSuffix("over") { stop() }
+      }
+    }
+    let log = Log()
+    let result = onLoopThread { stage in
+      Result {
+        let loop = stage.loop
+        let other = OtherLoop(log, loop.stop)
+        other.pipe.write(1)
+
+        let guest = try Loop.GuestLoop(
+          descriptor: other.descriptor, wait: { .milliseconds(other.timeout()) }, dispatch: { other.serve() })
+        loop.add(guest, to: .common)
+        loop.run()
+      }
+    }
+    try result.get()
+    #expect(log.text.hasPrefix("ready, "))
+  }
+
   @Test func `Rondo: a run in another mode suspends`() {
     let log = Log()
     withVirtualLoop { virtual in

@@ -22,6 +22,8 @@ import Testing
       switch document {
       case "README.md": ["Sources/echo-daemon/main.swift", "Sources/async-main/App.swift"]
       case catalogue + "Concurrency.md": ["Sources/async-main/App.swift"]
+      // Where the other loops are that it is about.
+      case catalogue + "Embedding.md": ["Benchmarks/Tests/RondoGuestTests/DocumentationExamplesTests.swift"]
       default: library == "RondoFoundation" ? ["Tests/XCTestBridge/Names.swift"] : []
       }
     return ["Tests/\(library)Tests/DocumentationExamplesTests.swift"] + programs

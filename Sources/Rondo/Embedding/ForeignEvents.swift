@@ -7,29 +7,22 @@
 
   /// *constant*
   let base: ForeignBase
-  /// *constant* Whose base it is, and which keeps it.
-  private unowned let core: LoopCore
   @safe @exclusivity(unchecked) private var source: Loop.DescriptorSource!
   /// libevent is in the base, and its bases are not re-entrant.
   @safe @exclusivity(unchecked) private var isEntered = false
   /// A run nested in a callback has found more to dispatch, which has to wait.
   @safe @exclusivity(unchecked) private var isHeldUp = false
-  /// The turn before has armed, or there was none.
-  @safe @exclusivity(unchecked) private var hasArmed = true
 
   init(_ core: LoopCore, in mode: Loop.Mode) throws(DescriptorShortage) {
     base = try ForeignBase()
-    self.core = core
     do {
       source = try Loop.DescriptorSource(base.epoll, for: .read) { [unowned self] _, _ in self.dispatch() }
     } catch {
       ClosedBehindTheLoop.fail("the epoll set of a libevent base", base.epoll, 0)
     }
     core.loop.add(source, to: mode)
-    // The last of its kind, so that what other observers change counts.
-    let observer = Loop.Observer([.beforeTimers, .beforeWaiting, .exit], order: .max) { [unowned self] activity in
-      self.observe(activity)
-    }
+    // libevent does not tell that a timeout was set.
+    let observer = Inquiry(of: core).makeObserver { [unowned self] in self.arm() }
     core.loop.add(observer, to: mode)
   }
 
@@ -39,22 +32,6 @@
     isEntered = true
     base.arm()
     leave()
-  }
-
-  /// libevent does not tell that a timeout was set: so the base is armed once in each turn, after whatever could have.
-  private func observe(_ activity: Loop.Activity) {
-    switch activity {
-    case .beforeWaiting:
-      arm()
-      hasArmed = true
-    case .exit:
-      // The foreign loop of the thread is going to sleep for both.
-      if core.foreignTurns > 0 { arm() }
-    default:
-      // Turns that only look have no activity before their wait. What was set in one is heard of in the next.
-      if !hasArmed || core.frames.innermostDeadline == .distantPast { arm() }
-      hasArmed = false
-    }
   }
 
   /// Calls out.

@@ -26,3 +26,8 @@ int foreign_enter(struct event_base *base);
 // An HTTP server and a client of it, both on the base: one request, whose answer ends both. `call` is called with the
 // status of the answer, 0 if there is none.
 void foreign_http(struct event_base *base, void (*call)(void *context, int status), void *context);
+
+// Asks a name server on 127.0.0.1 for the IPv4 address of a name, and again every 50 ms until it answers. `call` is
+// called with the address in host order, 0 if there is none, when all is freed.
+void foreign_resolve(struct event_base *base, int port, const char *name,
+                     void (*call)(void *context, unsigned address), void *context);

@@ -1,0 +1,1 @@
+// Deliberately empty, as CLibeventPeer's.
