@@ -135,7 +135,8 @@ let package = Package(
       swiftSettings: [.swiftLanguageMode(.v5), .define("RONDO")]),
     // Ported and unported files on one thread.
     .executableTarget(
-      name: "foundation-probe", dependencies: ["Rondo", "RondoFoundation"], path: "Tests/FoundationProbe",
+      name: "foundation-probe", dependencies: ["CForeignEvents", "Rondo", "RondoFoundation"],
+      path: "Tests/FoundationProbe",
       swiftSettings: [.swiftLanguageMode(.v5)]),
     // XCTest brings Foundation's names with it, and runs Foundation's loop.
     .testTarget(

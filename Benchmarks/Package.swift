@@ -91,6 +91,7 @@ let package = Package(
       dependencies: [
         "CBench", "CPeers",
         .product(name: "Rondo", package: "Rondo"),
+        .product(name: "RondoFoundation", package: "Rondo"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Histogram", package: "hdrhistogram-swift"),
         .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["NIO"])),
@@ -104,7 +105,12 @@ let package = Package(
     .target(
       name: "CHosts", dependencies: ["CLibuvPeer", "CGlibPeer", "CSystemdPeer"], cSettings: [warnings] + peers),
     .executableTarget(
-      name: "rondo-hosts", dependencies: ["CHosts", .product(name: "Rondo", package: "Rondo")], swiftSettings: settings),
+      name: "rondo-hosts",
+      dependencies: [
+        "CHosts", .product(name: "Rondo", package: "Rondo"),
+        .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["NIO"])),
+        .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["NIO"])),
+      ], swiftSettings: settings),
     // Foreign loops, and libraries on libevent, as guests of a Rondo loop.
     .systemLibrary(name: "COpensslPeer", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CCurlPeer", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),

@@ -5,6 +5,7 @@ import RondoFoundation
 let subjects: [String: () -> Void] = [
   "unported": serveUnported,
   "host": serveThroughFoundation,
+  "library": serveLibrary,
   "process": waitForProcess,
   "keep-alive": stayForProcess,
   "empty": endWhenEmpty,

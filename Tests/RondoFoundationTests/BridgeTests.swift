@@ -27,6 +27,14 @@ import Testing
       try lines("host", on: place) == ["descriptor", "perform", "perform from elsewhere", "source", "timer"])
   }
 
+  @Test(arguments: Place.allCases)
+  func `a library on libevent is served in the runs of both`(_ place: Place) throws {
+    #expect(
+      try lines("library", on: place) == [
+        "in a run of Foundation's", "in a run of Rondo's", "set in a timer of Foundation's", "serving",
+      ])
+  }
+
   @Test func `waiting for a process on a worker takes a few turns, not a processor`() throws {
     #expect(try lines("process", on: .worker) == ["returns few", "turns few"])
   }

@@ -1,4 +1,4 @@
-// The main loop as the guest of a foreign one: `rondo-hosts glib|libuv|sd-event`.
+// The main loop as the guest of a foreign one: `rondo-hosts glib|libuv|nio|sd-event`.
 
 import CHosts
 import Glibc
@@ -6,7 +6,13 @@ import Rondo
 
 typealias Host = @convention(c) (CInt, host_turn?, host_turn?, UnsafeMutableRawPointer?) -> CInt
 
-let hosts: [String: Host] = ["glib": host_glib, "libuv": host_libuv, "sd-event": host_sd_event]
+var hosts: [String: Host] = ["glib": host_glib, "libuv": host_libuv, "sd-event": host_sd_event]
+#if NIO
+  hosts["nio"] = hostNIO
+#else
+  // Built without the trait.
+  hosts["nio"] = { _, _, _, _ in -1 }
+#endif
 
 guard let name = CommandLine.arguments.dropFirst().first, let host = hosts[name] else {
   print("usage: rondo-hosts", hosts.keys.sorted().joined(separator: "|"))

@@ -1,12 +1,12 @@
 import Foundation
 import Testing
 
-/// The main loop as the guest of GLib's, libuv's and sd-event's: everything is served.
+/// The main loop as the guest of GLib's, libuv's, SwiftNIO's and sd-event's: everything is served.
 @Suite(.serialized) struct HostTests {
-  @Test(arguments: ["glib", "libuv", "sd-event"]) func `a guest is served`(host: String) throws {
+  @Test(arguments: ["glib", "libuv", "nio", "sd-event"]) func `a guest is served`(host: String) throws {
     let findings = try findings(of: host)
     if findings["missing"] != nil {
-      print("Skipped: \(host) is not installed; see `make setup-bench`.")
+      print("Skipped: \(host) is not installed; see `make setup-bench`. SwiftNIO takes its trait.")
       return
     }
     #expect(findings["timers"] == "20")

@@ -28,6 +28,7 @@ enum Subjects {
     NIOSubject(),
     RondoSubject(),
     RondoPreciseSubject(),
+    RondoBridgeSubject(),
     RondoSpinSubject(),
     RondoTimeoutSubject(),
   ]
