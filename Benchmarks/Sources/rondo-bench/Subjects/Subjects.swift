@@ -30,5 +30,6 @@ enum Subjects {
     RondoPreciseSubject(),
     RondoSpinSubject(),
     RondoTimeoutSubject(),
+    RondoSocketsSubject(),
   ]
 }
