@@ -60,6 +60,13 @@ func start(_ name: String, _ dependencies: [Target.Dependency] = [], libev: Bool
     linkerSettings: libev ? libevLink : [])
 }
 
+/// A program of the workload `echo`: one loop that serves a listening socket.
+func echo(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+  .executableTarget(
+    name: "echo-\(name)", dependencies: ["CEcho"] + dependencies, path: "Sources/Echo/\(name)",
+    cSettings: [warnings] + peers, swiftSettings: settings)
+}
+
 let package = Package(
   name: "RondoBenchmarks",
   products: [.executable(name: "rondo-bench", targets: ["rondo-bench"])],
@@ -148,6 +155,21 @@ let package = Package(
         .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["NIO"])),
       ]),
     start("rondo", [.product(name: "Rondo", package: "Rondo")]),
+    .target(name: "CEcho", cSettings: [warnings]),
+    echo("raw"),
+    echo("libevent", ["CLibeventPeer"]),
+    echo("libuv", ["CLibuvPeer"]),
+    echo("dispatch"),
+    echo(
+      "nio",
+      [
+        .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["NIO"])),
+        .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["NIO"])),
+      ]),
+    echo("rondo", [.product(name: "Rondo", package: "Rondo")]),
+    echo(
+      "rondo-sockets",
+      [.product(name: "Rondo", package: "Rondo"), .product(name: "RondoSockets", package: "Rondo")]),
     .testTarget(name: "RondoBenchTests", dependencies: ["rondo-bench", "rondo-hosts"], swiftSettings: settings),
     // Here, because a runner that RondoMain is linked with runs all tests of its package that way.
     .testTarget(

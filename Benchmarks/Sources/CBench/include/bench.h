@@ -320,6 +320,26 @@ bool bench_socket_pair(int *ends);
 /// before its start to that time. Returns its exit status, negative when it could not be run or wrote no time.
 int bench_start_program(const char *path, int64_t *nanoseconds);
 
+/// Requests to an echo server, and how they were answered.
+typedef struct bench_echo {
+  /// The processors that the server and its clients run on.
+  int server, client;
+  int connections;
+  /// Of each request, and of its answer.
+  size_t bytes;
+  /// How long the clients ask before it counts, and how long it does.
+  int64_t warmup, nanoseconds;
+  /// What was answered in the time that counts, how long that was, and how long the server's process had a processor.
+  int64_t requests, elapsed, processor;
+  /// From the first byte of a request to the last of its answer, in nanoseconds.
+  int64_t p50, p99, p999;
+} bench_echo;
+
+/// Starts a program that serves the listening socket it finds as descriptor 3, and has clients ask it, each with one
+/// request under way. Returns its exit status if it ended by itself, -1 if it could not be started, -2 if an answer was
+/// wrong or did not come. The calling thread is bound to the clients' processor afterwards.
+int bench_echo_run(const char *program, bench_echo *echo);
+
 /// read(2), so that Swift files need no other import.
 long bench_read(int descriptor, void *bytes, size_t count);
 

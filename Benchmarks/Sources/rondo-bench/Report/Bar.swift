@@ -57,7 +57,7 @@ struct Bar: Sendable {
 }
 
 extension Bar {
-  static let all: [Bar] = wakes + posts + turns + timers + descriptors + rest
+  static let all: [Bar] = wakes + posts + turns + timers + descriptors + echoes + rest
 
   private static let wakes: [Bar] = [
     .ratio("wake.parked.1core", to: "raw", atMost: 1.1, "wake on one core"),
@@ -118,6 +118,28 @@ extension Bar {
     ]
     guard shape.hasSuffix("00") else { return bars }
     return bars + [.ratio(workload, to: "libuv", atMost: 1, "an event of fd.ring.\(shape)")]
+  }
+
+  /// DescriptorSource beside bare calls, and SocketSource beside DescriptorSource and the peers that read and send as well.
+  private static let echoes: [Bar] = [64, 16_384].flatMap { bytes in
+    [1, 64, 1000].flatMap { connections in
+      let workload = "echo.\(connections).\(bytes)"
+      return [
+        Bar.ratio(workload, to: "raw", atMost: 1.05, "a request of \(workload)"),
+        sockets(workload, to: Subjects.ours, atMost: 1.15),
+        sockets(workload, to: "libuv", atMost: 1),
+        sockets(workload, to: "nio", atMost: 0.5),
+      ]
+    }
+  }
+
+  private static func sockets(_ workload: String, to peer: String, atMost limit: Double) -> Bar {
+    Bar("a request of \(workload), by SocketSource", atMost: limit, "× \(peer)") { report in
+      guard let ours = report.headline(workload, "rondo.sockets")?.value,
+        let theirs = report.headline(workload, peer)?.value, theirs > 0
+      else { return nil }
+      return ours / theirs
+    }
   }
 
   private static let rest: [Bar] = [

@@ -34,6 +34,7 @@ struct Markdown {
   /// Those of Rondo, with what their rows are called.
   private static let ours = [
     ("rondo", ""), ("rondo.timeout", " (Timeout)"), ("rondo.precise", " (precise)"), ("rondo.spin", " (spin)"),
+    ("rondo.sockets", " (SocketSource)"),
   ]
 
   private var everything: String {
@@ -63,7 +64,7 @@ struct Markdown {
     return Self.table([["bar", "measured", "at most", "unit", "verdict"]] + rows, words: [0, 3, 4])
   }
 
-  // MARK: - Eight rows
+  // MARK: - A row for each family
 
   /// What the README shows: of each family of workloads, the row in which Rondo does worst against the best peer.
   var summary: String {
@@ -85,7 +86,8 @@ struct Markdown {
     ("wakes", ["wake"]), ("posts", ["post"]), ("turns", ["turn", "mode"]),
     ("timers, when they fire", ["timer.lateness", "timer.drift", "timer.coalesce"]),
     ("timers, what they cost", ["timer.churn"]),
-    ("descriptors", ["fd"]), ("hops and jobs", ["hop", "job"]), ("memory and start", ["memory", "start"]),
+    ("descriptors", ["fd"]), ("echo servers", ["echo"]), ("hops and jobs", ["hop", "job"]),
+    ("memory and start", ["memory", "start"]),
   ]
 
   private struct Contest {

@@ -31,5 +31,6 @@ enum Subjects {
     RondoBridgeSubject(),
     RondoSpinSubject(),
     RondoTimeoutSubject(),
+    RondoSocketsSubject(),
   ]
 }

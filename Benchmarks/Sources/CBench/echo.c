@@ -1,0 +1,176 @@
+// The clients of the workload `echo`: so many connections, each with one request under way.
+
+#define _GNU_SOURCE
+#include "bench.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { room = 1 << 16, buffers = 1 << 18, most_times = 1 << 23, patience = 10000 };
+
+// A connection's request under way.
+typedef struct client {
+  int descriptor;
+  size_t received;
+  int64_t begin;
+} client;
+
+static int listening(struct sockaddr_in *address) {
+  int listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  socklen_t length = sizeof *address;
+  *address = (struct sockaddr_in){.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+  // What is accepted inherits them: a request of any size fits, and an answer in pieces does not wait for an acknowledgement.
+  setsockopt(listener, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
+  setsockopt(listener, SOL_SOCKET, SO_SNDBUF, &(int){buffers}, sizeof(int));
+  setsockopt(listener, SOL_SOCKET, SO_RCVBUF, &(int){buffers}, sizeof(int));
+  if (listener >= 0 && bind(listener, (struct sockaddr *)address, length) == 0 && listen(listener, 4096) == 0 &&
+      getsockname(listener, (struct sockaddr *)address, &length) == 0) {
+    return listener;
+  }
+  if (listener >= 0) close(listener);
+  return -1;
+}
+
+static pid_t start(const char *program, int listener) {
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  // A number that is its own already would stay closed on exec.
+  posix_spawn_file_actions_adddup2(&actions, listener, 200);
+  posix_spawn_file_actions_adddup2(&actions, 200, 3);
+  posix_spawn_file_actions_addclose(&actions, 200);
+  char *const arguments[] = {(char *)program, NULL};
+  char *const environment[] = {NULL};
+  pid_t child;
+  int error = posix_spawn(&child, program, &actions, NULL, arguments, environment);
+  posix_spawn_file_actions_destroy(&actions);
+  return error == 0 ? child : -1;
+}
+
+static int connected(const struct sockaddr_in *address) {
+  int connection = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (connection < 0) return -1;
+  setsockopt(connection, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
+  setsockopt(connection, SOL_SOCKET, SO_SNDBUF, &(int){buffers}, sizeof(int));
+  setsockopt(connection, SOL_SOCKET, SO_RCVBUF, &(int){buffers}, sizeof(int));
+  if (connect(connection, (const struct sockaddr *)address, sizeof *address) == 0 &&
+      fcntl(connection, F_SETFL, O_NONBLOCK) == 0) {
+    return connection;
+  }
+  close(connection);
+  return -1;
+}
+
+static bool ask(client *client, const char *request, size_t bytes) {
+  client->received = 0;
+  client->begin = bench_now();
+  return send(client->descriptor, request, bytes, MSG_NOSIGNAL) == (ssize_t)bytes;
+}
+
+// Takes what has come: 1 if the answer is whole, 0 if more is to come, -1 if it is wrong or the server has gone.
+static int take(client *client, const char *request, size_t bytes) {
+  static char answer[room];
+  ssize_t count = recv(client->descriptor, answer, room, 0);
+  if (count < 0 && errno == EAGAIN) return 0;
+  if (count <= 0 || client->received + (size_t)count > bytes) return -1;
+  if (memcmp(answer, request + client->received, (size_t)count) != 0) return -1;
+  client->received += (size_t)count;
+  return client->received == bytes;
+}
+
+static int compare(const void *left, const void *right) {
+  int64_t difference = *(const int64_t *)left - *(const int64_t *)right;
+  return difference < 0 ? -1 : difference > 0;
+}
+
+static int64_t processor_time(clockid_t clock) {
+  struct timespec time = {0, 0};
+  clock_gettime(clock, &time);
+  return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+// Has all clients ask and ask again: first for `warmup`, then for `nanoseconds`, which count.
+static bool converse(int epoll, client *clients, bench_echo *echo, clockid_t clock, int64_t *times) {
+  char *request = malloc(echo->bytes);
+  for (size_t index = 0; index < echo->bytes; index++) request[index] = (char)(index * 31 + 7);
+  bool is_good = true;
+  for (int index = 0; index < echo->connections; index++) is_good &= ask(&clients[index], request, echo->bytes);
+  int64_t begin = bench_now() + echo->warmup, used = 0;
+  bool counts = false;
+  while (is_good) {
+    struct epoll_event events[256];
+    int count = epoll_wait(epoll, events, 256, patience);
+    int64_t now = bench_now();
+    if (count <= 0) is_good = false;
+    if (!counts && now >= begin) {
+      counts = true;
+      begin = now;
+      used = processor_time(clock);
+    } else if (counts && now - begin >= echo->nanoseconds) {
+      echo->elapsed = now - begin;
+      echo->processor = processor_time(clock) - used;
+      break;
+    }
+    for (int index = 0; index < count && is_good; index++) {
+      client *client = events[index].data.ptr;
+      int state = take(client, request, echo->bytes);
+      if (state < 0) is_good = false;
+      if (state <= 0) continue;
+      if (counts && echo->requests < most_times) times[echo->requests++] = bench_now() - client->begin;
+      is_good = ask(client, request, echo->bytes);
+    }
+  }
+  free(request);
+  return is_good;
+}
+
+static int64_t percentile(const int64_t *times, int64_t count, double percent) {
+  return count > 0 ? times[(int64_t)((double)(count - 1) * percent / 100)] : 0;
+}
+
+int bench_echo_run(const char *program, bench_echo *echo) {
+  struct sockaddr_in address;
+  int listener = listening(&address);
+  if (listener < 0) return -1;
+  // The server inherits what the thread is bound to.
+  if (!bench_pin(echo->server)) return -1;
+  pid_t child = start(program, listener);
+  close(listener);
+  if (!bench_pin(echo->client) || child < 0) return -1;
+  int epoll = epoll_create1(EPOLL_CLOEXEC), made = 0;
+  client *clients = calloc((size_t)echo->connections, sizeof *clients);
+  int64_t *times = malloc(sizeof *times * most_times);
+  clockid_t clock;
+  bool is_good = clock_getcpuclockid(child, &clock) == 0;
+  for (; made < echo->connections && is_good; made++) {
+    clients[made].descriptor = connected(&address);
+    struct epoll_event event = {.events = EPOLLIN, .data = {.ptr = &clients[made]}};
+    is_good = clients[made].descriptor >= 0 && epoll_ctl(epoll, EPOLL_CTL_ADD, clients[made].descriptor, &event) == 0;
+  }
+  echo->requests = 0;
+  is_good = is_good && converse(epoll, clients, echo, clock, times);
+  qsort(times, (size_t)echo->requests, sizeof *times, compare);
+  echo->p50 = percentile(times, echo->requests, 50);
+  echo->p99 = percentile(times, echo->requests, 99);
+  echo->p999 = percentile(times, echo->requests, 99.9);
+  for (int index = 0; index < made; index++) {
+    if (clients[index].descriptor >= 0) close(clients[index].descriptor);
+  }
+  close(epoll);
+  free(clients);
+  free(times);
+  kill(child, SIGKILL);
+  int status = 0;
+  if (waitpid(child, &status, 0) != child) return -1;
+  if (WIFEXITED(status) && WEXITSTATUS(status) != 0) return WEXITSTATUS(status);
+  return is_good && echo->requests > 0 ? 0 : -2;
+}
