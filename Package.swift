@@ -77,11 +77,16 @@ let package = Package(
       name: "CForeignEvents", dependencies: ["CLibevent"], path: "Tests/CForeignEvents",
       linkerSettings: [.linkedLibrary("event_extra")]),
     .testTarget(
-      name: "RondoTests", dependencies: ["CForeignEvents", "Rondo", "RondoTesting", "RondoTestProcess"],
+      name: "RondoTests",
+      dependencies: ["CForeignEvents", "Rondo", "RondoTesting", "RondoTestBridge", "RondoTestProcess"],
       swiftSettings: strict),
     // What several test targets do with the process they run in.
     .target(
       name: "RondoTestProcess", dependencies: ["CLinux"], path: "Tests/TestProcess", swiftSettings: strict),
+    // Any test of a real loop as one of the bridge to Foundation's: `make bridge`.
+    .target(
+      name: "RondoTestBridge", dependencies: ["Rondo", "RondoFoundation"], path: "Tests/TestBridge",
+      swiftSettings: strict),
     .target(name: "CProbe", path: "Tests/CProbe"),
     .executableTarget(
       name: "rondo-probe", dependencies: ["CProbe", "CLinux", "Rondo", "RondoTesting"],
@@ -91,7 +96,8 @@ let package = Package(
     .testTarget(
       name: "RondoDaemonTests",
       dependencies: [
-        "RondoDaemon", "RondoSockets", "Rondo", "RondoTesting", "RondoTestProcess", "rondo-chat", "rondo-cron",
+        "RondoDaemon", "RondoSockets", "Rondo", "RondoTesting", "RondoTestBridge", "RondoTestProcess", "rondo-chat",
+        "rondo-cron",
         "rondo-echo",
       ],
       swiftSettings: strict),
@@ -163,7 +169,8 @@ let package = Package(
       name: "RondoRecipesTests", dependencies: ["RondoRecipes", "Rondo", "RondoTesting"], swiftSettings: strict),
     .testTarget(
       name: "RondoSocketsTests",
-      dependencies: ["RondoSockets", "Rondo", "RondoTesting", "RondoTestProcess"], swiftSettings: strict),
+      dependencies: ["RondoSockets", "Rondo", "RondoTesting", "RondoTestBridge", "RondoTestProcess"],
+      swiftSettings: strict),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -1,6 +1,7 @@
 import Glibc
 import Rondo
 import RondoDaemon
+import RondoTestBridge
 import RondoTestProcess
 import RondoTesting
 import Synchronization
@@ -46,7 +47,7 @@ final class Stage: @unchecked Sendable {
 
 /// Runs `body` with the real loop of a new thread and waits for it.
 func onLoopThread<Result>(_ body: @escaping @Sendable (Stage) throws -> Result) throws -> Result {
-  let box = ThreadBox { try body(Stage(.current)) }
+  let box = ThreadBox { try body(Stage(loopOfThread())) }
   TestThread { box.run() }.join()
   return try box.result!.get()
 }

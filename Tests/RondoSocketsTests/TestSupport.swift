@@ -1,6 +1,7 @@
 import Glibc
 import Rondo
 import RondoSockets
+import RondoTestBridge
 import RondoTesting
 
 /// A loop and what its sockets were told, for handlers to share. Everything on it belongs to the loop's thread.
@@ -97,7 +98,7 @@ extension Array where Element == UInt8 {
 
 /// Runs `body` with the real loop of a new thread and waits for it.
 func onLoopThread<Result>(_ body: @escaping @Sendable (Stage) throws -> Result) throws -> Result {
-  let box = ThreadBox { try body(Stage(.current)) }
+  let box = ThreadBox { try body(Stage(loopOfThread())) }
   var thread = pthread_t()
   let error = unsafe pthread_create(
     &thread, nil,
