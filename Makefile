@@ -139,6 +139,10 @@ bench-report: setup-bench ## Measure everything, write FILE.html and FILE.json; 
 bench-test: setup-bench ## Run the tests of the benchmarks' arithmetic and reports, and those that need other libraries.
 	swift test $(BENCH)
 
+.PHONY: bridge
+bridge: setup ## Run the tests of real loops with a loop of Foundation's beside each.
+	RONDO_BRIDGE=1 swift test --filter '^(RondoTests|RondoDaemonTests|RondoSocketsTests)\.'
+
 .PHONY: tsan
 tsan: setup ## Run the threaded tests under the thread sanitizer.
 	@# A test forks; the sanitizer would end a child that starts a thread.

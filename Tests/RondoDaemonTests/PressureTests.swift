@@ -1,5 +1,6 @@
 import Glibc
 import Rondo
+import RondoTestBridge
 import RondoTestProcess
 import RondoTesting
 import Testing
@@ -134,7 +135,8 @@ import Testing
 
   // MARK: - The kernel's
 
-  @Test(.enabled(if: unsafe access("/proc/pressure/cpu", R_OK | W_OK) == 0))
+  /// Foundation's wait would take the kernel's word from the loop.
+  @Test(.enabled(if: unsafe access("/proc/pressure/cpu", R_OK | W_OK) == 0 && !isBridged))
   func `who keeps the processors busy is told of, with what is true now`() throws {
     try onLoopThread { stage in
       let told = Later<Pressure>()
@@ -152,7 +154,8 @@ import Testing
       stage.run { told.value != nil }
       isOver.add(1)
       for hog in hogs { hog.join() }
-      #expect(told.value!.some.total > .zero && stage.text.hasPrefix("/proc/pressure/cpu"))
+      let pressure = try #require(told.value)
+      #expect(pressure.some.total > .zero && stage.text.hasPrefix("/proc/pressure/cpu"))
       source.invalidate()
     }
   }

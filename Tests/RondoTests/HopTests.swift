@@ -124,8 +124,8 @@ import Testing
   @Test func `a rally of blocks between two loops that spin loses none`() {
     let statistics = rally(20_000, budget: .seconds(1))
     #expect(statistics.blockCallouts == 20_000)
-    // Its first sleep, at the latest, begins with one.
-    #expect((statistics.spins > 0) == (usableProcessors().count > 1))
+    // Its first sleep, at the latest, begins with one, unless it is in Foundation's wait.
+    #expect((statistics.spins > 0) == (usableProcessors().count > 1 && !hasBridge))
     #expect((statistics.timeSpinning > .zero) == (statistics.spins > 0))
   }
 

@@ -6,7 +6,9 @@ import Synchronization
 // The mutants' build leaves all upper floors out.
 #if canImport(RondoTestBridge)
   import RondoTestBridge
+  let hasBridge = isBridged
 #else
+  let hasBridge = false
   private func loopOfThread() -> Loop { .current }
 #endif
 

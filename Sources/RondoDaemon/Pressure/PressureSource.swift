@@ -12,7 +12,8 @@ public import Rondo
 /// ```
 ///
 /// The kernel's word is for the first who asks: it comes while the source is in a loop that waits by itself. A host that
-/// waits for an embedded loop's descriptor takes it from the loop, and so do moments in which the source is in no loop.
+/// waits for an embedded loop's descriptor takes it from the loop, as Foundation's loop of the thread does if there is one,
+/// and so do moments in which the source is in no loop.
 public struct PressureSource: DaemonSource, Hashable {
   private let item: Loop.DescriptorSource
   private let watch: PressureWatch
