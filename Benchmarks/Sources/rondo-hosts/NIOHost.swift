@@ -1,4 +1,5 @@
 #if NIO
+  import CHosts
   import Dispatch
   import Glibc
   import NIOCore
