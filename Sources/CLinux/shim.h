@@ -68,12 +68,23 @@ static inline int rondo_allowed_processors(int *numbers, int limit) {
   return count;
 }
 
-// Has the calling thread run on one processor only: sched_setaffinity(2). Minus errno for an error.
-static inline int rondo_pin_thread(int processor) {
+// How many processors the calling thread and the first of its process may run on, both together: where one is pinned, the
+// others need not be.
+static inline int rondo_processors_at_hand(void) {
+  struct rondo_processors own = {{0}}, first = {{0}};
+  syscall(SYS_sched_getaffinity, 0, sizeof own, &own);
+  syscall(SYS_sched_getaffinity, getpid(), sizeof first, &first);
+  int count = 0;
+  for (int word = 0; word < 128; word++) count += __builtin_popcountll(own.words[word] | first.words[word]);
+  return count;
+}
+
+// Has a thread run on one processor only, 0 for the calling one: sched_setaffinity(2). Minus errno for an error.
+static inline int rondo_pin(pid_t thread, int processor) {
   struct rondo_processors mask = {{0}};
   if (processor < 0 || processor >= 8192) return -EINVAL;
   mask.words[processor / 64] = UINT64_C(1) << processor % 64;
-  return syscall(SYS_sched_setaffinity, 0, sizeof mask, &mask) < 0 ? -errno : 0;
+  return syscall(SYS_sched_setaffinity, thread, sizeof mask, &mask) < 0 ? -errno : 0;
 }
 
 static inline int rondo_eventfd(void) { return eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC); }

@@ -94,13 +94,13 @@ import Testing
   // MARK: - On threads
 
   /// Two loops that have each other run blocks, on two threads; what the first one counts.
-  private func rally(_ count: Int, budget: Duration, pinned: Bool = false) -> Loop.Statistics {
+  fileprivate func rally(_ count: Int, budget: Duration, on processors: [Int]? = nil) -> Loop.Statistics {
     let other = RunningLoop { loop in
-      if pinned { pinThread() }
+      if let processors { pinThread(to: processors[1]) }
       loop.hopBudget = budget
     }
     let statistics = onLoopThread { stage -> Loop.Statistics in
-      if pinned { pinThread() }
+      if let processors { pinThread(to: processors[0]) }
       stage.loop.hopBudget = budget
       let keeper = Loop.Source {}
       stage.loop.add(keeper)
@@ -162,9 +162,18 @@ import Testing
     #expect(onLoopThread { $0.loop.hopBudget } == .zero)
   }
 
-  @Test func `on one processor nothing spins`() {
-    let statistics = rally(200, budget: .seconds(1), pinned: true)
-    #expect(statistics.spins == 0 && statistics.blockCallouts == 200)
+  @Test func `threads that are kept on a processor each spin for one another`() {
+    let processors = usableProcessors()
+    let statistics = rally(2_000, budget: .seconds(1), on: [processors[0], processors.last!])
+    #expect((statistics.spins > 0) == (processors.count > 1 && !hasBridge) && statistics.blockCallouts == 2_000)
+  }
+
+  @Test func `on one processor nothing spins`() async {
+    await #expect(processExitsWith: .success) {
+      pinProcess()
+      let statistics = HopTests().rally(200, budget: .seconds(1))
+      precondition(statistics.spins == 0 && statistics.blockCallouts == 200)
+    }
   }
 
   @Test func `a spin ends before a timer's date, and the timer is not early`() {

@@ -1,4 +1,5 @@
 internal import CLinux
+internal import Glibc
 
 /// The numbers of the processors that the calling thread may run on.
 package func usableProcessors() -> [Int] {
@@ -8,8 +9,19 @@ package func usableProcessors() -> [Int] {
   return numbers.prefix(Int(count)).map(Int.init)
 }
 
-/// Keeps the calling thread on one of the processors that it may run on.
-package func pinThread() {
-  let result = rondo_pin_thread(CInt(usableProcessors()[0]))
+/// Keeps the calling thread on one processor; nil for the first that it may run on.
+package func pinThread(to processor: Int? = nil) {
+  pin(0, processor ?? usableProcessors()[0])
+}
+
+/// Keeps the calling thread, those that it makes, and the first one of the process on one processor.
+package func pinProcess() {
+  let processor = usableProcessors()[0]
+  pin(0, processor)
+  pin(getpid(), processor)
+}
+
+private func pin(_ thread: pid_t, _ processor: Int) {
+  let result = rondo_pin(thread, CInt(processor))
   precondition(result == 0, "errno \(-result)")
 }

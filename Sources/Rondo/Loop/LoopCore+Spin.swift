@@ -39,7 +39,7 @@ extension LoopCore {
   @inline(never)
   func spinForWakeup(_ frame: RunFrame, until alarm: Instant, _ deadline: Instant) -> Bool {
     assertOwnThread()
-    guard wait.canSpin, hopPlan.begins(processors: { Int(rondo_allowed_processors(nil, 0)) }) else {
+    guard wait.canSpin, hopPlan.begins(processors: { Int(rondo_processors_at_hand()) }) else {
       return false
     }
     let start = wait.now

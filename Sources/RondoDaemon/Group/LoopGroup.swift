@@ -130,7 +130,7 @@ public final class LoopGroup: Sendable {
   }
 
   private static func pin(_ thread: LoopThread, to processor: Int) throws(StartError) {
-    let result = try? thread.sync { rondo_pin_thread(CInt(processor)) }
+    let result = try? thread.sync { rondo_pin(0, CInt(processor)) }
     guard let result, result == 0 else { throw .processor(processor, errno: -(result ?? 0)) }
   }
 }
