@@ -76,17 +76,7 @@ private final class Guest {
   private var received: [UInt8] = []
 
   init(at name: String) throws {
-    socket = try Socket(family: AF_UNIX, .stream)
-    while true {
-      do throws(SocketError) {
-        try socket.connect(to: try! .abstract(name), timeout: .seconds(120))
-        break
-      } catch {
-        // It does not listen yet.
-        guard error == .refused || error == .notFound else { throw error }
-        usleep(1_000)
-      }
-    }
+    socket = try connectOnceItListens(to: name)
   }
 
   func say(_ text: String) throws { try socket.send(Array(text.utf8), timeout: .seconds(120)) }

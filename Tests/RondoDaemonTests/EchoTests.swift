@@ -42,17 +42,7 @@ import Testing
 private func exchange(
   _ count: Int, with name: String, onConnection: () -> Void, onHalf: () -> Void
 ) throws -> Int {
-  let socket = try Socket(family: AF_UNIX, .stream)
-  while true {
-    do throws(SocketError) {
-      try socket.connect(to: try! .abstract(name), timeout: .seconds(120))
-      break
-    } catch {
-      // It does not listen yet.
-      guard error == .refused || error == .notFound else { throw error }
-      usleep(1_000)
-    }
-  }
+  let socket = try connectOnceItListens(to: name)
   onConnection()
   var answered = 0
   for number in 0..<count {

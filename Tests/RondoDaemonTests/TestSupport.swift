@@ -1,6 +1,7 @@
 import Glibc
 import Rondo
 import RondoDaemon
+import RondoSockets
 import RondoTestBridge
 import RondoTestProcess
 import RondoTesting
@@ -142,4 +143,19 @@ func setHandler(of signal: CInt, _ handler: @escaping @convention(c) (CInt) -> V
 /// A name nobody else uses.
 func uniqueName(_ stem: String = "rondo-test") -> String {
   "\(stem)-\(getpid())-\(UInt64.random(in: 0 ... .max))"
+}
+
+/// A connection to an abstract name, as soon as somebody listens there.
+func connectOnceItListens(to name: String) throws -> Socket {
+  let socket = try Socket(family: AF_UNIX, .stream)
+  while true {
+    do throws(SocketError) {
+      try socket.connect(to: try! .abstract(name), timeout: .seconds(120))
+      return socket
+    } catch {
+      // It does not listen yet.
+      guard error == .refused || error == .notFound else { throw error }
+      usleep(1_000)
+    }
+  }
 }

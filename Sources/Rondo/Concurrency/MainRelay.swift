@@ -14,6 +14,7 @@ final class MainRelay: @unchecked Sendable {
   private let isUnderWay = Atomic(false)
   /// *constant* It goes with its loop, and a block may come later.
   private weak let core: LoopCore?
+  /// *constant*
   private let queue: Queue
 
   init(_ core: LoopCore, _ queue: @escaping Queue) {
