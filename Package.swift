@@ -64,6 +64,9 @@ let package = Package(
     .executableTarget(
       name: "mode-switch", dependencies: ["Rondo", "RondoFoundation", "RondoRecipes"], swiftSettings: strict),
     .executableTarget(
+      name: "first-steps", dependencies: ["Rondo", "RondoDaemon", "RondoSockets"], path: "Sources/Examples/first-steps",
+      swiftSettings: strict),
+    .executableTarget(
       name: "rondo-echo", dependencies: ["Rondo", "RondoDaemon", "RondoSockets"], path: "Sources/Examples/rondo-echo",
       exclude: ["rondo-echo.service", "rondo-echo.socket"], swiftSettings: strict),
     .executableTarget(
@@ -127,7 +130,7 @@ let package = Package(
       name: "rondo-main-program", dependencies: ["CLinux", "Rondo"], path: "Tests/RondoMainProgram",
       swiftSettings: strict),
     .testTarget(name: "RondoMainTests", swiftSettings: strict),
-    .testTarget(name: "RondoReadmeTests", dependencies: ["echo-daemon"], swiftSettings: strict),
+    .testTarget(name: "RondoReadmeTests", dependencies: ["echo-daemon", "first-steps"], swiftSettings: strict),
     .testTarget(name: "RondoStressTests", dependencies: ["Rondo", "rondo-probe"], swiftSettings: strict),
     // Random operations on four loops for minutes: `make soak`.
     .executableTarget(

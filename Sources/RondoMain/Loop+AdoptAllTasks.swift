@@ -3,7 +3,8 @@ public import Rondo
 #if compiler(>=6.3) && compiler(<6.4)
 
   extension Loop {
-    /// Has tasks without a preference, and default actors, run on this loop too: on `Loop.main`, as the first line of main.
+    /// Has tasks without a preference, and default actors, run on this loop too. On `Loop.main`, as the first line of
+    /// main.
     ///
     /// The program then has no thread that it did not make, and a call between the main actor and anything else is a turn
     /// of the loop at most, not a change of threads. **Whatever blocks now blocks everything**: a nonisolated function that

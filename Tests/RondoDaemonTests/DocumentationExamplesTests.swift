@@ -5,7 +5,7 @@ import RondoSockets
 import Synchronization
 import Testing
 
-// The examples of RondoDaemon.docc, compiled and run. `DocumentationTextTests` sees to it that they stand in the
+// The examples of RondoDaemon.docc, compiled and run. `ExampleTextTests` sees to it that they stand in the
 // documentation as they stand here.
 
 /// What the examples have done.

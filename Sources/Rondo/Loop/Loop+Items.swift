@@ -2,7 +2,8 @@ import Synchronization
 
 /// Membership: items in modes, from any thread.
 extension Loop {
-  /// Puts an item into a mode, or with `.common` into the common set and every mode that is common now. Any thread.
+  /// Puts an item into a mode of the loop; it stays until it is invalidated. With `.common` that is the common set, and
+  /// every mode that is common now. Any thread.
   ///
   /// The loop keeps the item until it is invalidated or removed. Adding twice, or an invalid item, changes nothing. A
   /// timer, observer or descriptor source can be in one loop at a time; one that is moved in its own callout may be
@@ -16,7 +17,7 @@ extension Loop {
     return item.enter(self, mode)
   }
 
-  /// Takes an item out of a mode, or with `.common` out of the common set and every common mode. Any thread.
+  /// Takes an item out of a mode of the loop. With `.common` that is the common set, and every common mode. Any thread.
   ///
   /// It holds at once: the item is not called in that mode again. From another thread it wakes the loop, and the item
   /// is free for another loop once the loop's thread has looked. O(1), O(log n) for an observer.
@@ -25,7 +26,7 @@ extension Loop {
     item.seat(in: self)?.exit(self, mode)
   }
 
-  /// Whether an item is in a mode; with `.common`, whether it is in the common set. Any thread.
+  /// Whether an item is in a mode. With `.common`, whether it is in the common set. Any thread.
   public func contains(_ item: Item, in mode: Mode = .default) -> Bool {
     guard let item = item.seat(in: self) else { return false }
     if mode == .common { return item.whileIn(self) { item.isCommon } ?? false }

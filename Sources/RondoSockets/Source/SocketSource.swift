@@ -1,7 +1,7 @@
 import Glibc
 import Rondo
 
-/// A socket in a run loop: tells of connections, data, room to write and the peer's end. See CFSocket.
+/// A socket in a run loop. It tells of connections, data, room to write and the peer's end. See CFSocket.
 ///
 /// One loop at a time, several modes: `loop.add(source, to: .common)`. The handler is called on the loop's thread, one
 /// event a callout; everything else may be called from any thread. The loop keeps an added source alive.
@@ -34,8 +34,8 @@ public final class SocketSource: @unchecked Sendable {
     case connectFailed(SocketError)
     /// Somebody connected; the connection is closed with the last reference to it.
     case accepted(Socket, from: SocketAddress)
-    /// No descriptor is left for a connection: it goes on waiting, and is tried again by itself after this time, or
-    /// at once when `.accept` is enabled by hand.
+    /// No descriptor is left for a connection. It goes on waiting, and is tried again by itself after this time, or at
+    /// once when `.accept` is enabled by hand.
     case acceptPaused(SocketError, for: Duration)
     /// There is something to read, or the end of it.
     case readable
@@ -98,7 +98,7 @@ public final class SocketSource: @unchecked Sendable {
 
   // MARK: - State
 
-  /// The socket; nil once the source is invalid, so that the last one to hold it closes it.
+  /// The socket; nil once the source is invalid. The last one that holds it closes it.
   public var socket: Socket? {
     state.withLock { $0.socket }
   }
@@ -170,7 +170,7 @@ public final class SocketSource: @unchecked Sendable {
 
   // MARK: - Transfer
 
-  /// Sends bytes in order; what the socket does not take at once is kept, and sent when there is room.
+  /// Sends bytes in order. What the socket does not take at once is kept, and sent when there is room.
   ///
   /// `.sent` is told when something was kept and has gone. Watch `queuedByteCount`, which has no limit of its own.
   ///
@@ -184,7 +184,7 @@ public final class SocketSource: @unchecked Sendable {
     state.withLock { $0.outbox.count }
   }
 
-  /// Sends no more after what is queued: the peer reads to an end, and can still send. See shutdown(2).
+  /// Sends no more after what is queued. The peer reads to an end, and can still send. See shutdown(2).
   public func finishSending() throws(SocketError) {
     try state.withLock { state throws(SocketError) in
       state.finishesSending = true
