@@ -5,7 +5,8 @@ extension Loop {
   /// Puts an item into a mode of the loop; it stays until it is invalidated. With `.common` that is the common set, and
   /// every mode that is common now. Any thread.
   ///
-  /// The loop keeps the item until it is invalidated or removed. Adding twice, or an invalid item, changes nothing. A
+  /// The loop keeps the item, and what its handler has captured, until the item is invalidated or has been removed from
+  /// every mode it was in: nobody else has to hold it. Adding twice, or an invalid item, changes nothing. A
   /// timer, observer or descriptor source can be in one loop at a time; one that is moved in its own callout may be
   /// called by its new loop before that callout has returned. From another thread it wakes the loop. O(log n) for a
   /// timer, O(1) otherwise, but O(n) for an observer that goes before others.

@@ -18,6 +18,7 @@ open class SocketPort: Port, @unchecked Sendable {
   private let sender: SocketPortSender
 
   /// The longest message sent and accepted, header and all. A connection that states a longer one is closed.
+  /// 16 MiB, as of a message port: chosen.
   public static let maximumMessageLength = 16 << 20
 
   /// What senders can make a local port hold.
