@@ -85,7 +85,7 @@ func markdown(on page: String, of article: Article?, module: String?) -> Markdow
       if parts[0].isEmpty { return path }
       let file = normal((article?.folder ?? "") + "/" + parts[0])
       let target = all.first { $0.file == file }?.page ?? copied(file)
-      return relative(target, from: page) + (parts.count > 1 ? "#\(parts[1])" : "")
+      return relative(target, from: page) + (parts.count > 1 ? "#\(parts[1].lowercased())" : "")
     }
   }
 }

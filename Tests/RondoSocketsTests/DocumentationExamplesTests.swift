@@ -53,6 +53,30 @@ private final class Log: Sendable {
     #expect(log.text == "HELLO")
   }
 
+  @Test func `RondoSockets: async code`() async throws {
+    let log = Log()
+    let thread = try LoopThread(name: "example")
+    let loop = thread.loop
+
+    let listener = try Socket.listening(at: .loopback())
+    async let echoing: Void = {
+      for try await (socket, _) in try listener.connections(on: loop) {
+        for try await piece in try socket.data(on: loop) {
+          try await socket.send(piece, on: loop, timeout: .seconds(30))
+        }
+        break
+      }
+    }()
+    let client = try await Socket.connected(to: listener.localAddress!, on: loop, timeout: .seconds(5))
+    try await client.send(Array("hello".utf8), on: loop)
+    try client.finishSending()
+    for try await piece in try client.data(on: loop) { log.note(String(decoding: piece, as: UTF8.self)) }
+    try await echoing
+
+    await thread.end()
+    #expect(log.text == "hello")
+  }
+
   @Test func `RondoSockets: addresses`() throws {
     let addresses = ["127.0.0.1:80", "[::1]:80", "[fe80::1%2]:80", "/run/echo.socket", "@abstract"]
     for text in addresses {
