@@ -256,14 +256,17 @@ docs: setup ## Make the documentation: a site that opens from the file system, a
 	! pkg-config --exists libuv || traits+=(Libuv)
 	chosen=()
 	(( ! $${#traits[@]} )) || chosen=(--traits "$$(IFS=,; echo "$${traits[*]}")")
-	maps=()
-	for map in Sources/*/module.modulemap Sources/*/include/module.modulemap; do maps+=(-Xcc "-fmodule-map-file=$$map"); done
 	includes=()
 	for flag in $$(pkg-config --cflags-only-I glib-2.0 libuv 2>/dev/null || true); do includes+=(-Xcc "$$flag"); done
 	for product in $$products; do
 	  swift build --target $$product --scratch-path "$$scratch" "$${chosen[@]}"
 	  rm -rf "$$docs/graphs/$$product"
 	  mkdir -p "$$docs/graphs/$$product"
+	  # The modules in C that it may have: written by hand, or by SwiftPM.
+	  maps=()
+	  for map in Sources/*/module.modulemap Sources/*/include/module.modulemap "$$scratch"/debug/C*.build/module.modulemap; do
+	    [[ ! -e $$map ]] || maps+=(-Xcc "-fmodule-map-file=$$map")
+	  done
 	  # Extracted, not emitted by the compiler: that would put all of Foundation into what re-exports it.
 	  swift symbolgraph-extract -module-name $$product -target "$$(uname -m)-unknown-linux-gnu" \
 	    -I "$$scratch/debug/Modules" -output-dir "$$docs/graphs/$$product" -emit-extension-block-symbols \
