@@ -17,7 +17,7 @@ extension DaemonSource {
 
 /// Membership.
 extension Loop {
-  /// Puts a source into a mode, or with `.common` into the common modes. Any thread. See ``Rondo/Loop/add(_:to:)``.
+  /// Puts a source into a mode, or with `.common` into the common modes. Any thread. See `Loop.add(_:to:)` of Rondo.
   ///
   /// - Returns: Whether it is a member afterwards: false if it is invalid, in another loop, or the loop is gone.
   @discardableResult

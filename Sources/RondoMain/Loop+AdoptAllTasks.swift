@@ -10,7 +10,7 @@ public import Rondo
     /// of the loop at most, not a change of threads. **Whatever blocks now blocks everything**: a nonisolated function that
     /// reads a file, waits for a lock or computes for a second holds up the main actor, every timer, every descriptor and
     /// every task meanwhile, and one that waits for another task by anything else than `await` waits for ever. Such work
-    /// belongs on a ``LoopThread``. Tasks that were enqueued before stay where they are, and it cannot be taken back.
+    /// belongs on a `LoopThread`. Tasks that were enqueued before stay where they are, and it cannot be taken back.
     @MainActor public func adoptAllTasks() {
       precondition(
         isAdoptive,

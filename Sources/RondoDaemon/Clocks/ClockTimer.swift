@@ -4,7 +4,7 @@ public import Rondo
 
 /// Calls its handler at dates of the calendar. Or by the clock that counts suspended time too. See timerfd_create(2).
 ///
-/// A ``Rondo/Loop/Timer`` goes by a clock that nobody sets and that stands still while the machine is suspended. This one
+/// A `Loop.Timer` goes by a clock that nobody sets and that stands still while the machine is suspended. This one
 /// goes by the clock that people mean when they write a time: it is judged anew when somebody sets that clock. It is
 /// never early. Dates that pass while the loop is busy, or not running, or that a clock set forward has skipped, are told
 /// as one call.
