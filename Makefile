@@ -96,6 +96,10 @@ test: setup ## Run the tests, the comparison with the real CFRunLoop among them.
 	awk '/^[◇✔]/ { failed = 0 } /^✘/ { failed = 1 } failed || /: error:|^error:/' .build/test.log
 	exit 1
 
+.PHONY: stress
+stress: setup ## Run the races and counts of the tests at ten times their length, and programs with the runtime inside.
+	RONDO_WHOLE=1 swift test --filter '^(RondoStressTests|RondoMainTests|RondoTests\.(SizeTests|TimerTests))'
+
 .PHONY: check
 check: lint ## The inner loop: lint, build, the tests of the core. Half a minute once it is built.
 	swift build --build-tests

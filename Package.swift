@@ -128,7 +128,8 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(name: "RondoMainTests", swiftSettings: strict),
     .testTarget(name: "RondoReadmeTests", dependencies: ["echo-daemon"], swiftSettings: strict),
-    .testTarget(name: "RondoStressTests", dependencies: ["Rondo", "rondo-probe"], swiftSettings: strict),
+    .testTarget(
+      name: "RondoStressTests", dependencies: ["Rondo", "RondoTestProcess", "rondo-probe"], swiftSettings: strict),
     // Random operations on four loops for minutes: `make soak`.
     .executableTarget(
       name: "rondo-soak", dependencies: ["Rondo"], path: "Tests/RondoSoak", swiftSettings: strict),
