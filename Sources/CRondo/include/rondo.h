@@ -455,8 +455,8 @@ typedef void (*rondo_descriptor_call)(
 /*
  * Makes a source that tells when `descriptor` is ready for what `readiness` says. It never reads from it. Told in every
  * turn in which it is ready, unless `flags` has RONDO_EDGE. The descriptor stays yours, unless `flags` has RONDO_CLOSE:
- * invalidate the source before you close it. One that you close first makes the source invalid, and
- * rondo_descriptor_reason() says so. Sources of lower `order` are first.
+ * invalidate the source before you close it. If you close it first, the kernel forgets it silently; the source becomes
+ * invalid when the loop next asks for it, and rondo_descriptor_reason() says why. Sources of lower `order` are first.
  * Errors: NULL, DESCRIPTOR, POLLABLE, RANGE for unknown bits, MEMORY. See epoll(7).
  */
 int rondo_descriptor_new(

@@ -1,3 +1,6 @@
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
+// The names are the header's.
+
 public import CRondo
 import Rondo
 
