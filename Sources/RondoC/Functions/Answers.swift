@@ -3,6 +3,8 @@ import Rondo
 
 // How functions of C answer: by a number, less than zero for an error.
 
+// The header's module is this one's, and has no Swift of its own.
+// swift-format-ignore: AvoidRetroactiveConformances
 extension rondo_error: @retroactive Error {}
 
 /// The answer of a function that has one.
