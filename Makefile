@@ -20,6 +20,11 @@ ONLY ?=
 SINCE ?=
 # Anything writes the counts of today into the table of what is expected.
 UPDATE ?=
+# Where `make install` puts librondo.so, rondo.h and rondo.pc, below which root, and where Swift's runtime is: `inside` the
+# library, or `shared` with other programs.
+PREFIX ?= /usr/local
+DESTDIR ?=
+RUNTIME ?= inside
 # More arguments for the benchmarks: make bench ARGS='--workload wake.parked --json figures.json'.
 ARGS ?=
 # How long the report measures (quick or full), where it goes (FILE.html and FILE.json), and whether its figures go into
@@ -263,6 +268,21 @@ docs: setup ## Build the documentation of each library into .build/docs.
 .PHONY: pictures
 pictures: ## Draw the pictures of the documentation anew.
 	@swift Tests/Pictures/draw.swift Sources/Rondo/Rondo.docc/Resources
+
+.PHONY: install
+install: setup ## Build librondo.so, install it, rondo.h and rondo.pc under PREFIX; DESTDIR=, RUNTIME=shared.
+	@Sources/CRondo/Library/install.sh '$(PREFIX)' '$(DESTDIR)' '$(RUNTIME)'
+
+.PHONY: setup-c
+setup-c: setup ## Install a C and a C++ compiler, which the C API is tested with beside the toolchain's.
+	@missing=()
+	command -v gcc >/dev/null || missing+=(gcc libc6-dev)
+	command -v g++ >/dev/null || missing+=(g++)
+	$(install-missing)
+
+.PHONY: c-test
+c-test: setup-c ## Install librondo.so in both forms; compile and run the examples in C, C++ and Python with it.
+	@Tests/CInstall/run.sh
 
 .PHONY: clean
 clean: ## Remove everything that was built.

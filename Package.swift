@@ -35,7 +35,7 @@ let package = Package(
     .systemLibrary(name: "CLinux"),
     .target(name: "Rondo", dependencies: ["CLibevent", "CLinux"], swiftSettings: strict),
     // The C API: rondo.h, and its functions in Swift, which the compiler compares with the header.
-    .target(name: "CRondo"),
+    .target(name: "CRondo", exclude: ["Library"]),
     .target(name: "RondoC", dependencies: ["CRondo", "CLinux", "Rondo"], swiftSettings: strict),
     // Signal handlers, and the calls that Swift's Glibc module lacks and that need more than a line of C.
     .target(name: "CDaemon"),
