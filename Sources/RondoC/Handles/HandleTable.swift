@@ -29,7 +29,6 @@ import Synchronization
   private init() {
     unsafe chunks = .allocate(capacity: Self.chunkLimit)
     for index in 0..<Self.chunkLimit { unsafe (chunks + index).initialize(to: Atomic(nil)) }
-    _ = ProcessGeneration.current
     unsafe process = ProcessGeneration.word
   }
 
@@ -88,6 +87,8 @@ import Synchronization
     let record = unsafe self.record(UInt32(truncatingIfNeeded: handle))!
     unsafe record.pointee.object = isOwned ? .passRetained(object) : .passUnretained(object)
     unsafe record.pointee.kind = kind
+    // A child that was forked behind the library's back learns of it here, at the latest.
+    _ = ProcessGeneration.current
     unsafe record.pointee.process = process.pointee.load(ordering: .relaxed)
     let state = HandleRecord.State(
       generation: UInt32(truncatingIfNeeded: handle >> 32), isAnchored: isAnchored, count: isOwned ? 1 : 0)
