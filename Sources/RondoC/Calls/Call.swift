@@ -60,8 +60,15 @@ import Rondo
     if let destroy = unsafe destroy { unsafe destroy(context) }
   }
 
+  /// What a loop is given: this object is all that the closure captures, and so is the closure's context.
+  ///
+  /// Not inlined: where the optimizer sees who takes it, it makes a second object.
+  var block: @Sendable () -> Void {
+    @inline(never) get { { [self] in run() } }
+  }
+
   /// Calls out.
-  func run() { unsafe call(context) }
+  private func run() { unsafe call(context) }
 
   /// It was refused, and the context stays its owner's.
   func withdraw() { unsafe destroy = nil }

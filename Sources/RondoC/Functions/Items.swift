@@ -75,10 +75,10 @@ public func rondo_loop_post(
       let mode = unsafe try Loop.Mode(named: name)
       try unsafe loop.borrow { (loop) throws(rondo_error) in
         if unsafe name == nil {
-          if loop.perform(waking: flags == 0, { [posted] in posted.run() }) { return }
+          if loop.perform(waking: flags == 0, posted.block) { return }
         } else {
           try loop.checkRoom(for: mode)
-          if loop.perform(in: mode, waking: flags == 0, { [posted] in posted.run() }) { return }
+          if loop.perform(in: mode, waking: flags == 0, posted.block) { return }
         }
         throw RONDO_ERROR_ENDED
       }
