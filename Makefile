@@ -42,6 +42,8 @@ BENCH := --package-path Benchmarks --manifest-cache none
 BENCH_FULL := $(BENCH) --traits NIO --scratch-path Benchmarks/.build/full
 # What the sanitizers are worth running over: everything with threads.
 SANITIZED := 'RondoStressTests|RondoTests|RondoDaemonTests|RondoFoundationTests|RondoPortsTests|RondoRecipesTests|RondoSocketsTests'
+# The tests whose loops can have one of Foundation's beside them.
+BRIDGED := '^(RondoTests|RondoDaemonTests|RondoSocketsTests)\.'
 
 .PHONY: help
 help: ## List the targets.
@@ -145,8 +147,15 @@ bench-test: setup-bench ## Run the tests of the benchmarks' arithmetic and repor
 	swift test $(BENCH)
 
 .PHONY: bridge
-bridge: setup ## Run the tests of real loops with a loop of Foundation's beside each.
-	RONDO_BRIDGE=1 swift test --filter '^(RondoTests|RondoDaemonTests|RondoSocketsTests)\.'
+bridge: setup-bench ## Run the tests of real loops and of guests with a loop of Foundation's beside each.
+	RONDO_BRIDGE=1 swift test --filter $(BRIDGED)
+	RONDO_BRIDGE=1 swift test $(BENCH) --filter RondoGuestTests
+
+.PHONY: bridge-tsan
+bridge-tsan: setup ## The same of Rondo's own products, under the thread sanitizer.
+	@export TSAN_OPTIONS=die_after_fork=0
+	RONDO_BRIDGE=1 swift test --sanitize=thread --scratch-path .build/tsan --filter $(BRIDGED) \
+	  --skip "a forked child's signals are its own"
 
 .PHONY: tsan
 tsan: setup ## Run the threaded tests under the thread sanitizer.

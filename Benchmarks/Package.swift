@@ -135,9 +135,11 @@ let package = Package(
       name: "RondoGuestTests",
       dependencies: [
         "CGuests", "RondoCurl", .product(name: "Rondo", package: "Rondo"),
+        .product(name: "RondoFoundation", package: "Rondo"),
         .product(name: "RondoGLib", package: "Rondo"),
         .product(name: "RondoLibuv", package: "Rondo"),
-      ], swiftSettings: settings + guests),
+      ], swiftSettings: settings + guests,
+      linkerSettings: [.linkedLibrary("Foundation"), .linkedLibrary("BlocksRuntime")]),
     .target(name: "CStart"),
     start("raw"),
     start("libevent", ["CLibeventPeer"]),

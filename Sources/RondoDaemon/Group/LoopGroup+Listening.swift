@@ -66,7 +66,8 @@ extension LoopGroup {
     var sockets: [Socket] = []
     for _ in loops {
       let socket = try Socket(family: address.family, .stream)
-      for option in [SO_REUSEADDR, SO_REUSEPORT] { try socket.setOption(SOL_SOCKET, option, 1) }
+      try socket.setOption(SOL_SOCKET, SO_REUSEADDR, 1)
+      try socket.set(.reusePort)
       try socket.bind(to: sockets.first?.localAddress ?? address)
       sockets.append(socket)
     }

@@ -124,6 +124,7 @@ extension SocketState {
     defer {
       timer = nil
       item = nil
+      keeper = nil
       membership.leaveAll()
       isPaused = false
     }
