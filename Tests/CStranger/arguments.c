@@ -72,9 +72,9 @@ static const char *null_pointers(void) {
   FAILS(error, rondo_timer_tolerance(timer, NULL));
   DO(rondo_release(timer));
   rondo_timeout timeout;
-  FAILS(error, rondo_timeout_new(NULL, loop, NULL, 0, count_up, NULL));
-  FAILS(error, rondo_timeout_new(&timeout, NULL, NULL, 0, count_up, NULL));
-  FAILS(error, rondo_timeout_new(&timeout, loop, NULL, 0, NULL, NULL));
+  FAILS(error, rondo_timeout_new(NULL, loop, NULL, RONDO_FOREVER, 0, count_up, NULL));
+  FAILS(error, rondo_timeout_new(&timeout, NULL, NULL, RONDO_FOREVER, 0, count_up, NULL));
+  FAILS(error, rondo_timeout_new(&timeout, loop, NULL, RONDO_FOREVER, 0, NULL, NULL));
   FAILS(error, rondo_timeout_arm(NULL, none, 0));
   FAILS(error, rondo_timeout_disarm(NULL, none));
   FAILS(error, rondo_timeout_discard(NULL, none));
@@ -157,7 +157,7 @@ static const char *names_of_modes(void) {
   FAILS(RONDO_ERROR_MODE, rondo_loop_run(loop, "\xc3", 0, 0));
   FAILS(RONDO_ERROR_MODE, rondo_loop_run(loop, RONDO_COMMON_MODES, 0, 0));
   FAILS(RONDO_ERROR_MODE, rondo_loop_add_common_mode(loop, RONDO_COMMON_MODES));
-  FAILS(RONDO_ERROR_MODE, rondo_timeout_new(&timeout, loop, "\xff", 0, count_up, NULL));
+  FAILS(RONDO_ERROR_MODE, rondo_timeout_new(&timeout, loop, "\xff", RONDO_FOREVER, 0, count_up, NULL));
   FAILS(RONDO_ERROR_ABSENT, rondo_loop_remove(loop, timer, "unknown"));
   CHECK(rondo_loop_contains(loop, timer, "unknown") == 0);
   CHECK(rondo_loop_run(loop, "unknown", 0, 0) == RONDO_FINISHED);
@@ -170,7 +170,7 @@ static const char *names_of_modes(void) {
   FAILS(RONDO_ERROR_MODES, rondo_loop_add(loop, timer, "one more"));
   FAILS(RONDO_ERROR_MODES, rondo_loop_add_common_mode(loop, "one more"));
   FAILS(RONDO_ERROR_MODES, rondo_loop_post(loop, "one more", 0, count_up, NULL, NULL));
-  FAILS(RONDO_ERROR_MODES, rondo_timeout_new(&timeout, loop, "one more", 0, count_up, NULL));
+  FAILS(RONDO_ERROR_MODES, rondo_timeout_new(&timeout, loop, "one more", RONDO_FOREVER, 0, count_up, NULL));
   rondo_embedding *embedding;
   FAILS(RONDO_ERROR_MODES, rondo_embedding_new(&embedding, loop, "one more"));
   DO(rondo_loop_add(loop, timer, "mode 63"));
@@ -197,8 +197,8 @@ static const char *ranges(void) {
   DO(rondo_timer_set_date(once, INT64_MAX));
   DO(rondo_timer_set_date(often, INT64_MIN));
   DO(rondo_timer_set_precise(often, 1));
-  FAILS(error, rondo_timeout_new(&timeout, loop, NULL, -1, count_up, NULL));
-  DO(rondo_timeout_new(&timeout, loop, NULL, INT64_MAX, count_up, NULL));
+  FAILS(error, rondo_timeout_new(&timeout, loop, NULL, RONDO_FOREVER, -1, count_up, NULL));
+  DO(rondo_timeout_new(&timeout, loop, NULL, RONDO_FOREVER, INT64_MAX, count_up, NULL));
   DO(rondo_timeout_arm(loop, timeout, INT64_MAX));
   DO(rondo_timeout_arm(loop, timeout, INT64_MIN));
   DO(rondo_timeout_discard(loop, timeout));

@@ -214,7 +214,7 @@ static const char *fill(leaver *leaver) {
   DO(rondo_source_new(&leaver->source, 0, on_source, NULL, on_cancel, leaver, NULL));
   DO(rondo_loop_add(leaver->loop, leaver->timer, NULL));
   DO(rondo_loop_add(leaver->loop, leaver->source, "a mode"));
-  DO(rondo_timeout_new(&leaver->timeout, leaver->loop, NULL, 0, on_call, &leaver->life));
+  DO(rondo_timeout_new(&leaver->timeout, leaver->loop, NULL, RONDO_FOREVER, 0, on_call, &leaver->life));
   DO(rondo_timeout_arm(leaver->loop, leaver->timeout, 0));
   DO(rondo_loop_post(leaver->loop, NULL, 0, on_call, &leaver->life, on_destroy));
   return NULL;

@@ -126,9 +126,9 @@ static const char *timeouts(void) {
   limit once = {0}, thrice = {.again = 3}, common = {0};
   DO(rondo_loop_current(&once.loop));
   rondo_loop *loop = thrice.loop = common.loop = once.loop;
-  DO(rondo_timeout_new(&once.timeout, loop, NULL, 0, on_limit, &once));
-  DO(rondo_timeout_new(&thrice.timeout, loop, RONDO_DEFAULT_MODE, RONDO_MICROSECOND, on_limit, &thrice));
-  DO(rondo_timeout_new(&common.timeout, loop, RONDO_COMMON_MODES, 0, on_limit, &common));
+  DO(rondo_timeout_new(&once.timeout, loop, NULL, RONDO_FOREVER, 0, on_limit, &once));
+  DO(rondo_timeout_new(&thrice.timeout, loop, RONDO_DEFAULT_MODE, RONDO_FOREVER, RONDO_MICROSECOND, on_limit, &thrice));
+  DO(rondo_timeout_new(&common.timeout, loop, RONDO_COMMON_MODES, RONDO_FOREVER, 0, on_limit, &common));
   int64_t date;
   DO(rondo_timeout_date(loop, once.timeout, &date));
   CHECK(date == RONDO_FOREVER);
@@ -142,8 +142,14 @@ static const char *timeouts(void) {
   DO(rondo_timeout_arm(loop, thrice.timeout, now));
   DO(rondo_timeout_arm(loop, common.timeout, now));
   DO(rondo_timeout_disarm(loop, common.timeout));
+  DO(rondo_timeout_arm(loop, common.timeout, now));
+  DO(rondo_timeout_arm(loop, common.timeout, RONDO_FOREVER));
+  DO(rondo_timeout_date(loop, common.timeout, &date));
+  CHECK(date == RONDO_FOREVER);
+  limit armed = {0};
+  DO(rondo_timeout_new(&armed.timeout, loop, NULL, now + 1, 0, on_limit, &armed));
   CHECK(rondo_loop_run(loop, NULL, RONDO_FOREVER, 0) == RONDO_FINISHED);
-  CHECK(once.calls == 1 && thrice.calls == 3 && common.calls == 0);
+  CHECK(once.calls == 1 && thrice.calls == 3 && common.calls == 0 && armed.calls == 1);
   FAILS(RONDO_ERROR_HANDLE, rondo_timeout_arm(loop, thrice.timeout, now));
   FAILS(RONDO_ERROR_HANDLE, rondo_timeout_date(loop, thrice.timeout, &date));
   DO(rondo_timeout_discard(loop, once.timeout));

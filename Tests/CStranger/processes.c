@@ -66,7 +66,7 @@ static const char *forked_child(void) {
   DO(rondo_loop_current(&parent.loop));
   DO(rondo_timer_new(&parent.timer, RONDO_FOREVER, 0, 0, on_timer, &parent.destroyed, count_up));
   DO(rondo_loop_add(parent.loop, parent.timer, NULL));
-  DO(rondo_timeout_new(&parent.timeout, parent.loop, NULL, 0, count_up, NULL));
+  DO(rondo_timeout_new(&parent.timeout, parent.loop, NULL, RONDO_FOREVER, 0, count_up, NULL));
   const char *failure = in_child(use_as_child, &parent);
   if (failure) return failure;
   CHECK(rondo_item_is_valid(parent.timer) == 1);

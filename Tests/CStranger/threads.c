@@ -31,7 +31,7 @@ static const char *use_from_elsewhere(owned *owned) {
   int64_t date;
   CHECK(rondo_loop_is_current(owned->loop) == 0);
   FAILS(error, rondo_loop_run(owned->loop, NULL, 0, 0));
-  FAILS(error, rondo_timeout_new(&timeout, owned->loop, NULL, 0, count_up, NULL));
+  FAILS(error, rondo_timeout_new(&timeout, owned->loop, NULL, RONDO_FOREVER, 0, count_up, NULL));
   FAILS(error, rondo_timeout_arm(owned->loop, owned->timeout, 0));
   FAILS(error, rondo_timeout_disarm(owned->loop, owned->timeout));
   FAILS(error, rondo_timeout_discard(owned->loop, owned->timeout));
@@ -63,7 +63,7 @@ static const char *wrong_thread(void) {
   DO(rondo_loop_current(&owned.loop));
   DO(rondo_timer_new(&owned.timer, RONDO_FOREVER, 0, 0, on_timer, NULL, NULL));
   DO(rondo_loop_add(owned.loop, owned.timer, NULL));
-  DO(rondo_timeout_new(&owned.timeout, owned.loop, NULL, 0, count_up, NULL));
+  DO(rondo_timeout_new(&owned.timeout, owned.loop, NULL, RONDO_FOREVER, 0, count_up, NULL));
   DO(rondo_embedding_new(&owned.embedding, owned.loop, NULL));
   void *failure;
   pthread_join(begin_thread(stray, &owned), &failure);

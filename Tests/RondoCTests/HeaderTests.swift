@@ -53,13 +53,17 @@ import Testing
 
   @Test func `the library exports what the header declares`() throws {
     let declared = try text(Self.header).matches(of: /(?m)^[a-z][^\n*]*\*?\b(rondo_[a-z_]+)\(/).map { String($0.1) }
-    let exported = try text("Sources/CRondo/Library/rondo.map").matches(of: /(?m)^ {4}(rondo_\w+);/).map { String($0.1) }
+    let exported = try text("Sources/CRondo/Library/rondo.map").matches(of: /(?m)^ {4}(rondo_\w+);/).map {
+      String($0.1)
+    }
     #expect(declared.count > 50)
     #expect(declared.sorted() == exported)
   }
 
   @Test func `every function of the header is called by a stranger`() throws {
-    let exported = try text("Sources/CRondo/Library/rondo.map").matches(of: /(?m)^ {4}(rondo_\w+);/).map { String($0.1) }
+    let exported = try text("Sources/CRondo/Library/rondo.map").matches(of: /(?m)^ {4}(rondo_\w+);/).map {
+      String($0.1)
+    }
     let tests = try ["arguments", "lives", "loops", "processes", "threads"].map { try text("Tests/CStranger/\($0).c") }
     for name in exported { #expect(tests.contains { $0.contains("\(name)(") }, "\(name)") }
   }
@@ -68,14 +72,17 @@ import Testing
 
   @Test func `every example of the documentation stands in a program`() throws {
     let programs = try examples(ending: ".c").map(text)
-    let blocks = try text("Sources/RondoC/RondoC.docc/RondoC.md").matches(of: /```c\n((?:.|\n)*?)```/).map { String($0.1) }
+    let blocks = try text("Sources/RondoC/RondoC.docc/RondoC.md").matches(of: /```c\n((?:.|\n)*?)```/).map {
+      String($0.1)
+    }
     #expect(blocks.count > 5)
     for block in blocks { #expect(programs.contains { $0.contains(block) }, "\(block)") }
   }
 
   @Test func `the documentation names nothing that there is not`() throws {
     let header = try text(Self.header)
-    let names = try text("Sources/RondoC/RondoC.docc/RondoC.md").matches(of: /\b(rondo_[a-z_]+[a-z]|RONDO_[A-Z_]+[A-Z])\b/)
+    let names = try text("Sources/RondoC/RondoC.docc/RondoC.md").matches(
+      of: /\b(rondo_[a-z_]+[a-z]|RONDO_[A-Z_]+[A-Z])\b/)
     for name in Set(names.map { String($0.1) }) { #expect(header.contains(name), "\(name)") }
   }
 }

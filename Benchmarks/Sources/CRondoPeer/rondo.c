@@ -152,8 +152,7 @@ static void *timers_add(void *loop, size_t count, const int64_t *dues, bench_cal
   bank->loop = loop;
   bank->count = count;
   for (size_t i = 0; i < count; i += 1) {
-    rondo_timeout_new(&bank->timeouts[i], loop, NULL, 0, callout, context);
-    rondo_timeout_arm(loop, bank->timeouts[i], dues[i]);
+    rondo_timeout_new(&bank->timeouts[i], loop, NULL, dues[i], 0, callout, context);
   }
   return bank;
 }

@@ -383,15 +383,16 @@ typedef struct rondo_timeout {
 } rondo_timeout;
 
 /*
- * Makes a dormant timeout, which fires in runs of `mode`, or of any common mode. It may be late by `tolerance`, so that
- * timeouts share wakeups. Takes 64 bytes, and 16 more while it is armed, with tolerance 32. The loop's thread.
+ * Makes a timeout that fires at `date`, in runs of `mode`, or of any common mode; a dormant one with RONDO_FOREVER. It may be
+ * late by `tolerance`, so that timeouts share wakeups. Takes 64 bytes, and 16 more while it is armed, with tolerance 32. The loop's thread.
  * Errors: NULL, THREAD, MODE, MODES, RANGE for a negative tolerance, ENDED.
  */
 int rondo_timeout_new(
-  rondo_timeout *timeout, rondo_loop *loop, const char *mode, int64_t tolerance, rondo_call call, void *context);
+  rondo_timeout *timeout, rondo_loop *loop, const char *mode, int64_t date, int64_t tolerance, rondo_call call,
+  void *context);
 
 /*
- * Has it fire at `date` instead of ever before: arms it, or moves it. The loop's thread. Putting off costs a store, arming
+ * Has it fire at `date` instead of ever before: arms it, or moves it; RONDO_FOREVER disarms it. The loop's thread. Putting off costs a store, arming
  * and bringing forward O(log n). Errors: THREAD, HANDLE if it was discarded or is another loop's.
  */
 int rondo_timeout_arm(rondo_loop *loop, rondo_timeout timeout, int64_t date);

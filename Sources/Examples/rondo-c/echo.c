@@ -62,8 +62,7 @@ int main(void) {
   if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0 || rondo_loop_current(&loop) < 0) return 1;
   connection server = {loop, NULL, {0, 0}};
   rondo_descriptor_new(&server.source, ends[0], RONDO_READ, 0, 0, serve, &server, NULL);
-  rondo_timeout_new(&server.idle, loop, NULL, 0, expire, &server);
-  rondo_timeout_arm(loop, server.idle, rondo_now() + limit);
+  rondo_timeout_new(&server.idle, loop, NULL, rondo_now() + limit, 0, expire, &server);
   rondo_loop_add(loop, server.source, NULL);
 
   rondo_descriptor *client;

@@ -58,18 +58,22 @@ extension Loop {
     return Timeout(token: token, loop: core.timeouts.number)
   }
 
-  /// Makes a dormant timeout that calls a function of C, in a mode that the loop has room for. The loop's thread.
+  /// Makes a timeout that calls a function of C, in a mode that the loop has room for. The loop's thread.
   ///
-  /// - Parameter tolerance: Nanoseconds, not negative.
+  /// - Parameters:
+  ///   - date: `.distantFuture` for a dormant one.
+  ///   - tolerance: Nanoseconds, not negative.
   /// - Returns: Nil once the loop has ended.
   package func makeTimeout(
-    tolerance: Int64, in mode: Mode, calling function: @escaping @convention(c) (UnsafeMutableRawPointer?) -> Void,
+    at date: Instant, tolerance: Int64, in mode: Mode,
+    calling function: @escaping @convention(c) (UnsafeMutableRawPointer?) -> Void,
     _ context: UnsafeMutableRawPointer?
   ) -> Timeout? {
     checkTimeoutThread()
     guard let queue = timeoutQueue(of: mode) else { return nil }
     let handler = unsafe TimeoutHandler.function(function, context)
     let token = core.timeouts.insert(queue: queue, tolerance: min(tolerance, Schedule.longest), handler)
+    if date != .distantFuture { core.arm(token.slot, at: min(date, Instant(nanoseconds: Schedule.longest))) }
     return Timeout(token: token, loop: core.timeouts.number)
   }
 

@@ -7,17 +7,19 @@ import Rondo
 @c @implementation
 public func rondo_timeout_new(
   _ timeout: UnsafeMutablePointer<rondo_timeout>?, _ loop: OpaquePointer?, _ mode: UnsafePointer<CChar>?,
-  _ tolerance: Int64, _ call: rondo_call?, _ context: UnsafeMutableRawPointer?
+  _ date: Int64, _ tolerance: Int64, _ call: rondo_call?, _ context: UnsafeMutableRawPointer?
 ) -> CInt {
   done { () throws(rondo_error) in
     guard let timeout = unsafe timeout, let call = unsafe call else { throw RONDO_ERROR_NULL }
-    let mode = unsafe try Loop.Mode(named: mode)
+    let name = unsafe mode
+    let mode = unsafe try Loop.Mode(named: name)
     unsafe timeout.pointee = try onItsThread(loop) { (loop) throws(rondo_error) in
       guard tolerance >= 0 else { throw RONDO_ERROR_RANGE }
-      try loop.checkRoom(for: mode)
-      guard let made = unsafe loop.makeTimeout(tolerance: tolerance, in: mode, calling: call, context) else {
-        throw RONDO_ERROR_ENDED
-      }
+      if unsafe name != nil { try loop.checkRoom(for: mode) }
+      guard
+        let made = unsafe loop.makeTimeout(
+          at: Instant(nanoseconds: date), tolerance: tolerance, in: mode, calling: call, context)
+      else { throw RONDO_ERROR_ENDED }
       return rondo_timeout(made)
     }
   }
@@ -27,7 +29,9 @@ public func rondo_timeout_new(
 public func rondo_timeout_arm(_ loop: OpaquePointer?, _ timeout: rondo_timeout, _ date: Int64) -> CInt {
   done { () throws(rondo_error) in
     unsafe try onItsThread(loop) { (loop) throws(rondo_error) in
-      if !loop.arm(try Loop.Timeout(timeout), at: Instant(nanoseconds: date)) { throw RONDO_ERROR_HANDLE }
+      let timeout = try Loop.Timeout(timeout)
+      let isDone = date == .max ? loop.disarm(timeout) : loop.arm(timeout, at: Instant(nanoseconds: date))
+      if !isDone { throw RONDO_ERROR_HANDLE }
     }
   }
 }
