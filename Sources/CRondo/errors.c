@@ -11,7 +11,7 @@ const char *rondo_error_text(int error) {
     case RONDO_ERROR_KIND: return "the handle stands for something of another kind";
     case RONDO_ERROR_THREAD: return "the calling thread is not the loop's";
     case RONDO_ERROR_FORKED: return "the handle belongs to the parent of this forked process";
-    case RONDO_ERROR_MODE: return "the mode's name is not UTF-8, or stands for the common modes where one mode is needed";
+    case RONDO_ERROR_MODE: return "the mode's name is not UTF-8, or stands for the common modes where it cannot";
     case RONDO_ERROR_MODES: return "the loop has 64 modes already";
     case RONDO_ERROR_INVALID: return "the item was invalidated";
     case RONDO_ERROR_ELSEWHERE: return "the item is in another loop";
