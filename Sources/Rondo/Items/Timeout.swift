@@ -53,7 +53,7 @@ extension Loop {
     guard let queue = timeoutQueue(of: mode) else {
       return Timeout(token: Token(slot: .max, generation: 0), loop: core.timeouts.number)
     }
-    let token = core.timeouts.insert(queue: queue, tolerance: tolerance, .closure(handler))
+    let token = core.timeouts.insert(queue: queue, tolerance: tolerance, .closure(consume handler))
     if let delay { core.arm(token.slot, at: Schedule.date(after: delay, from: now)) }
     return Timeout(token: token, loop: core.timeouts.number)
   }

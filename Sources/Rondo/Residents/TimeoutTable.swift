@@ -121,7 +121,7 @@ import Synchronization
   func insert(queue: UInt8, tolerance: Int64, _ handler: consuming TimeoutHandler) -> Token {
     isUsed = true
     let slot = free.popLast() ?? appendSlot()
-    self[slot].handler = handler
+    self[slot].handler = consume handler
     self[slot].tolerance = tolerance
     self[slot].queue = queue
     self[slot].isInUse = true
