@@ -20,6 +20,11 @@ ONLY ?=
 SINCE ?=
 # Anything writes the counts of today into the table of what is expected.
 UPDATE ?=
+# Where `make install` puts librondo.so, rondo.h and rondo.pc, below which root, and where Swift's runtime is: `inside` the
+# library, or `shared` with other programs.
+PREFIX ?= /usr/local
+DESTDIR ?=
+RUNTIME ?= inside
 # More arguments for the benchmarks: make bench ARGS='--workload wake.parked --json figures.json'.
 ARGS ?=
 # How long the report measures (quick or full), where it goes (FILE.html and FILE.json), and whether its figures go into
@@ -256,7 +261,7 @@ docs: setup ## Build the documentation of each library into .build/docs.
 	  exit 1
 	fi
 	scratch=$(CURDIR)/.build/docs/build
-	for library in Rondo RondoDaemon RondoFoundation RondoRecipes; do
+	for library in Rondo RondoC RondoDaemon RondoFoundation RondoRecipes; do
 	  swift build --target $$library --scratch-path "$$scratch"
 	  graphs=$(CURDIR)/.build/docs/graphs/$$library
 	  mkdir -p "$$graphs"
@@ -266,6 +271,7 @@ docs: setup ## Build the documentation of each library into .build/docs.
 	    -emit-extension-block-symbols \
 	    -Xcc -fmodule-map-file=Sources/CLinux/module.modulemap \
 	    -Xcc -fmodule-map-file=Sources/CDaemon/include/module.modulemap \
+	    -Xcc -fmodule-map-file=Sources/CRondo/include/module.modulemap \
 	    -Xcc -fmodule-map-file=Sources/CLibevent/module.modulemap
 	  "$$docc" convert Sources/$$library/$$library.docc \
 	    --fallback-display-name $$library --fallback-bundle-identifier $$library \
@@ -276,6 +282,21 @@ docs: setup ## Build the documentation of each library into .build/docs.
 .PHONY: pictures
 pictures: ## Draw the pictures of the documentation anew.
 	@swift Tests/Pictures/draw.swift Sources/Rondo/Rondo.docc/Resources
+
+.PHONY: install
+install: setup ## Build librondo.so, install it, rondo.h and rondo.pc under PREFIX; DESTDIR=, RUNTIME=shared.
+	@Sources/CRondo/Library/install.sh '$(PREFIX)' '$(DESTDIR)' '$(RUNTIME)'
+
+.PHONY: setup-c
+setup-c: setup ## Install a C and a C++ compiler, which the C API is tested with beside the toolchain's.
+	@missing=()
+	command -v gcc >/dev/null || missing+=(gcc libc6-dev)
+	command -v g++ >/dev/null || missing+=(g++)
+	$(install-missing)
+
+.PHONY: c-test
+c-test: setup-c ## Install librondo.so in both forms; compile and run the examples in C, C++ and Python with it.
+	@Tests/CInstall/run.sh
 
 .PHONY: clean
 clean: ## Remove everything that was built.
