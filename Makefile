@@ -253,31 +253,50 @@ format: setup ## Rewrite the code in the project's format.
 	swift format --in-place --parallel --recursive $(FORMATTED)
 
 .PHONY: docs
-docs: setup ## Build the documentation of each library into .build/docs.
-	@docc=$$(dirname "$$(readlink -f "$$(command -v swift)")")/docc
+docs: setup ## Make the documentation: a site that opens from the file system, and DocC's archives, in .build/docs.
+	@docs=$(CURDIR)/.build/docs
+	scratch=$$docs/build
+	docc=$$(dirname "$$(readlink -f "$$(command -v swift)")")/docc
 	[[ -x $$docc ]] || docc=$$(command -v docc || true)
-	if [[ -z $$docc ]]; then
-	  echo 'This Swift toolchain has no docc, which makes the documentation. Read Sources/*/*.docc instead.' >&2
-	  exit 1
-	fi
-	scratch=$(CURDIR)/.build/docs/build
-	for library in Rondo RondoC RondoDaemon RondoFoundation RondoRecipes; do
-	  swift build --target $$library --scratch-path "$$scratch"
-	  graphs=$(CURDIR)/.build/docs/graphs/$$library
-	  mkdir -p "$$graphs"
+	products=$$(sed -nE 's/^    \.library\(name: "([A-Za-z]+)".*/\1/p' Package.swift)
+	# What needs another library's headers is documented with them, and by its article alone without.
+	traits=()
+	! pkg-config --exists glib-2.0 || traits+=(GLib)
+	! pkg-config --exists libuv || traits+=(Libuv)
+	chosen=()
+	(( ! $${#traits[@]} )) || chosen=(--traits "$$(IFS=,; echo "$${traits[*]}")")
+	includes=()
+	for flag in $$(pkg-config --cflags-only-I glib-2.0 libuv 2>/dev/null || true); do includes+=(-Xcc "$$flag"); done
+	for product in $$products; do
+	  swift build --target $$product --scratch-path "$$scratch" "$${chosen[@]}"
+	  rm -rf "$$docs/graphs/$$product"
+	  mkdir -p "$$docs/graphs/$$product"
+	  # The modules in C that it may have: written by hand, or by SwiftPM.
+	  maps=()
+	  for map in Sources/*/module.modulemap Sources/*/include/module.modulemap "$$scratch"/debug/C*.build/module.modulemap; do
+	    [[ ! -e $$map ]] || maps+=(-Xcc "-fmodule-map-file=$$map")
+	  done
 	  # Extracted, not emitted by the compiler: that would put all of Foundation into what re-exports it.
-	  swift symbolgraph-extract -module-name $$library -target "$$(uname -m)-unknown-linux-gnu" \
-	    -I "$$scratch/debug/Modules" -output-dir "$$graphs" -experimental-allowed-reexported-modules=Rondo \
-	    -emit-extension-block-symbols \
-	    -Xcc -fmodule-map-file=Sources/CLinux/module.modulemap \
-	    -Xcc -fmodule-map-file=Sources/CDaemon/include/module.modulemap \
-	    -Xcc -fmodule-map-file=Sources/CRondo/include/module.modulemap \
-	    -Xcc -fmodule-map-file=Sources/CLibevent/module.modulemap
-	  "$$docc" convert Sources/$$library/$$library.docc \
-	    --fallback-display-name $$library --fallback-bundle-identifier $$library \
-	    --additional-symbol-graph-dir "$$graphs" --output-path .build/docs/$$library.doccarchive
-	  echo "Documentation: .build/docs/$$library.doccarchive"
+	  swift symbolgraph-extract -module-name $$product -target "$$(uname -m)-unknown-linux-gnu" \
+	    -I "$$scratch/debug/Modules" -output-dir "$$docs/graphs/$$product" -emit-extension-block-symbols \
+	    -skip-synthesized-members -experimental-allowed-reexported-modules=Rondo "$${maps[@]}" "$${includes[@]}"
+	  if [[ -n $$docc ]]; then
+	    "$$docc" convert Sources/$$product/$$product.docc \
+	      --fallback-display-name $$product --fallback-bundle-identifier $$product \
+	      --additional-symbol-graph-dir "$$docs/graphs/$$product" --output-path "$$docs/$$product.doccarchive" \
+	      &>"$$docs/$$product.log" || { cat "$$docs/$$product.log" >&2; exit 1; }
+	    # A parameter whose name says what it is needs no words.
+	    if grep -E '^(warning|error):' "$$docs/$$product.log" | grep -vE "^warning: Parameter '.*' is missing documentation"; then
+	      echo "DocC has warned of $$product: .build/docs/$$product.log" >&2
+	      exit 1
+	    fi
+	  fi
 	done
+	[[ -n $$docc ]] || echo 'This Swift toolchain has no docc: there are no archives, only the site.'
+	# DocC's own pages are a program that a server has to hand out; these are files.
+	swiftc -O -swift-version 6 Tests/Pages/*.swift -o "$$docs/pages"
+	rm -rf "$$docs/site"
+	"$$docs/pages" $(CURDIR) "$$docs/graphs" "$$docs/site"
 
 .PHONY: pictures
 pictures: ## Draw the pictures of the documentation anew.

@@ -69,6 +69,9 @@ let package = Package(
     .executableTarget(
       name: "mode-switch", dependencies: ["Rondo", "RondoFoundation", "RondoRecipes"], swiftSettings: strict),
     .executableTarget(
+      name: "first-steps", dependencies: ["Rondo", "RondoDaemon", "RondoSockets"], path: "Sources/Examples/first-steps",
+      swiftSettings: strict),
+    .executableTarget(
       name: "rondo-echo", dependencies: ["Rondo", "RondoDaemon", "RondoSockets"], path: "Sources/Examples/rondo-echo",
       exclude: ["rondo-echo.service", "rondo-echo.socket"], swiftSettings: strict),
     .executableTarget(
@@ -135,7 +138,7 @@ let package = Package(
       name: "rondo-main-program", dependencies: ["CLinux", "Rondo"], path: "Tests/RondoMainProgram",
       swiftSettings: strict),
     .testTarget(name: "RondoMainTests", swiftSettings: strict),
-    .testTarget(name: "RondoReadmeTests", dependencies: ["echo-daemon"], swiftSettings: strict),
+    .testTarget(name: "RondoReadmeTests", dependencies: ["echo-daemon", "first-steps"], swiftSettings: strict),
     .testTarget(
       name: "RondoStressTests", dependencies: ["Rondo", "RondoTestProcess", "rondo-probe"], swiftSettings: strict),
     // Random operations on four loops for minutes: `make soak`.

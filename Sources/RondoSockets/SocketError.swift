@@ -14,7 +14,7 @@ public enum SocketError: Error, Hashable, Sendable {
   case timedOut
   /// The peer has gone: ECONNRESET, or EPIPE for what was sent to it.
   case reset
-  /// The process, or the system, has no descriptor left: EMFILE, ENFILE; or no memory for one.
+  /// The process, or the system, has no descriptor left, or no memory for one. EMFILE, ENFILE.
   case exhausted
   /// The listener's queue of connections is full: EAGAIN of a Unix-domain connect(2).
   case busy

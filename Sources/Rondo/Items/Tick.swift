@@ -7,7 +7,7 @@ extension Loop.Timer {
     package let scheduledAt: Instant
     /// When the turn began to serve timers.
     package let firedAt: Instant
-    /// Grid points since the last fire that passed without one, because the loop was busy or not running.
+    /// How many grid points have passed without a fire since the last one. The loop was busy, or not running.
     public let missed: Int
 
     /// The grid point this fire is for.

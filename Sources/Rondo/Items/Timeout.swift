@@ -1,7 +1,8 @@
 import Synchronization
 
 extension Loop {
-  /// A handle of what a loop calls when a time is over unless it is put off: a connection's idle limit, a request's.
+  /// A handle of what a loop calls when a time is over. Until then it can be put off. A connection's idle limit is one, or a
+  /// request's.
   ///
   /// It fires once and is dormant then, until it is armed again; it can be armed, put off and disarmed any number of
   /// times, in its own callout as well. The handle is a number: copying it costs nothing, and one whose timeout has been
@@ -9,7 +10,9 @@ extension Loop {
   ///
   /// ```swift
   /// connection.idle = loop.makeTimeout(after: .seconds(30)) { [connection] in connection.expire() }
+  /// loop.run(for: .seconds(20))
   /// loop.arm(connection.idle, after: .seconds(30))  // It has sent something.
+  /// loop.run(for: .seconds(60))
   /// loop.discard(connection.idle)  // It has gone.
   /// ```
   ///
@@ -77,7 +80,7 @@ extension Loop {
     return Timeout(token: token, loop: core.timeouts.number)
   }
 
-  /// Has the timeout fire `delay` from now instead of ever before: arms it, or moves it. The loop's thread.
+  /// Arms the timeout to fire `delay` from now, or moves it there. The loop's thread.
   ///
   /// Reads the clock. Putting off costs a store, O(1); arming and bringing forward O(log n).
   ///
@@ -90,7 +93,8 @@ extension Loop {
     return true
   }
 
-  /// Has the timeout fire at `date` of the clock that stands still while the machine is suspended. The loop's thread.
+  /// Arms the timeout to fire at `date`, or moves it there. The clock stands still while the machine is suspended. The
+  /// loop's thread.
   ///
   /// Like ``arm(_:after:)``, for who has a date already: it need not read the clock.
   @discardableResult

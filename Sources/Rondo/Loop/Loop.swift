@@ -2,7 +2,7 @@ import CLinux
 import Glibc
 import Synchronization
 
-/// A run loop: waits for timers, descriptors, signals and posted blocks, and serves them on one thread.
+/// Waits for timers, descriptors, sources and posted blocks, and serves them on one thread.
 ///
 /// A thread has one, made when first asked for and gone with the thread. Only its own thread runs it; everything else
 /// may be called from any thread, except that after a fork the child has loops of its own. See CFRunLoop.
@@ -56,6 +56,14 @@ public final class Loop: @unchecked Sendable {
       else { return nil }
       return token
     }
+    script?.sources = { [unowned core] descriptor, mode in
+      core.slots.all.compactMap { item, token in
+        guard let source = item as? DescriptorSource, source.descriptor == descriptor, source.isValid,
+          core.slots[token].installed & mode.bit != 0
+        else { return nil }
+        return (source, token)
+      }
+    }
   }
 
   /// The calling thread's loop, made on first use. Not from async code, where the thread is nobody's.
@@ -105,8 +113,8 @@ public final class Loop: @unchecked Sendable {
 
   // MARK: - Stop and wake
 
-  /// Ends the run under way, the innermost if runs are nested, at the end of its turn. Any thread; not from a signal
-  /// handler.
+  /// Ends the run under way at the end of its turn. If runs are nested, that is the innermost. Any thread; not from a
+  /// signal handler.
   ///
   /// A loop that is not running ignores it: see `requestStop()`. See CFRunLoopStop.
   public func stop() {
@@ -217,7 +225,7 @@ public final class Loop: @unchecked Sendable {
 
   // MARK: - Precision
 
-  /// How much of each second of its clock the loop may spin for precise timers; 100 ms at first. Any thread.
+  /// How much of each second the loop may spin for precise timers. That is 100 ms of its clock at first. Any thread.
   ///
   /// Once a second's budget is used up, precise timers are slept for like all others until the next second, and
   /// ``Statistics/spinsDenied`` counts it. Zero to one second.

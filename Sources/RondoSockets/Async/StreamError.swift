@@ -5,7 +5,7 @@ extension Socket {
   public enum StreamError: Error, Hashable, Sendable {
     /// What the socket said.
     case socket(SocketError)
-    /// The wait for it ended before it was ready: cancelled, its time over, or the loop gone.
+    /// The wait for it ended too early: cancelled, its time over, or the loop gone.
     case wait(Loop.WaitError)
   }
 }

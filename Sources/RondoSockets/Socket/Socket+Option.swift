@@ -3,7 +3,7 @@ import Glibc
 extension Socket {
   /// An option by name. See socket(7), tcp(7) and ipv6(7).
   public enum Option: Hashable, Sendable {
-    /// Several sockets of one user may listen at one address, and share what comes in: SO_REUSEPORT. Before it is bound.
+    /// Several sockets of one user may listen at one address, and share what comes: SO_REUSEPORT. Before it is bound.
     case reusePort
     /// Small pieces go at once, and do not wait for the acknowledgement of others: TCP_NODELAY.
     case noDelay
@@ -14,9 +14,9 @@ extension Socket {
     case keepAlive(after: Duration, every: Duration, probes: Int)
     /// How long what was sent may stay unacknowledged: TCP_USER_TIMEOUT, in whole milliseconds rounded up.
     case userTimeout(Duration)
-    /// A listener takes data with the request for a connection, of so many at a time: TCP_FASTOPEN.
+    /// A listener takes data with requests for connections, so many at a time: TCP_FASTOPEN.
     case fastOpen(queue: Int)
-    /// A connection that is begun waits for the first data to go with the request: TCP_FASTOPEN_CONNECT.
+    /// A connection that is begun waits for its first data: TCP_FASTOPEN_CONNECT.
     ///
     /// It is then told as connected at once; that nobody listens comes as the failure of what is sent.
     case fastOpenConnect

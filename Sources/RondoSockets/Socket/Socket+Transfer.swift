@@ -4,7 +4,7 @@ import Glibc
 extension Socket {
   /// What a receive found.
   public enum Received: Sendable, Hashable {
-    /// Bytes of a stream, or one datagram; `sender` is known of a datagram whose sender has a name.
+    /// Bytes of a stream, or one datagram. Of a datagram, `sender` is known if it has a name.
     case bytes([UInt8], sender: SocketAddress? = nil)
     /// The peer sends no more.
     case end

@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// An open socket, closed with the last reference to it; never blocks, and closed on exec.
+/// An open socket, closed with the last reference to it. It never blocks, and is closed on exec.
 ///
 /// Whoever uses it holds it, so no call can meet a number that stands for another file by now. Any thread.
 public final class Socket: Sendable {

@@ -1,7 +1,7 @@
 import Glibc
 import Rondo
 
-/// A socket in a run loop: tells of connections, data, room to write and the peer's end. See CFSocket.
+/// A socket in a run loop. It tells of connections, data, room to write and the peer's end. See CFSocket.
 ///
 /// One loop at a time, several modes: `loop.add(source, to: .common)`. The handler is called on the loop's thread, one
 /// event a callout; everything else may be called from any thread. The loop keeps an added source alive.
@@ -34,8 +34,8 @@ public final class SocketSource: @unchecked Sendable {
     case connectFailed(SocketError)
     /// Somebody connected; the connection is closed with the last reference to it.
     case accepted(Socket, from: SocketAddress)
-    /// No descriptor is left for a connection: it goes on waiting, and is tried again by itself after this time, or
-    /// at once when `.accept` is enabled by hand.
+    /// No descriptor is left for a connection. It goes on waiting, and is tried again by itself after this time, or at
+    /// once when `.accept` is enabled by hand.
     case acceptPaused(SocketError, for: Duration)
     /// There is something to read, or the end of it.
     case readable
@@ -45,7 +45,7 @@ public final class SocketSource: @unchecked Sendable {
     case end
     /// There is room to write.
     case writable
-    /// Of what `send` had to keep back, no more than `lowWater` is left: by default, nothing. Time to send more.
+    /// No more than `lowWater` is left of what `send` had to keep back. Time to send more.
     case sent
     /// The connection is over, and the source is invalid afterwards. Of a datagram socket: one datagram was refused.
     case failed(SocketError)
@@ -102,7 +102,7 @@ public final class SocketSource: @unchecked Sendable {
 
   // MARK: - State
 
-  /// The socket; nil once the source is invalid, so that the last one to hold it closes it.
+  /// The socket; nil once the source is invalid. The last one that holds it closes it.
   public var socket: Socket? {
     state.withLock { $0.socket }
   }
@@ -175,7 +175,7 @@ public final class SocketSource: @unchecked Sendable {
 
   // MARK: - Transfer
 
-  /// Sends bytes in order; what the socket does not take at once is kept, and sent when there is room.
+  /// Sends bytes in order. What the socket does not take at once is kept, and sent when there is room.
   ///
   /// `.sent` is told when something was kept and has gone. O(1) if the kernel takes them all: nothing is copied.
   ///
@@ -190,7 +190,7 @@ public final class SocketSource: @unchecked Sendable {
     try unsafe send(bytes.span.bytes)
   }
 
-  /// The same of any memory: what the kernel does not take is copied before it returns.
+  /// The same of any memory. What the kernel does not take is copied before it returns.
   public func send(_ bytes: RawSpan) throws(SocketError) {
     try state.withLock { state throws(SocketError) in try state.send(bytes) }
   }
@@ -200,14 +200,14 @@ public final class SocketSource: @unchecked Sendable {
     state.withLock { $0.outbox.count }
   }
 
-  /// Whether more than `highWater` bytes have waited, and not yet as few as `lowWater` since: time to send less.
+  /// Whether more than `highWater` bytes have waited, and since then more than `lowWater`.
   ///
   /// When it ends, `.sent` is told. Who reads from a peer that does not read in turn disables `.data` meanwhile.
   public var isCongested: Bool {
     state.withLock { $0.isCongested }
   }
 
-  /// How many bytes may wait before the source is congested. 0 at first: whatever has to wait congests it.
+  /// How many bytes may wait before the source is congested. At first 0: whatever has to wait congests it.
   public var highWater: Int {
     get { state.withLock { $0.marks.high } }
     set { state.withLock { $0.marks.high = Self.checkedMark(newValue) } }
@@ -232,7 +232,7 @@ public final class SocketSource: @unchecked Sendable {
     return bytes
   }
 
-  /// Sends no more after what is queued: the peer reads to an end, and can still send. See shutdown(2).
+  /// Sends no more after what is queued. The peer reads to an end, and can still send. See shutdown(2).
   public func finishSending() throws(SocketError) {
     try state.withLock { state throws(SocketError) in
       state.finishesSending = true
