@@ -20,6 +20,11 @@ ONLY ?=
 SINCE ?=
 # Anything writes the counts of today into the table of what is expected.
 UPDATE ?=
+# Where `make install` puts librondo.so, rondo.h and rondo.pc, below which root, and where Swift's runtime is: `inside` the
+# library, or `shared` with other programs.
+PREFIX ?= /usr/local
+DESTDIR ?=
+RUNTIME ?= inside
 # More arguments for the benchmarks: make bench ARGS='--workload wake.parked --json figures.json'.
 ARGS ?=
 # How long the report measures (quick or full), where it goes (FILE.html and FILE.json), and whether its figures go into
@@ -95,6 +100,10 @@ test: setup ## Run the tests, the comparison with the real CFRunLoop among them.
 	printf '\nWhat failed:\n'
 	awk '/^[◇✔]/ { failed = 0 } /^✘/ { failed = 1 } failed || /: error:|^error:/' .build/test.log
 	exit 1
+
+.PHONY: stress
+stress: setup ## Run the races and counts of the tests at ten times their length, and programs with the runtime inside.
+	RONDO_WHOLE=1 swift test --filter '^(RondoStressTests|RondoMainTests|RondoTests\.(SizeTests|TimerTests))'
 
 .PHONY: check
 check: lint ## The inner loop: lint, build, the tests of the core. Half a minute once it is built.
@@ -292,6 +301,21 @@ docs: setup ## Make the documentation: a site that opens from the file system, a
 .PHONY: pictures
 pictures: ## Draw the pictures of the documentation anew.
 	@swift Tests/Pictures/draw.swift Sources/Rondo/Rondo.docc/Resources
+
+.PHONY: install
+install: setup ## Build librondo.so, install it, rondo.h and rondo.pc under PREFIX; DESTDIR=, RUNTIME=shared.
+	@Sources/CRondo/Library/install.sh '$(PREFIX)' '$(DESTDIR)' '$(RUNTIME)'
+
+.PHONY: setup-c
+setup-c: setup ## Install a C and a C++ compiler, which the C API is tested with beside the toolchain's.
+	@missing=()
+	command -v gcc >/dev/null || missing+=(gcc libc6-dev)
+	command -v g++ >/dev/null || missing+=(g++)
+	$(install-missing)
+
+.PHONY: c-test
+c-test: setup-c ## Install librondo.so in both forms; compile and run the examples in C, C++ and Python with it.
+	@Tests/CInstall/run.sh
 
 .PHONY: clean
 clean: ## Remove everything that was built.

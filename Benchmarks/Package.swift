@@ -93,10 +93,14 @@ let package = Package(
         "CBench", "CLibeventPeer", "CLibeventThreadsPeer", "CLibuvPeer", "CGlibPeer", "CSystemdPeer",
       ],
       cSettings: [warnings] + peers + libevDefine, linkerSettings: libevLink),
+    // Rondo by its C API.
+    .target(
+      name: "CRondoPeer", dependencies: ["CBench", .product(name: "RondoC", package: "Rondo")],
+      cSettings: [warnings]),
     .executableTarget(
       name: "rondo-bench",
       dependencies: [
-        "CBench", "CPeers",
+        "CBench", "CPeers", "CRondoPeer",
         .product(name: "Rondo", package: "Rondo"),
         .product(name: "RondoFoundation", package: "Rondo"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),

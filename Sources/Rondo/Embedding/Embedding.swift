@@ -11,7 +11,7 @@ extension Loop {
     /// The mode that is served.
     public let mode: Mode
     private let knownDescriptor: CInt
-    private let guest: Guest
+    let guest: Guest
 
     /// Makes a loop a guest, in one of its modes. The loop's own thread, while the loop does not run.
     ///

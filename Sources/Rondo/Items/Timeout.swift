@@ -23,6 +23,20 @@ extension Loop {
     let token: Token
     /// Which loop.
     let loop: UInt32
+
+    @inline(__always)
+    init(token: Token, loop: UInt32) {
+      self.token = token
+      self.loop = loop
+    }
+
+    /// The handle that these two numbers say, for languages that keep it as numbers.
+    package init(token: UInt64, loop: UInt32) {
+      self.init(token: Token(token), loop: loop)
+    }
+
+    /// What `init(token:loop:)` takes.
+    package var numbers: (token: UInt64, loop: UInt32) { (token.packed, loop) }
   }
 
   /// Makes a timeout, armed to fire `delay` from now, or dormant without one. The loop's thread.
@@ -42,8 +56,27 @@ extension Loop {
     guard let queue = timeoutQueue(of: mode) else {
       return Timeout(token: Token(slot: .max, generation: 0), loop: core.timeouts.number)
     }
-    let token = core.timeouts.insert(queue: queue, tolerance: tolerance, handler)
+    let token = core.timeouts.insert(queue: queue, tolerance: tolerance, .closure(consume handler))
     if let delay { core.arm(token.slot, at: Schedule.date(after: delay, from: now)) }
+    return Timeout(token: token, loop: core.timeouts.number)
+  }
+
+  /// Makes a timeout that calls a function of C, in a mode that the loop has room for. The loop's thread.
+  ///
+  /// - Parameters:
+  ///   - date: `.distantFuture` for a dormant one.
+  ///   - tolerance: Nanoseconds, not negative.
+  /// - Returns: Nil once the loop has ended.
+  package func makeTimeout(
+    at date: Instant, tolerance: Int64, in mode: Mode,
+    calling function: @escaping @convention(c) (UnsafeMutableRawPointer?) -> Void,
+    _ context: UnsafeMutableRawPointer?
+  ) -> Timeout? {
+    checkTimeoutThread()
+    guard let queue = timeoutQueue(of: mode) else { return nil }
+    let handler = unsafe TimeoutHandler.function(function, context)
+    let token = core.timeouts.insert(queue: queue, tolerance: min(tolerance, Schedule.longest), handler)
+    if date != .distantFuture { core.arm(token.slot, at: min(date, Instant(nanoseconds: Schedule.longest))) }
     return Timeout(token: token, loop: core.timeouts.number)
   }
 
@@ -66,9 +99,14 @@ extension Loop {
   /// Like ``arm(_:after:)``, for who has a date already: it need not read the clock.
   @discardableResult
   public func arm(_ timeout: Timeout, at date: SuspendingClock.Instant) -> Bool {
+    arm(timeout, at: Instant(date))
+  }
+
+  /// The same for a date in the core's terms.
+  package func arm(_ timeout: Timeout, at date: Instant) -> Bool {
     checkTimeoutThread()
     guard let slot = core.slot(of: timeout) else { return false }
-    core.arm(slot, at: min(Instant(date), Instant(nanoseconds: Schedule.longest)))
+    core.arm(slot, at: min(date, Instant(nanoseconds: Schedule.longest)))
     return true
   }
 

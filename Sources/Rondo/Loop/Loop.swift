@@ -171,9 +171,19 @@ public final class Loop: @unchecked Sendable {
   public func addCommonMode(_ mode: Mode) {
     checkProcess()
     precondition(mode != .common, "'.common' stands for the common modes and cannot be one. Name the mode to add.")
+    _ = addCommonMode(mode, onlyIfRoom: false)
+  }
+
+  /// The same for a mode that is not `.common`.
+  ///
+  /// - Returns: False if the loop had no room for it, and that was to be told.
+  package func addCommonMode(_ mode: Mode, onlyIfRoom: Bool) -> Bool {
     let isOwn = isCurrent
+    var hasRoom = true
     let (index, mail) = mailbox.withLock { state -> (Int?, Mail?) in
       guard mailbox.life == .open else { return (nil, nil) }
+      hasRoom = !onlyIfRoom || state.modes.hasRoom(for: mode)
+      guard hasRoom else { return (nil, nil) }
       let index = state.modes.makeCommon(mode, creates: mailbox.commonItemCount.load(ordering: .relaxed) > 0)
       if let index, !isOwn { state.mail.changes.append(joinCommon: index) }
       return (index, isOwn ? state.takeMail() : nil)
@@ -186,6 +196,7 @@ public final class Loop: @unchecked Sendable {
     } else if index != nil {
       wakeup.post([.mail, .wake])
     }
+    return hasRoom
   }
 
   /// The date of the mode's next timer; nil if it has none. Any thread. See CFRunLoopGetNextTimerFireDate.

@@ -66,8 +66,8 @@ struct MailboxState {
   var modes = ModeTable()
   /// By mode index, for what a mode publishes to other threads.
   var states: [ModeState] = []
-  /// What an upper floor keeps with the loop, as long as it lives.
-  var companion: AnyObject?
+  /// What upper floors keep with the loop, as long as it lives: at most one of each type.
+  var companions: [AnyObject] = []
   /// The foreign loop of the thread that an upper floor has named.
   var foreign: (any ForeignLoop)?
 
