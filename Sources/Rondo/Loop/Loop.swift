@@ -56,6 +56,9 @@ public final class Loop: @unchecked Sendable {
       else { return nil }
       return token
     }
+    script?.sources = { [unowned core] in
+      core.slots.all.filter { $0.item.kind == .descriptor }.map { downcast($0.item, to: DescriptorSource.self) }
+    }
   }
 
   /// The calling thread's loop, made on first use. Not from async code, where the thread is nobody's.
