@@ -23,12 +23,14 @@ let package = Package(
     .library(name: "RondoPorts", targets: ["RondoPorts"]),
     .library(name: "RondoRecipes", targets: ["RondoRecipes"]),
     .library(name: "RondoSockets", targets: ["RondoSockets"]),
+    .library(name: "RondoTLS", targets: ["RondoTLS"]),
     .library(name: "RondoTesting", targets: ["RondoTesting"]),
   ],
   // What needs another library's headers. Without its trait a product is empty.
   traits: [
     .trait(name: "GLib", description: "RondoGLib: GLib's main context as a guest of a loop. Needs libglib2.0-dev."),
     .trait(name: "Libuv", description: "RondoLibuv: libuv's loop as a guest of a loop. Needs libuv1-dev."),
+    .trait(name: "TLS", description: "RondoTLS: TLS connections by libevent and OpenSSL. Needs libssl-dev."),
   ],
   targets: [
     .systemLibrary(name: "CLibevent", pkgConfig: "libevent_core", providers: [.apt(["libevent-dev"])]),
@@ -57,7 +59,13 @@ let package = Package(
     .target(name: "RondoPorts", dependencies: ["Rondo", "RondoSockets", "CLinux"], swiftSettings: strict),
     .target(name: "RondoRecipes", dependencies: ["Rondo"], swiftSettings: strict),
     .target(name: "RondoSockets", dependencies: ["Rondo", "CLinux"], swiftSettings: strict),
-
+    .systemLibrary(name: "CTLSForRondo", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
+    // libevent's half for OpenSSL comes with libevent; its own pkg-config file would link libevent a second time.
+    .target(
+      name: "CTLSGuest", dependencies: [.target(name: "CTLSForRondo", condition: .when(traits: ["TLS"]))],
+      cSettings: [.define("RONDO_TLS", .when(traits: ["TLS"]))],
+      linkerSettings: [.linkedLibrary("event_openssl", .when(traits: ["TLS"]))]),
+    .target(name: "RondoTLS", dependencies: ["Rondo", "RondoSockets", "CTLSGuest", "CLinux"], swiftSettings: strict),
     .target(name: "RondoTesting", dependencies: ["Rondo"], swiftSettings: strict),
     // Examples: each prints what it shows, and a test compares.
     .executableTarget(name: "async-main", dependencies: ["Rondo", "RondoMain"], swiftSettings: strict),

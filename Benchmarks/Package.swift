@@ -44,13 +44,14 @@ let libevDefine: [CSetting] = hasLibev ? [.define("RONDO_BENCH_LIBEV")] : []
 let libevLink: [LinkerSetting] = hasLibev ? [.linkedLibrary("ev")] : []
 
 // Products of Rondo's that need another library, and their tests.
-let (hasLibuv, hasGLib) = (found[1], found[3])
+let (hasLibuv, hasGLib, hasTLS) = (found[1], found[3], found[5])
 let traits: Set<Package.Dependency.Trait> = Set(
-  (hasGLib ? ["GLib"] : []) + (hasLibuv ? ["Libuv"] : []))
+  (hasGLib ? ["GLib"] : []) + (hasLibuv ? ["Libuv"] : []) + (hasTLS ? ["TLS"] : []))
 let guests: [SwiftSetting] =
   (hasGLib ? [.define("RONDO_GLIB")] : []) + (hasLibuv ? [.define("RONDO_LIBUV")] : [])
+  + (hasTLS ? [.define("RONDO_TLS")] : [])
 // libevent's half for OpenSSL comes with libevent, and is of no use without the other one.
-let tlsLink: [LinkerSetting] = found[5] ? [.linkedLibrary("event_openssl")] : []
+let tlsLink: [LinkerSetting] = hasTLS ? [.linkedLibrary("event_openssl")] : []
 
 /// A program of the workload `start`: one loop, one timer, and nothing linked but what that takes.
 func start(_ name: String, _ dependencies: [Target.Dependency] = [], libev: Bool = false) -> Target {
@@ -138,6 +139,8 @@ let package = Package(
         .product(name: "RondoFoundation", package: "Rondo"),
         .product(name: "RondoGLib", package: "Rondo"),
         .product(name: "RondoLibuv", package: "Rondo"),
+        .product(name: "RondoSockets", package: "Rondo"),
+        .product(name: "RondoTLS", package: "Rondo"),
       ], swiftSettings: settings + guests,
       linkerSettings: [.linkedLibrary("Foundation"), .linkedLibrary("BlocksRuntime")]),
     .target(name: "CStart"),
