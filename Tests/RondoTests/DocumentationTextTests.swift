@@ -14,14 +14,16 @@ import Testing
     }
     + ["ComingFromFoundation", "PortsAndSockets"].map { "Sources/RondoFoundation/RondoFoundation.docc/\($0).md" }
     + ["Sources/RondoRecipes/RondoRecipes.docc/RondoRecipes.md", "Sources/RondoDaemon/RondoDaemon.docc/RondoDaemon.md"]
-    + ["Sources/RondoTLS/RondoTLS.docc/RondoTLS.md"]
+    + ["RondoLog", "RondoMetrics", "RondoServiceLifecycle", "RondoTLS"].map { "Sources/\($0)/\($0).docc/\($0).md" }
 
   /// Where a document's examples are compiled.
   private static func compiled(_ document: String) -> [String] {
     let library = document == "README.md" ? "Rondo" : document.split(separator: "/")[1]
-    // What needs another library is compiled where that is.
+    // What needs another library, or another package, is compiled where that is.
     switch library {
     case "RondoTLS": return ["Benchmarks/Tests/RondoGuestTests/TLSDocumentationExamplesTests.swift"]
+    case "RondoLog", "RondoMetrics", "RondoServiceLifecycle":
+      return ["Benchmarks/Tests/RondoServiceTests/DocumentationExamplesTests.swift"]
     default: break
     }
     let programs =
