@@ -187,6 +187,14 @@ public final class Daemon: @unchecked Sendable {
     loop.perform(in: .common) { self.perform(self.machine.withLock { $0.askedToStop() }) }
   }
 
+  /// Ends the run at once, or the one that is yet to begin; no handler is called. Any thread.
+  package func endAtOnce() {
+    loop.perform(in: .common) {
+      self.machine.withLock { $0.runWasStopped() }
+      self.loop.requestStop()
+    }
+  }
+
   /// Tells systemd in a few words what the daemon does at present: `systemctl status` shows it. Any thread.
   public func setStatus(_ text: String) {
     tell([.status(text)])
