@@ -4,7 +4,7 @@
   public import Rondo
   internal import RondoSockets
 
-  /// Where lines go that may not hold up a loop: a bounded buffer, and a thread that writes it to a descriptor.
+  /// Takes lines without holding up a loop. It has a bounded buffer, and a thread that writes it to a descriptor.
   ///
   /// Whoever writes a line copies it into the buffer, and never waits for a disk, a terminal or a pipe that nobody reads.
   /// What does not fit is dropped and counted, and the count stands among the lines as soon as there is room. Any thread.

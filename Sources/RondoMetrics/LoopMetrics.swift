@@ -2,13 +2,13 @@
   public import CoreMetrics
   public import Rondo
 
-  /// Reports what loops do to swift-metrics: turns, sleeps, wakeups, callouts, and how long a block waits for its turn.
+  /// Reports what loops do to swift-metrics. It tells turns, sleeps, wakeups, callouts, and how long a block waits for its turn.
   ///
   /// Loops count all the time, at no cost that could be seen; every so often a timer of one of them reads the counts of all
   /// and reports what has been added. Each metric has the dimension `loop`, with the loop's name.
   ///
   /// ```swift
-  /// let metrics = LoopMetrics(of: ["main": .main], every: .seconds(10), on: .main)
+  /// let metrics = LoopMetrics(of: ["main": loop], every: .seconds(10), on: loop)
   /// ```
   ///
   /// It reports as long as somebody holds it. Any thread.
@@ -40,7 +40,7 @@
       timer.invalidate()
     }
 
-    /// Reports at once, what was added since the last time: before the process exits, for one. Any thread.
+    /// Reports at once what was added since the last time. Before the process exits, for one. Any thread.
     public func report() {
       for subject in subjects { subject.report() }
     }

@@ -2,7 +2,7 @@
   public import Rondo
   public import RondoSockets
 
-  /// A TLS connection in a mode of a loop, by OpenSSL on libevent: tells of data, room and the peer's end.
+  /// A TLS connection in a mode of a loop, by OpenSSL on libevent.
   ///
   /// It is put into one mode of one loop, and stays there until it is over: `try loop.add(connection)`. From then on it
   /// belongs to that loop's thread, where its handler is called, one event a callout; what is called elsewhere traps. The
@@ -17,8 +17,10 @@
   ///   case .failed(let error): log.note("\(error)")
   ///   default: break
   ///   }
+  ///   // Who does not read what he is sent is not read from.
+  ///   if connection.isValid { connection.isReceiving = !connection.isCongested }
   /// }
-  /// try loop.add(connection)
+  /// do { try loop.add(connection) } catch { log.note("\(error)") }
   /// ```
   public final class TLSConnection: @unchecked Sendable {
     // Unchecked because of what only the loop's thread touches once the connection is in a loop; before, whoever made it.
@@ -88,7 +90,7 @@
     private init(_ plan: TLSSession.Plan, _ limits: Limits, _ handler: @escaping (TLSConnection, Event) -> Void) {
       precondition(plan.socket.kind == .stream, "TLS needs a stream. Make the socket with Socket(family:, .stream).")
       precondition(
-        0...limits.highWaterMark ~= limits.lowWaterMark && limits.highWaterMark <= limits.queue,
+        0...limits.highWater ~= limits.lowWater && limits.highWater <= limits.queue,
         "The low water mark is from 0 to the high one, and that at most what may wait. Change Limits.")
       self.plan = plan
       self.limits = limits
@@ -103,7 +105,7 @@
       return plan != nil || stay != nil
     }
 
-    /// The socket; nil once the connection is over, so that the last one to hold it closes it.
+    /// The socket, nil once the connection is over. So the last one to hold it closes it.
     public var socket: Socket? {
       checkThread()
       return plan?.socket ?? stay?.session.socket
@@ -115,7 +117,7 @@
       return isOpen ? stay?.session.chosenProtocol : nil
     }
 
-    /// The version of TLS that was agreed on, as `TLSv1.3`; nil before the handshake is over.
+    /// The version of TLS that was agreed on, as `TLSv1.3`. Nil before the handshake is over.
     public var version: String? {
       checkThread()
       return isOpen ? stay?.session.version : nil
@@ -154,7 +156,7 @@
       guard session.queuedByteCount + bytes.byteCount <= limits.queue else { throw .queueFull(limit: limits.queue) }
       guard session.send(bytes) else { throw .noMemory }
       hasQueued = true
-      if session.queuedByteCount > limits.highWaterMark { isAboveMark = true }
+      if session.queuedByteCount > limits.highWater { isAboveMark = true }
     }
 
     /// How many bytes wait for room.
@@ -163,13 +165,15 @@
       return stay?.session.queuedByteCount ?? 0
     }
 
-    /// Whether more than the high mark waits, or has, and `.writable` will say when no more than the low one does.
-    public var isAboveHighWaterMark: Bool {
+    /// Whether more than `highWater` bytes have waited, and not yet as few as `lowWater` since.
+    ///
+    /// `.writable` tells when it ends.
+    public var isCongested: Bool {
       checkThread()
       return isAboveMark
     }
 
-    /// Sends no more after what is queued, and says so: the peer is told of an end, and can still send.
+    /// Sends no more after what is queued, and says so. The peer is told of an end, and can still send.
     ///
     /// - Throws: `.invalid`.
     public func finishSending() throws(TLSError) {
@@ -206,7 +210,7 @@
 
     // MARK: - Ends
 
-    /// Sends what waits, says goodbye, and is over when the peer has done the same, or after `limit`.
+    /// Sends what waits, and says goodbye. It is over when the peer has done the same, or after `limit`.
     ///
     /// The handler is called no more, and what still comes in is dropped. Before the handshake is over, it is over at once.
     public func close(within limit: Duration = .seconds(5)) {
@@ -224,7 +228,7 @@
       old.1?.end(nil)
     }
 
-    /// Ends the connection at once; what waits is dropped, and then the peer is not told of an end. Closes the socket.
+    /// Ends the connection at once. What waits is dropped, and then the peer is not told of an end. Closes the socket.
     ///
     /// Nothing is called afterwards. In its own callout as well.
     public func invalidate() {
@@ -255,7 +259,7 @@
       let session: TLSSession?
       do {
         session = try unsafe loop.withEventBase(in: mode) { base in
-          unsafe TLSSession(plan, lowWaterMark: limits.lowWaterMark, base: base, owner: self)
+          unsafe TLSSession(plan, lowWater: limits.lowWater, base: base, owner: self)
         }
       } catch {
         throw .noEventBase(error)
@@ -314,7 +318,7 @@
 
     /// Calls out.
     private func wrote(_ session: TLSSession) {
-      if isAboveMark, session.queuedByteCount <= limits.lowWaterMark {
+      if isAboveMark, session.queuedByteCount <= limits.lowWater {
         isAboveMark = false
         tell(.writable)
       }
@@ -360,7 +364,7 @@
 
     // MARK: - The sequence
 
-    /// What arrives, as an async sequence, instead of `.received`; everything else is still told the handler. Once.
+    /// What arrives, as an async sequence instead of `.received`. Everything else is still told the handler. Once.
     ///
     /// Ask for it right after the connection was added, so that nothing is told the handler before.
     /// Any task may read it, on any thread. The connection is read from no further while `limit` bytes or more wait to be

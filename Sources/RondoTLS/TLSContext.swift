@@ -1,7 +1,7 @@
 #if TLS
   internal import CTLSGuest
 
-  /// What the connections of a server have in common: its certificate, and the protocols it speaks. Any thread.
+  /// What a server's connections have in common: its certificate, and its protocols. Any thread.
   ///
   /// A certificate that is replaced needs a new context; connections keep the one they began with.
   public final class TLSServerContext: Sendable {
@@ -33,7 +33,7 @@
     }
   }
 
-  /// What the connections of a client have in common: whom it trusts, and the protocols it speaks. Any thread.
+  /// What a client's connections have in common: whom it trusts, and its protocols. Any thread.
   public final class TLSClientContext: Sendable {
     let handle: TLSContextHandle
 
@@ -45,7 +45,7 @@
       case authorities(file: String)
     }
 
-    /// A client that talks to servers with a certificate for their name, by somebody it trusts.
+    /// A client of servers whose certificate is for their name, by somebody it trusts.
     ///
     /// - Parameter protocols: What it speaks, the best first, as ALPN names it.
     /// - Throws: `.authorities`, `.noMemory`.

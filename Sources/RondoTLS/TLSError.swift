@@ -4,17 +4,17 @@
 
   /// What went wrong with a TLS connection, or with what it needs.
   public enum TLSError: Error, Hashable, Sendable {
-    /// The file with the certificate and those that vouch for it is not what it should be.
+    /// The file with the certificate and those that vouch for it is wrong.
     case certificateChain(path: String, reason: String)
     /// The file with the private key is not what it should be. One that needs a password cannot be used.
     case privateKey(path: String, reason: String)
     /// The key is not that of the chain's first certificate.
     case keyMismatch(certificateChain: String, privateKey: String)
-    /// The file of authorities to trust is not what it should be; nil for the system's.
+    /// The file of authorities to trust is wrong; nil for the system's.
     case authorities(path: String?, reason: String)
     /// The peer's certificate was refused here.
     case certificate(CertificateProblem)
-    /// The peer refused to go on, with this alert of RFC 8446, section 6: that it does not trust us, for one.
+    /// The peer refused to go on, with this alert of RFC 8446, section 6. It may not trust us, for one.
     case refused(alert: String)
     /// What the peer sent is not TLS, or not as it should be.
     case violation(String)
@@ -26,7 +26,7 @@
     case handshakeTimedOut(after: Duration)
     /// No byte has moved for this time.
     case idle(for: Duration)
-    /// With these bytes more than this many would wait to be sent; none of them was taken.
+    /// More than this many bytes would wait to be sent. None was taken.
     case queueFull(limit: Int)
     /// `finishSending` was called before.
     case sendingFinished

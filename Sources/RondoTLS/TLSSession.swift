@@ -32,9 +32,9 @@
     /// Nil if there is no memory for it.
     ///
     /// - Parameter owner: Told what happens, in callbacks of the base. It ends the session before it dies.
-    @unsafe init?(_ plan: Plan, lowWaterMark: Int, base: OpaquePointer, owner: TLSConnection) {
+    @unsafe init?(_ plan: Plan, lowWater: Int, base: OpaquePointer, owner: TLSConnection) {
       let made = unsafe rondo_tls_new(
-        base, plan.context.pointer, plan.socket.descriptor, plan.host, lowWaterMark,
+        base, plan.context.pointer, plan.socket.descriptor, plan.host, lowWater,
         { owner, event in
           // A reference of its own: what is called may end the connection.
           let connection = unsafe Unmanaged<TLSConnection>.fromOpaque(owner!).takeUnretainedValue()

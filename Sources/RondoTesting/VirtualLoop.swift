@@ -67,7 +67,7 @@ public final class VirtualLoop: @unchecked Sendable {
     at(offset) { script.makeReady(descriptor, readiness) }
   }
 
-  /// Whether the loop's real descriptors are looked at whenever it waits, before the clock jumps and after. False at first.
+  /// Whether the loop's real descriptors are looked at whenever it waits. False at first.
   ///
   /// Time stays virtual: what a script has sent into a pipe or a socket pair is there when it is looked at, and a test with
   /// real sockets is as exact as one without. Level-triggered, whatever the source says. What another process or thread

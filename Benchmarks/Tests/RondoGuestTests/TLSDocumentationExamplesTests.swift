@@ -43,7 +43,7 @@
           default: break
           }
           // Who does not read what he is sent is not read from.
-          if connection.isValid { connection.isReceiving = !connection.isAboveHighWaterMark }
+          if connection.isValid { connection.isReceiving = !connection.isCongested }
         }
         do { try loop.add(connection) } catch { log.note("\(error)") }
       }

@@ -77,7 +77,7 @@
         let data = (0..<1 << 20).map { UInt8(truncatingIfNeeded: $0 &* 2_654_435_761 >> 13) }
         var rest = data[...]
         let push = {
-          while !rest.isEmpty, !pair.client.connection.isAboveHighWaterMark {
+          while !rest.isEmpty, !pair.client.connection.isCongested {
             // Not a multiple of anything that is TLS's.
             try? pair.client.connection.send(rest.prefix(10_007))
             rest = rest.dropFirst(10_007)
@@ -89,7 +89,7 @@
         // The server takes no more while its own answer waits.
         pair.server.told = { event in
           if case .received(let bytes) = event { try? pair.server.connection.send(bytes) }
-          pair.server.connection.isReceiving = !pair.server.connection.isAboveHighWaterMark
+          pair.server.connection.isReceiving = !pair.server.connection.isCongested
         }
         #expect(pair.run { pair.client.received.count >= data.count || pair.client.failure != nil })
         #expect(pair.client.received == data && pair.server.received == data)
@@ -134,7 +134,7 @@
             isFull = pair.client.connection.queuedByteCount == before
           }
         }
-        #expect(pair.client.connection.queuedByteCount <= limit && pair.client.connection.isAboveHighWaterMark)
+        #expect(pair.client.connection.queuedByteCount <= limit && pair.client.connection.isCongested)
         #expect(pair.server.received.isEmpty)
         #expect(!pair.client.events.contains(.writable))
         let before = pair.stage.loop.statistics.turns

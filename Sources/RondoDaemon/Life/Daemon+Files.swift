@@ -2,7 +2,7 @@ import Glibc
 public import RondoSockets
 
 extension Daemon {
-  /// Removes the file that a Unix-domain listener has made, when the daemon is to stop: nobody else does. Any thread.
+  /// Removes the file of a Unix-domain listener when the daemon stops. Nobody else does. Any thread.
   ///
   /// A listener of another kind, or at an abstract name, leaves no file, and nothing is done. A file that somebody has put
   /// there instead meanwhile is left alone.
