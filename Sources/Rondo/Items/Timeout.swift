@@ -32,14 +32,14 @@ extension Loop {
   ///   - tolerance: How much later it may fire so that wakeups are shared. Not negative.
   public func makeTimeout(
     after delay: Duration? = nil, tolerance: Duration = .zero, in mode: Mode = .default,
-    handler: consuming @escaping () -> Void
+    fileID: StaticString = #fileID, line: UInt = #line, handler: consuming @escaping () -> Void
   ) -> Timeout {
     checkTimeoutThread()
     let tolerance = Schedule.validTolerance(tolerance, of: "A timeout")
     guard let queue = timeoutQueue(of: mode) else {
       return Timeout(token: Token(slot: .max, generation: 0), loop: core.timeouts.number)
     }
-    let token = core.timeouts.insert(queue: queue, tolerance: tolerance, handler)
+    let token = core.timeouts.insert(queue: queue, tolerance: tolerance, Label(fileID: fileID, line: line), handler)
     if let delay { core.arm(token.slot, at: Schedule.date(after: delay, from: now)) }
     return Timeout(token: token, loop: core.timeouts.number)
   }

@@ -24,8 +24,8 @@ import Synchronization
   var isQueued = false
   /// The index of its mode, or `commonModes`.
   var queue: UInt8 = 0
-  /// Fills the line, so that no timeout stands in two.
-  private let rest: UInt64 = 0
+  /// Where it was made. With it the line is full, so that no timeout stands in two.
+  var label = Label.none
 
   /// Before a slot's first timeout.
   static var unused: TimeoutRecord { TimeoutRecord() }
@@ -113,12 +113,13 @@ import Synchronization
   }
 
   /// A dormant timeout.
-  func insert(queue: UInt8, tolerance: Int64, _ handler: consuming @escaping () -> Void) -> Token {
+  func insert(queue: UInt8, tolerance: Int64, _ label: Label, _ handler: consuming @escaping () -> Void) -> Token {
     isUsed = true
     let slot = free.popLast() ?? appendSlot()
     self[slot].handler = handler
     self[slot].tolerance = tolerance
     self[slot].queue = queue
+    self[slot].label = label
     self[slot].isInUse = true
     return Token(slot: slot, generation: self[slot].generation)
   }
