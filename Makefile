@@ -36,7 +36,7 @@ BENCH := --package-path Benchmarks --manifest-cache none
 # SwiftNIO takes two minutes to build, so only the full suite has it, in a directory of its own.
 BENCH_FULL := $(BENCH) --traits NIO --scratch-path Benchmarks/.build/full
 # What the sanitizers are worth running over: everything with threads.
-SANITIZED := 'RondoStressTests|RondoTests|RondoDaemonTests|RondoFoundationTests|RondoPortsTests|RondoRecipesTests|RondoSocketsTests'
+SANITIZED := 'RondoStressTests|RondoTests|RondoDaemonTests|RondoFoundationTests|RondoInspectTests|RondoPortsTests|RondoRecipesTests|RondoSocketsTests'
 
 .PHONY: help
 help: ## List the targets.
@@ -243,7 +243,7 @@ docs: setup ## Build the documentation of each library into .build/docs.
 	  exit 1
 	fi
 	scratch=$(CURDIR)/.build/docs/build
-	for library in Rondo RondoDaemon RondoFoundation RondoRecipes; do
+	for library in Rondo RondoDaemon RondoFoundation RondoInspect RondoRecipes; do
 	  swift build --target $$library --scratch-path "$$scratch"
 	  graphs=$(CURDIR)/.build/docs/graphs/$$library
 	  mkdir -p "$$graphs"
@@ -253,6 +253,7 @@ docs: setup ## Build the documentation of each library into .build/docs.
 	    -emit-extension-block-symbols \
 	    -Xcc -fmodule-map-file=Sources/CLinux/module.modulemap \
 	    -Xcc -fmodule-map-file=Sources/CDaemon/include/module.modulemap \
+	    -Xcc -fmodule-map-file=Sources/CInspect/include/module.modulemap \
 	    -Xcc -fmodule-map-file=Sources/CLibevent/module.modulemap
 	  "$$docc" convert Sources/$$library/$$library.docc \
 	    --fallback-display-name $$library --fallback-bundle-identifier $$library \

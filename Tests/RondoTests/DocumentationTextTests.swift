@@ -13,7 +13,7 @@ import Testing
       catalogue + $0 + ".md"
     }
     + ["ComingFromFoundation", "PortsAndSockets"].map { "Sources/RondoFoundation/RondoFoundation.docc/\($0).md" }
-    + ["Sources/RondoRecipes/RondoRecipes.docc/RondoRecipes.md", "Sources/RondoDaemon/RondoDaemon.docc/RondoDaemon.md"]
+    + ["RondoRecipes", "RondoDaemon", "RondoInspect"].map { "Sources/\($0)/\($0).docc/\($0).md" }
 
   /// Where a document's examples are compiled.
   private static func compiled(_ document: String) -> [String] {
