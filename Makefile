@@ -20,6 +20,11 @@ ONLY ?=
 SINCE ?=
 # Anything writes the counts of today into the table of what is expected.
 UPDATE ?=
+# Where `make install` puts librondo.so, rondo.h and rondo.pc, below which root, and where Swift's runtime is: `inside` the
+# library, or `shared` with other programs.
+PREFIX ?= /usr/local
+DESTDIR ?=
+RUNTIME ?= inside
 # More arguments for the benchmarks: make bench ARGS='--workload wake.parked --json figures.json'.
 ARGS ?=
 # How long the report measures (quick or full), where it goes (FILE.html and FILE.json), and whether its figures go into
@@ -37,6 +42,8 @@ BENCH := --package-path Benchmarks --manifest-cache none
 BENCH_FULL := $(BENCH) --traits NIO --scratch-path Benchmarks/.build/full
 # What the sanitizers are worth running over: everything with threads.
 SANITIZED := 'RondoStressTests|RondoTests|RondoDaemonTests|RondoFoundationTests|RondoInspectTests|RondoPortsTests|RondoRecipesTests|RondoSocketsTests'
+# The tests whose loops can have one of Foundation's beside them.
+BRIDGED := '^(RondoTests|RondoDaemonTests|RondoSocketsTests)\.'
 
 .PHONY: help
 help: ## List the targets.
@@ -94,6 +101,10 @@ test: setup ## Run the tests, the comparison with the real CFRunLoop among them.
 	awk '/^[◇✔]/ { failed = 0 } /^✘/ { failed = 1 } failed || /: error:|^error:/' .build/test.log
 	exit 1
 
+.PHONY: stress
+stress: setup ## Run the races and counts of the tests at ten times their length, and programs with the runtime inside.
+	RONDO_WHOLE=1 swift test --filter '^(RondoStressTests|RondoMainTests|RondoTests\.(SizeTests|TimerTests))'
+
 .PHONY: check
 check: lint ## The inner loop: lint, build, the tests of the core. Half a minute once it is built.
 	swift build --build-tests
@@ -140,8 +151,15 @@ bench-test: setup-bench ## Run the tests of the benchmarks' arithmetic and repor
 	swift test $(BENCH)
 
 .PHONY: bridge
-bridge: setup ## Run the tests of real loops with a loop of Foundation's beside each.
-	RONDO_BRIDGE=1 swift test --filter '^(RondoTests|RondoDaemonTests|RondoSocketsTests)\.'
+bridge: setup-bench ## Run the tests of real loops and of guests with a loop of Foundation's beside each.
+	RONDO_BRIDGE=1 swift test --filter $(BRIDGED)
+	RONDO_BRIDGE=1 swift test $(BENCH) --filter RondoGuestTests
+
+.PHONY: bridge-tsan
+bridge-tsan: setup ## The same of Rondo's own products, under the thread sanitizer.
+	@export TSAN_OPTIONS=die_after_fork=0
+	RONDO_BRIDGE=1 swift test --sanitize=thread --scratch-path .build/tsan --filter $(BRIDGED) \
+	  --skip "a forked child's signals are its own"
 
 .PHONY: tsan
 tsan: setup ## Run the threaded tests under the thread sanitizer.
@@ -235,35 +253,69 @@ format: setup ## Rewrite the code in the project's format.
 	swift format --in-place --parallel --recursive $(FORMATTED)
 
 .PHONY: docs
-docs: setup ## Build the documentation of each library into .build/docs.
-	@docc=$$(dirname "$$(readlink -f "$$(command -v swift)")")/docc
+docs: setup ## Make the documentation: a site that opens from the file system, and DocC's archives, in .build/docs.
+	@docs=$(CURDIR)/.build/docs
+	scratch=$$docs/build
+	docc=$$(dirname "$$(readlink -f "$$(command -v swift)")")/docc
 	[[ -x $$docc ]] || docc=$$(command -v docc || true)
-	if [[ -z $$docc ]]; then
-	  echo 'This Swift toolchain has no docc, which makes the documentation. Read Sources/*/*.docc instead.' >&2
-	  exit 1
-	fi
-	scratch=$(CURDIR)/.build/docs/build
-	for library in Rondo RondoDaemon RondoFoundation RondoInspect RondoRecipes; do
-	  swift build --target $$library --scratch-path "$$scratch"
-	  graphs=$(CURDIR)/.build/docs/graphs/$$library
-	  mkdir -p "$$graphs"
+	products=$$(sed -nE 's/^    \.library\(name: "([A-Za-z]+)".*/\1/p' Package.swift)
+	# What needs another library's headers is documented with them, and by its article alone without.
+	traits=()
+	! pkg-config --exists glib-2.0 || traits+=(GLib)
+	! pkg-config --exists libuv || traits+=(Libuv)
+	chosen=()
+	(( ! $${#traits[@]} )) || chosen=(--traits "$$(IFS=,; echo "$${traits[*]}")")
+	includes=()
+	for flag in $$(pkg-config --cflags-only-I glib-2.0 libuv 2>/dev/null || true); do includes+=(-Xcc "$$flag"); done
+	for product in $$products; do
+	  swift build --target $$product --scratch-path "$$scratch" "$${chosen[@]}"
+	  rm -rf "$$docs/graphs/$$product"
+	  mkdir -p "$$docs/graphs/$$product"
+	  # The modules in C that it may have: written by hand, or by SwiftPM.
+	  maps=()
+	  for map in Sources/*/module.modulemap Sources/*/include/module.modulemap "$$scratch"/debug/C*.build/module.modulemap; do
+	    [[ ! -e $$map ]] || maps+=(-Xcc "-fmodule-map-file=$$map")
+	  done
 	  # Extracted, not emitted by the compiler: that would put all of Foundation into what re-exports it.
-	  swift symbolgraph-extract -module-name $$library -target "$$(uname -m)-unknown-linux-gnu" \
-	    -I "$$scratch/debug/Modules" -output-dir "$$graphs" -experimental-allowed-reexported-modules=Rondo \
-	    -emit-extension-block-symbols \
-	    -Xcc -fmodule-map-file=Sources/CLinux/module.modulemap \
-	    -Xcc -fmodule-map-file=Sources/CDaemon/include/module.modulemap \
-	    -Xcc -fmodule-map-file=Sources/CInspect/include/module.modulemap \
-	    -Xcc -fmodule-map-file=Sources/CLibevent/module.modulemap
-	  "$$docc" convert Sources/$$library/$$library.docc \
-	    --fallback-display-name $$library --fallback-bundle-identifier $$library \
-	    --additional-symbol-graph-dir "$$graphs" --output-path .build/docs/$$library.doccarchive
-	  echo "Documentation: .build/docs/$$library.doccarchive"
+	  swift symbolgraph-extract -module-name $$product -target "$$(uname -m)-unknown-linux-gnu" \
+	    -I "$$scratch/debug/Modules" -output-dir "$$docs/graphs/$$product" -emit-extension-block-symbols \
+	    -skip-synthesized-members -experimental-allowed-reexported-modules=Rondo "$${maps[@]}" "$${includes[@]}"
+	  if [[ -n $$docc ]]; then
+	    "$$docc" convert Sources/$$product/$$product.docc \
+	      --fallback-display-name $$product --fallback-bundle-identifier $$product \
+	      --additional-symbol-graph-dir "$$docs/graphs/$$product" --output-path "$$docs/$$product.doccarchive" \
+	      &>"$$docs/$$product.log" || { cat "$$docs/$$product.log" >&2; exit 1; }
+	    # A parameter whose name says what it is needs no words.
+	    if grep -E '^(warning|error):' "$$docs/$$product.log" | grep -vE "^warning: Parameter '.*' is missing documentation"; then
+	      echo "DocC has warned of $$product: .build/docs/$$product.log" >&2
+	      exit 1
+	    fi
+	  fi
 	done
+	[[ -n $$docc ]] || echo 'This Swift toolchain has no docc: there are no archives, only the site.'
+	# DocC's own pages are a program that a server has to hand out; these are files.
+	swiftc -O -swift-version 6 Tests/Pages/*.swift -o "$$docs/pages"
+	rm -rf "$$docs/site"
+	"$$docs/pages" $(CURDIR) "$$docs/graphs" "$$docs/site"
 
 .PHONY: pictures
 pictures: ## Draw the pictures of the documentation anew.
 	@swift Tests/Pictures/draw.swift Sources/Rondo/Rondo.docc/Resources
+
+.PHONY: install
+install: setup ## Build librondo.so, install it, rondo.h and rondo.pc under PREFIX; DESTDIR=, RUNTIME=shared.
+	@Sources/CRondo/Library/install.sh '$(PREFIX)' '$(DESTDIR)' '$(RUNTIME)'
+
+.PHONY: setup-c
+setup-c: setup ## Install a C and a C++ compiler, which the C API is tested with beside the toolchain's.
+	@missing=()
+	command -v gcc >/dev/null || missing+=(gcc libc6-dev)
+	command -v g++ >/dev/null || missing+=(g++)
+	$(install-missing)
+
+.PHONY: c-test
+c-test: setup-c ## Install librondo.so in both forms; compile and run the examples in C, C++ and Python with it.
+	@Tests/CInstall/run.sh
 
 .PHONY: clean
 clean: ## Remove everything that was built.

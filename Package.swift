@@ -13,6 +13,8 @@ let package = Package(
   name: "Rondo",
   products: [
     .library(name: "Rondo", targets: ["Rondo"]),
+    // From C: the header, and what implements it. `make install` makes librondo.so of it.
+    .library(name: "RondoC", targets: ["CRondo", "RondoC"]),
     .library(name: "RondoDaemon", targets: ["RondoDaemon"]),
     .library(name: "RondoFoundation", targets: ["RondoFoundation"]),
     .library(name: "RondoGLib", targets: ["RondoGLib"]),
@@ -34,6 +36,9 @@ let package = Package(
     .systemLibrary(name: "CLibevent", pkgConfig: "libevent_core", providers: [.apt(["libevent-dev"])]),
     .systemLibrary(name: "CLinux"),
     .target(name: "Rondo", dependencies: ["CLibevent", "CLinux"], swiftSettings: strict),
+    // The C API: rondo.h, and its functions in Swift, which the compiler compares with the header.
+    .target(name: "CRondo", exclude: ["Library"]),
+    .target(name: "RondoC", dependencies: ["CRondo", "CLinux", "Rondo"], swiftSettings: strict),
     // Signal handlers, and the calls that Swift's Glibc module lacks and that need more than a line of C.
     .target(name: "CDaemon"),
     .target(
@@ -83,6 +88,9 @@ let package = Package(
     .executableTarget(
       name: "mode-switch", dependencies: ["Rondo", "RondoFoundation", "RondoRecipes"], swiftSettings: strict),
     .executableTarget(
+      name: "first-steps", dependencies: ["Rondo", "RondoDaemon", "RondoSockets"], path: "Sources/Examples/first-steps",
+      swiftSettings: strict),
+    .executableTarget(
       name: "rondo-echo", dependencies: ["Rondo", "RondoDaemon", "RondoSockets"], path: "Sources/Examples/rondo-echo",
       exclude: ["rondo-echo.service", "rondo-echo.socket"], swiftSettings: strict),
     .executableTarget(
@@ -111,6 +119,9 @@ let package = Package(
       name: "rondo-probe", dependencies: ["CProbe", "CLinux", "Rondo", "RondoTesting"],
       path: "Tests/RondoProbe",
       swiftSettings: strict),
+    // The C API, called from C.
+    .target(name: "CStranger", dependencies: ["CRondo"], path: "Tests/CStranger"),
+    .testTarget(name: "RondoCTests", dependencies: ["CRondo", "CStranger", "RondoC"], swiftSettings: strict),
     .testTarget(name: "RondoCountTests", dependencies: ["foundation-probe"], swiftSettings: strict),
     .testTarget(
       name: "RondoDaemonTests",
@@ -146,8 +157,9 @@ let package = Package(
       name: "rondo-main-program", dependencies: ["CLinux", "Rondo"], path: "Tests/RondoMainProgram",
       swiftSettings: strict),
     .testTarget(name: "RondoMainTests", swiftSettings: strict),
-    .testTarget(name: "RondoReadmeTests", dependencies: ["echo-daemon"], swiftSettings: strict),
-    .testTarget(name: "RondoStressTests", dependencies: ["Rondo", "rondo-probe"], swiftSettings: strict),
+    .testTarget(name: "RondoReadmeTests", dependencies: ["echo-daemon", "first-steps"], swiftSettings: strict),
+    .testTarget(
+      name: "RondoStressTests", dependencies: ["Rondo", "RondoTestProcess", "rondo-probe"], swiftSettings: strict),
     // Random operations on four loops for minutes: `make soak`.
     .executableTarget(
       name: "rondo-soak", dependencies: ["Rondo"], path: "Tests/RondoSoak", swiftSettings: strict),

@@ -93,10 +93,14 @@ let package = Package(
         "CBench", "CLibeventPeer", "CLibeventThreadsPeer", "CLibuvPeer", "CGlibPeer", "CSystemdPeer",
       ],
       cSettings: [warnings] + peers + libevDefine, linkerSettings: libevLink),
+    // Rondo by its C API.
+    .target(
+      name: "CRondoPeer", dependencies: ["CBench", .product(name: "RondoC", package: "Rondo")],
+      cSettings: [warnings]),
     .executableTarget(
       name: "rondo-bench",
       dependencies: [
-        "CBench", "CPeers",
+        "CBench", "CPeers", "CRondoPeer",
         .product(name: "Rondo", package: "Rondo"),
         .product(name: "RondoFoundation", package: "Rondo"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -131,9 +135,11 @@ let package = Package(
       name: "RondoGuestTests",
       dependencies: [
         "CGuests", "RondoCurl", .product(name: "Rondo", package: "Rondo"),
+        .product(name: "RondoFoundation", package: "Rondo"),
         .product(name: "RondoGLib", package: "Rondo"),
         .product(name: "RondoLibuv", package: "Rondo"),
-      ], swiftSettings: settings + guests),
+      ], swiftSettings: settings + guests,
+      linkerSettings: [.linkedLibrary("Foundation"), .linkedLibrary("BlocksRuntime")]),
     .target(name: "CStart"),
     start("raw"),
     start("libevent", ["CLibeventPeer"]),

@@ -98,7 +98,8 @@ int rondo_measures_begin(
   uint32_t round = LOAD(measures->round) + 1;
   int is_new = place->chosen != round;
   place->chosen = round;
-  if (is_new) STORE(place->what.is_wanted, 1);
+  // Nothing is counted before somebody has chosen.
+  if (is_new) return 1;
   if (!LOAD(place->what.is_wanted)) {
     measures->under_way[depth] = NULL;
     return 0;
@@ -107,7 +108,7 @@ int rondo_measures_begin(
   ADD(place->what.callouts, 1);
   if (is_cause) ADD(place->what.wakeups, 1);
   if (missed) ADD(place->what.missed, missed);
-  return is_new;
+  return 0;
 }
 
 void rondo_measures_choose(struct rondo_measures *measures, uint32_t depth, int is_wanted) {

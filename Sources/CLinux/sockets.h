@@ -62,6 +62,18 @@ static inline long rondo_receive(int descriptor, void *bytes, size_t count, void
   return rondo_or_errno(result);
 }
 
+// At most 64 KiB of a stream, told where they lie until `took` returns: memory that nobody had to allocate.
+static inline long rondo_receive_into(
+    int descriptor, size_t count, void (*took)(void *context, const void *bytes, size_t count), void *context) {
+  char room[65536];
+  long result;
+  do {
+    result = recv(descriptor, room, count < sizeof room ? count : sizeof room, MSG_DONTWAIT);
+  } while (result < 0 && errno == EINTR);
+  if (result > 0) took(context, room, (size_t)result);
+  return rondo_or_errno(result);
+}
+
 static inline int rondo_shutdown(int descriptor, int how) { return (int)rondo_or_errno(shutdown(descriptor, how)); }
 
 static inline int rondo_socket_name(int descriptor, void *address, uint32_t *length) {

@@ -1,6 +1,7 @@
 public import Rondo
 
-/// What tells a loop of signals, children, files, calendar times or pressure: a handle of the items that stand in it.
+/// What tells a loop of signals, children, files, calendar times or pressure. It is a handle of the items that stand in
+/// the loop.
 ///
 /// Copying the handle costs nothing, and means the same source. One loop at a time, several modes; the loop keeps what
 /// is added to it until it is invalidated, whether or not somebody keeps the handle. Any thread.
@@ -16,7 +17,7 @@ extension DaemonSource {
 
 /// Membership.
 extension Loop {
-  /// Puts a source into a mode, or with `.common` into the common modes. Any thread. See ``Rondo/Loop/add(_:to:)``.
+  /// Puts a source into a mode, or with `.common` into the common modes. Any thread. See `Loop.add(_:to:)` of Rondo.
   ///
   /// - Returns: Whether it is a member afterwards: false if it is invalid, in another loop, or the loop is gone.
   @discardableResult
@@ -29,7 +30,7 @@ extension Loop {
     for item in source.items { remove(item, from: mode) }
   }
 
-  /// Whether a source is in a mode; with `.common`, whether it is in the common set. Any thread.
+  /// Whether a source is in a mode. With `.common`, whether it is in the common set. Any thread.
   public func contains(_ source: some DaemonSource, in mode: Mode = .default) -> Bool {
     contains(source.items[0], in: mode)
   }

@@ -2,7 +2,7 @@
   public import Rondo
 
   extension Loop.GuestLoop {
-    /// GLib's main context as a guest: its sources are served by the loop it is added to.
+    /// GLib's main context as a guest. Its sources are served by the loop it is added to.
     ///
     /// Each dispatch is an iteration of the context: sources of one priority, the most urgent of those that are ready.
     /// Its callbacks are callouts of a descriptor source, or of a timeout. They may do anything: a run nested in one

@@ -39,7 +39,7 @@
       let errno: CInt
     }
 
-    /// How often to look at what cannot be watched, in milliseconds.
+    /// How often to look at what cannot be watched, in milliseconds. Chosen: a hundred looks a second are no load.
     static let period: CInt = 10
 
     init() throws(Shortage) {

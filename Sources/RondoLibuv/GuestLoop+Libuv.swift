@@ -3,7 +3,7 @@
   public import Rondo
 
   extension Loop.GuestLoop {
-    /// libuv's loop as a guest: its timers, handles and requests are served by the loop it is added to.
+    /// libuv's loop as a guest. Its timers, handles and requests are served by the loop it is added to.
     ///
     /// Its callbacks are callouts: of a descriptor source, or of a timeout where libuv waits for no more than a time. A run
     /// nested in one leaves it alone, since `uv_run` is not re-entrant. While nothing keeps the libuv loop alive, as
@@ -13,7 +13,8 @@
     /// Invalidate the guest before `uv_loop_close`; what is closing then is finished by `uv_run`.
     ///
     /// ```swift
-    /// loop.add(try .libuv(uv_default_loop()), to: .common)
+    /// let guest = try Loop.GuestLoop.libuv(server.loop)
+    /// loop.add(guest)
     /// ```
     ///
     /// - Parameter loop: A `uv_loop_t *`; nil for `uv_default_loop()`.

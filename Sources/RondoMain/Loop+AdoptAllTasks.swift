@@ -3,13 +3,14 @@ public import Rondo
 #if compiler(>=6.3) && compiler(<6.4)
 
   extension Loop {
-    /// Has tasks without a preference, and default actors, run on this loop too: on `Loop.main`, as the first line of main.
+    /// Has tasks without a preference, and default actors, run on this loop too. On `Loop.main`, as the first line of
+    /// main.
     ///
     /// The program then has no thread that it did not make, and a call between the main actor and anything else is a turn
     /// of the loop at most, not a change of threads. **Whatever blocks now blocks everything**: a nonisolated function that
     /// reads a file, waits for a lock or computes for a second holds up the main actor, every timer, every descriptor and
     /// every task meanwhile, and one that waits for another task by anything else than `await` waits for ever. Such work
-    /// belongs on a ``LoopThread``. Tasks that were enqueued before stay where they are, and it cannot be taken back.
+    /// belongs on a `LoopThread`. Tasks that were enqueued before stay where they are, and it cannot be taken back.
     @MainActor public func adoptAllTasks() {
       precondition(
         isAdoptive,

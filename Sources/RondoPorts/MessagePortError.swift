@@ -2,7 +2,7 @@ public import RondoSockets
 
 /// Why something with a message port failed.
 public enum MessagePortError: Error, Hashable, Sendable {
-  /// The name is empty, too long for its place, or has a slash or a zero byte in it.
+  /// The name is empty, too long, or contains a slash or a zero byte.
   case badName(String)
   /// A live port has the name.
   case nameTaken(MessagePortName)
@@ -27,8 +27,8 @@ public enum MessagePortError: Error, Hashable, Sendable {
   case unanswered
   /// The request has been answered before, or wants no answer.
   case notAwaited
-  /// The sender has not read so many bytes of earlier replies that it is given no more. The request still waits for an
-  /// answer: it can be answered when some have gone.
+  /// The sender has left too many bytes of earlier replies unread. The request still waits for an answer: it can be
+  /// answered when some have gone.
   case tooManyReplies(waiting: Int, limit: Int)
   /// The message is longer than the port's limit.
   case messageTooLong(count: Int, limit: Int)
@@ -47,7 +47,7 @@ public enum MessagePortError: Error, Hashable, Sendable {
     case tooLong
     /// The sender's user is not let in.
     case notPermitted
-    /// It has as many connections, holds as many bytes or keeps as many requests as its limits say.
+    /// It has as many connections, bytes or requests as its limits say.
     case crowded
     /// A message was left unfinished, or a reply unread, for longer than it waits.
     case tooSlow

@@ -12,20 +12,20 @@ public struct MessagePortOptions: Sendable, Hashable {
   ///
   /// If one of them has been quiet for `maximumIdleTime`, it has to make room instead.
   public var maximumConnections: Int
-  /// Replies waiting for one slow reader, in bytes: beyond it, no more of its requests are read or served.
+  /// How many bytes of replies wait for one slow reader at most. Beyond it, no more of its requests are read or served.
   ///
   /// A reply is accepted as long as no more wait; so this much and one message is the most that ever does.
   public var maximumQueuedReplies: Int
-  /// How many requests of one sender are being answered at once: beyond it, no more of its messages are served.
+  /// How many requests of one sender are being answered at once. Beyond it, no more of its messages are served.
   public var maximumKeptRequests: Int
-  /// What all senders together can make a local port hold, in bytes of memory: half messages, messages that were read
-  /// and wait, replies that wait for their readers, and requests that wait for their answers.
+  /// What all senders together can make a local port hold, in bytes of memory. That is half messages, messages that
+  /// were read and wait, replies that wait for their readers, and requests that wait for their answers.
   ///
   /// Beyond it, the connection that has stood still longest is ended with `.refused(.crowded)`. Requests that wait for
   /// their answers may be half of it, 512 bytes each beside their own; one more is answered `.refused(.crowded)`. It is
   /// never less than four messages need.
   public var maximumHeldBytes: Int
-  /// How long a sender may leave a message unfinished or a reply unread, without a byte that moves; nil for ever.
+  /// How long a sender may leave a message unfinished or a reply unread. Without a byte that moves; nil is for ever.
   ///
   /// It is ended with `.refused(.tooSlow)`, never before this time and at most as long again after it.
   public var maximumIdleTime: Duration?
@@ -37,7 +37,7 @@ public struct MessagePortOptions: Sendable, Hashable {
     case anyone
   }
 
-  /// A quarter of the descriptors this process may open (RLIMIT_NOFILE), and 1,024 at most: a port leaves room.
+  /// A quarter of the descriptors this process may open (RLIMIT_NOFILE), and 1,024 at most. A port leaves room.
   public static var defaultMaximumConnections: Int {
     min(1024, max(1, descriptorLimit / 4))
   }

@@ -2,7 +2,7 @@ public import Rondo
 import Synchronization
 
 extension Loop {
-  /// Calls its handler once for any number of marks: before the loop sleeps, or at the end of a run.
+  /// Calls its handler once for any number of marks. It does before the loop sleeps, or at the end of a run.
   ///
   /// For what is changed bit by bit and committed as a whole: a transaction, a redraw, a write-back. Whoever makes it
   /// keeps it. An observer before waiting and at exit, ordered late.

@@ -2,7 +2,7 @@ public import Rondo
 import Synchronization
 
 extension Loop {
-  /// Calls its handler for each frame of a steady clock, and counts the frames the loop was too busy for.
+  /// Calls its handler for each frame of a steady clock, and counts the skipped ones.
   ///
   /// Frames lie on a grid that never shifts; those that pass while the loop is busy are merged into the next one. The
   /// loop keeps it until `invalidate()`. Every member may be used from any thread. A repeating timer.

@@ -31,7 +31,7 @@ extension Loop {
       observer.invalidate()
     }
 
-    /// Queues a piece of work behind the others, and wakes the loop if it was out of work. Any thread. O(1).
+    /// Queues a piece of work behind the others. Wakes the loop if it was out of work. Any thread. O(1).
     public func add(_ piece: sending @escaping () -> Void) {
       if pieces.append(piece) { loop.wakeUp() }
     }

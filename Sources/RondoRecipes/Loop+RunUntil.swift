@@ -27,7 +27,7 @@ extension Loop {
     return condition()
   }
 
-  /// Runs each mode that exists once, one after the other, for `duration`: what is ready everywhere is served.
+  /// Runs each mode that exists once, one after the other, for `duration`. What is ready everywhere is served.
   ///
   /// For a program that has to keep going where nobody runs its loop, as after an error in the middle of a run. With
   /// no duration it only looks. The loop's own thread.

@@ -1,7 +1,7 @@
 public import Rondo
 
 extension Loop {
-  /// Opens a scope for each turn: pushed when a run begins, renewed before sleeping, popped when the run ends.
+  /// Opens a scope for each turn. It is pushed when a run begins, renewed before sleeping, popped when the run ends.
   ///
   /// For whatever is collected while a turn lasts and let go as a whole, as an autorelease pool. Pushes and pops are
   /// balanced and nest as runs do. Two observers: the first at entry, the last before waiting and at exit. They stay

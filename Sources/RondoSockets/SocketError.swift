@@ -14,7 +14,7 @@ public enum SocketError: Error, Hashable, Sendable {
   case timedOut
   /// The peer has gone: ECONNRESET, or EPIPE for what was sent to it.
   case reset
-  /// The process, or the system, has no descriptor left: EMFILE, ENFILE; or no memory for one.
+  /// The process, or the system, has no descriptor left, or no memory for one. EMFILE, ENFILE.
   case exhausted
   /// The listener's queue of connections is full: EAGAIN of a Unix-domain connect(2).
   case busy
@@ -22,6 +22,8 @@ public enum SocketError: Error, Hashable, Sendable {
   case notPermitted
   /// A datagram is longer than the socket takes.
   case tooLong
+  /// More would wait to be sent than the socket source's `queueLimit`.
+  case congested
   /// The socket source was invalidated.
   case invalid
   /// Anything else: the system call that failed, and its errno.
@@ -65,6 +67,7 @@ extension SocketError: CustomStringConvertible {
     case .busy: "the listener's queue is full"
     case .notPermitted: "not permitted"
     case .tooLong: "the datagram is too long"
+    case .congested: "too much waits to be sent already"
     case .invalid: "the socket source is invalid"
     case .system(let call, let errno): "\(call.rawValue) failed with errno \(errno)"
     }

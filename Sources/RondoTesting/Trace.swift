@@ -1,15 +1,18 @@
 public import Rondo
+import Synchronization
 
-/// What happened, as one text to compare whole.
-public final class Trace {
-  /// The tokens so far.
-  public private(set) var tokens: [String] = []
+/// What happened, as one text to compare whole. Any thread may note something.
+public final class Trace: Sendable {
+  private let notes = Mutex<[String]>([])
 
   public init() {}
 
+  /// The tokens so far.
+  public var tokens: [String] { notes.withLock { $0 } }
+
   /// Adds a token.
   public func note(_ token: String) {
-    tokens.append(token)
+    notes.withLock { $0.append(token) }
   }
 
   /// The tokens, separated by spaces.
@@ -19,17 +22,16 @@ public final class Trace {
 
   /// The text so far, and a fresh start.
   public func take() -> String {
-    defer { tokens = [] }
-    return text
+    notes.withLock { notes in
+      defer { notes = [] }
+      return notes.joined(separator: " ")
+    }
   }
 
   /// Notes every activity of a mode: E BT BS BW AW X.
   @discardableResult
   public func observe(_ loop: Loop, in mode: Loop.Mode = .default, order: Int = 0) -> Loop.Observer {
-    nonisolated(unsafe) let trace = self
-    let observer = Loop.Observer(.all, order: order) { activity in
-      unsafe trace.note(Trace.name(of: activity))
-    }
+    let observer = Loop.Observer(.all, order: order) { activity in self.note(Trace.name(of: activity)) }
     loop.add(observer, to: mode)
     return observer
   }

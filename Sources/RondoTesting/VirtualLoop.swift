@@ -1,21 +1,28 @@
 public import Rondo
 
-/// A loop in virtual time, for tests: the clock jumps from deadline to deadline, and a script says what else happens.
+/// A loop in virtual time, for tests: the clock jumps from deadline to deadline.
 ///
 /// It is the same loop, turn for turn, with no syscall: only its wait is scripted. Inside `withVirtualLoop` it stands
-/// in for `Loop.current`, and timers made there go by its clock. On the thread of the scope, except where `Loop` itself
-/// allows any thread; foreign wakeups are seen at the next turn.
-public final class VirtualLoop {
+/// in for `Loop.current`, and timers made there go by its clock. Handlers may use it, for they run on the thread of the
+/// scope, where it belongs: elsewhere its members end the test with a message. What `Loop` itself allows any thread is
+/// allowed here too, but foreign wakeups are seen at the next turn.
+public final class VirtualLoop: @unchecked Sendable {
   /// The loop itself: add items, post blocks, run it.
   public let loop: Loop
-  private let script: ScriptedWait
+  /// *thread of the scope*
+  private let ownScript: ScriptedWait
   private let start: Instant
 
   init() {
     // A date that looks like a monotonic clock's, away from zero so that earlier instants exist.
     start = Instant(nanoseconds: 1_000_000_000_000)
-    script = ScriptedWait(start: start)
-    loop = Loop.makeVirtual(script)
+    ownScript = ScriptedWait(start: start)
+    loop = Loop.makeVirtual(ownScript)
+  }
+
+  private var script: ScriptedWait {
+    precondition(loop.isCurrent, "A virtual loop belongs on the thread of its scope. Use what it offers from there.")
+    return ownScript
   }
 
   /// The virtual time that has passed since the scope began.
@@ -40,13 +47,24 @@ public final class VirtualLoop {
     script.schedule(at: start.advanced(by: offset.saturatingNanoseconds), action)
   }
 
-  /// Makes `source` ready for its next wait, once; with `at`, when that much time has passed.
+  /// Makes `source` ready for the loop's next wait, once. With `at`, when that much time has passed.
   public func makeReady(
     _ source: Loop.DescriptorSource, _ readiness: Loop.DescriptorSource.Readiness, at offset: Duration? = nil
   ) {
     guard let offset else { return script.makeReady(source, readiness) }
     let script = script
     at(offset) { script.makeReady(source, readiness) }
+  }
+
+  /// Makes the loop's sources of `descriptor` ready for its next wait, once. With `at`, when that much time has passed.
+  ///
+  /// For what has its descriptor source inside, as a socket source: `virtual.makeReady(socket.descriptor, .read)`.
+  public func makeReady(
+    _ descriptor: CInt, _ readiness: Loop.DescriptorSource.Readiness, at offset: Duration? = nil
+  ) {
+    guard let offset else { return script.makeReady(descriptor, readiness) }
+    let script = script
+    at(offset) { script.makeReady(descriptor, readiness) }
   }
 
   /// Lets time pass inside a callout, as work would.
@@ -56,7 +74,7 @@ public final class VirtualLoop {
 
   // MARK: - Moving on
 
-  /// Serves all that is due, without moving the clock, until a turn finds nothing to do.
+  /// Serves all that is due, without moving the clock. It ends with a turn that finds nothing to do.
   ///
   /// - Parameter turns: The most turns it may take; a source that signals itself for ever would need more.
   /// - Returns: False if there was still something to do after that many.
@@ -83,7 +101,7 @@ public final class VirtualLoop {
     return true
   }
 
-  /// Runs the loop for `duration` of virtual time, and ends there even if nothing is left to wait for.
+  /// Runs the loop for `duration` of virtual time, and ends there. Even if nothing is left to wait for.
   @discardableResult
   public func advance(by duration: Duration, in mode: Loop.Mode = .default) -> Loop.RunResult {
     let end = script.now.advanced(by: duration.saturatingNanoseconds)

@@ -6,6 +6,7 @@ let subjects: [String: () -> Void] = [
   "unported": serveUnported,
   "host": serveThroughFoundation,
   "library": serveLibrary,
+  "guest": serveGuest,
   "process": waitForProcess,
   "keep-alive": stayForProcess,
   "empty": endWhenEmpty,

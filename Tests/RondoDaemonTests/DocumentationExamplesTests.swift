@@ -2,10 +2,11 @@ import Glibc
 import Rondo
 import RondoDaemon
 import RondoSockets
+import RondoTesting
 import Synchronization
 import Testing
 
-// The examples of RondoDaemon.docc, compiled and run. `DocumentationTextTests` sees to it that they stand in the
+// The examples of RondoDaemon.docc, compiled and run. `ExampleTextTests` sees to it that they stand in the
 // documentation as they stand here.
 
 /// What the examples have done.
@@ -21,6 +22,20 @@ private final class Log: Sendable {
   @Test func `RondoDaemon: signals, children and a daemon's life`() async {
     await #expect(processExitsWith: .success) { inOwnProcess(Examples.run) }
   }
+
+  @Test func `ManyConnections: a server with an idle limit, in virtual time`() throws {
+    try withVirtualLoop { virtual in
+      let (near, far) = try Socket.pair()
+      let client = EchoClient(near, on: virtual.loop, limit: .seconds(30))
+      _ = try far.send([1, 2, 3])
+      virtual.makeReady(near.descriptor, .read, at: .seconds(20))
+      virtual.advance(by: .seconds(49))
+      #expect(try far.receive() == .bytes([1, 2, 3]))
+      #expect(!client.isOver)
+      virtual.advance(by: .seconds(1))
+      #expect(client.isOver)
+    }
+  }
 }
 
 private enum Examples {
@@ -30,6 +45,7 @@ private enum Examples {
       try children(Loop.current)
       try life(Loop.current)
       try work(Loop.current)
+      try server(Loop.current)
       try files(Loop.current)
       try clocks(Loop.current)
       pressure(Loop.current)
@@ -165,6 +181,17 @@ private enum Examples {
     precondition(log.text == "reload, stop listening, exit code 0", log.text)
   }
 
+  static func server(_ loop: Loop) throws {
+    let daemon = try Daemon(on: loop, drainingFor: .seconds(10))
+    let listener = SocketSource(try .listening(at: .loopback()), for: .accept) { _, event in
+      if case .accepted(let socket, from: _) = event { _ = EchoClient(socket, on: loop, limit: .seconds(30)) }
+    }
+    loop.add(listener)
+    daemon.whenStopping { listener.invalidate() }
+    loop.perform { daemon.stop() }
+    precondition(daemon.run() == .drained && !listener.isValid)
+  }
+
   static func work(_ loop: Loop) throws {
     let log = Log()
     let daemon = try Daemon(on: loop)
@@ -178,5 +205,39 @@ private enum Examples {
     let activated = try ActivatedDescriptor.all()
     let listener = try activated.first { $0.name == "echo" }?.socket() ?? .listening(at: .loopback())
     precondition(listener.localAddress != nil)
+  }
+}
+
+// MARK: - ManyConnections
+
+/// Echoes to a client until it goes, or is quiet for too long. On the loop's thread alone.
+final class EchoClient: @unchecked Sendable {
+  private let loop: Loop
+  private let limit: Duration
+  private var source: SocketSource!
+  private var idle: Loop.Timeout!
+
+  init(_ socket: Socket, on loop: Loop, limit: Duration) {
+    (self.loop, self.limit) = (loop, limit)
+    source = SocketSource(socket, for: .data) { _, event in self.serve(event) }
+    idle = loop.makeIdleTimeout(of: source, after: limit) { self.end() }
+    loop.add(source)
+  }
+
+  var isOver: Bool { !source.isValid }
+
+  private func serve(_ event: SocketSource.Event) {
+    loop.arm(idle, after: limit)
+    switch event {
+    case .received(let bytes, from: _) where (try? source.send(bytes)) != nil:
+      if source.queuedByteCount > 0 { source.disable(.data) }  // Who does not read is not read from.
+    case .sent: source.enable(.data)
+    default: end()
+    }
+  }
+
+  private func end() {
+    loop.discard(idle)
+    source.invalidate()
   }
 }

@@ -35,6 +35,18 @@ import Testing
       ])
   }
 
+  @Test(arguments: Place.allCases)
+  func `a foreign loop that is a guest is served in the runs of both`(_ place: Place) throws {
+    #expect(
+      try lines("guest", on: place) == [
+        "a byte in a run of Foundation's", "a byte in a run of Rondo's",
+        "a date in a run of Foundation's", "a date in a run of Rondo's",
+        "a date that a timer of Foundation's has set",
+        "a date that a timer of Rondo's has set, in a run of Foundation's",
+        "early false serving",
+      ])
+  }
+
   @Test func `waiting for a process on a worker takes a few turns, not a processor`() throws {
     #expect(try lines("process", on: .worker) == ["returns few", "turns few"])
   }

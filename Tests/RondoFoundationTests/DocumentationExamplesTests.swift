@@ -5,7 +5,7 @@ import RondoSockets
 import RondoTesting
 import Testing
 
-// The examples of RondoFoundation.docc, compiled and run. `DocumentationTextTests` sees to it that they stand in the
+// The examples of RondoFoundation.docc, compiled and run. `ExampleTextTests` sees to it that they stand in the
 // documentation as they stand here.
 
 private let log = Notes()

@@ -170,10 +170,10 @@ import Testing
       port.setDelegate(handler)
       RunLoop.current.add(port, forMode: .default)
       send(port, 1)
-      nonisolated(unsafe) let note = trace.note
+      let note = trace.note
       let token = NotificationCenter.default.addObserver(
         forName: Port.didBecomeInvalidNotification, object: port, queue: nil
-      ) { _ in unsafe note("invalid") }
+      ) { _ in note("invalid") }
       defer { NotificationCenter.default.removeObserver(token) }
       port.invalidate()
       port.invalidate()

@@ -4,8 +4,10 @@ import Testing
 /// The programs of each form of main, built for debugging beside the tests, and in release by these.
 enum Programs {
   static let configurations = ["debug", "release"]
-  /// With the runtime inside, in release, where the toolchain has it for that: not every distribution's does.
-  static let configurationsOfTheProbe = configurations + (hasStaticRuntime ? ["static"] : [])
+  /// With the runtime inside, in release, where the toolchain has it for that, and `make stress` asks for everything: it
+  /// takes a build of its own.
+  static let configurationsOfTheProbe = configurations + (hasStaticRuntime && isWhole ? ["static"] : [])
+  private static let isWhole = ProcessInfo.processInfo.environment["RONDO_WHOLE"] != nil
 
   /// How a run of a program ended, and what it printed, by line.
   struct End {

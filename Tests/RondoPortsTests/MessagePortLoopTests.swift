@@ -12,8 +12,8 @@ import Testing
       let trace = Trace()
       let loop = Loop.current
       let name = try uniqueName()
-      nonisolated(unsafe) let note = trace.note
-      let port = try LocalMessagePort(name) { unsafe note("\($0.identifier)") }
+      let note = trace.note
+      let port = try LocalMessagePort(name) { note("\($0.identifier)") }
       loop.add(port, to: "other")
       let client = try RawClient(name)
       try client.send((1...4).flatMap { Frame(.notice, identifier: $0).encoded })
@@ -40,10 +40,10 @@ import Testing
       let trace = Trace()
       let loop = Loop.current
       let name = try uniqueName()
-      nonisolated(unsafe) let note = trace.note
+      let note = trace.note
       let box = Box<LocalMessagePort?>(nil)
       box.value = try LocalMessagePort(name) {
-        unsafe note("\($0.identifier)")
+        note("\($0.identifier)")
         box.value?.invalidate()
       }
       loop.add(box.value!)
@@ -61,9 +61,9 @@ import Testing
     let text = try onThread {
       let served = try Asked()
       let trace = Trace()
-      nonisolated(unsafe) let note = trace.note
-      Loop.current.add(Loop.Timer(after: .milliseconds(1)) { _ in unsafe note("other") }, to: "other")
-      Loop.current.add(Loop.Timer(after: .milliseconds(1)) { _ in unsafe note("default") })
+      let note = trace.note
+      Loop.current.add(Loop.Timer(after: .milliseconds(1)) { _ in note("other") }, to: "other")
+      Loop.current.add(Loop.Timer(after: .milliseconds(1)) { _ in note("default") })
       // The reply comes when the timer's time is over.
       let answerer = TestThread {
         waitUntil { !served.held.value.isEmpty }
@@ -147,7 +147,7 @@ import Testing
       let served = try Asked()
       let loop = Loop.current
       let trace = Trace()
-      nonisolated(unsafe) let note = trace.note
+      let note = trace.note
       let answerer = TestThread {
         waitUntil { !served.held.value.isEmpty }
         usleep(10_000)
@@ -159,7 +159,7 @@ import Testing
         loop.perform(in: "asking") {
           if isRequest { loop.requestStop() } else { loop.stop() }
         }
-        unsafe note((try? request(remote, running: "asking")) ?? "none")
+        note((try? request(remote, running: "asking")) ?? "none")
       }
       trace.note("\(loop.run(in: .default, for: .seconds(60)))")
       try answerer.join()
@@ -171,10 +171,10 @@ import Testing
   @Test func `a peer that goes is told in the port's loop and mode, once`() throws {
     let trace = try onThread {
       let trace = Trace()
-      nonisolated(unsafe) let note = trace.note
+      let note = trace.note
       let name = try uniqueName()
       var listener: Socket? = try Socket.listening(at: name.address)
-      let remote = try RemoteMessagePort(name) { error in unsafe note("\(error), in \(Loop.current.currentMode!)") }
+      let remote = try RemoteMessagePort(name) { error in note("\(error), in \(Loop.current.currentMode!)") }
       let loop = Loop.current
       loop.add(remote, to: "other")
       loop.add(Loop.Source {}, to: "other")

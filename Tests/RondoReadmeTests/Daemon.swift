@@ -30,7 +30,7 @@ final class Daemon: Sendable {
     let process = Process()
     process.executableURL = URL(filePath: "/bin/sh")
     process.arguments = [
-      "-c", "ulimit -n \(descriptors); exec \"$0\" \"$@\"", try Self.program.path, text, "\(idleLimit)",
+      "-c", "ulimit -n \(descriptors); exec \"$0\" \"$@\"", try program("echo-daemon").path, text, "\(idleLimit)",
     ]
     process.standardInput = FileHandle.nullDevice
     try process.run()
@@ -44,18 +44,6 @@ final class Daemon: Sendable {
       guard process.isRunning else { return }
       kill(process.processIdentifier, SIGKILL)
       process.waitUntilExit()
-    }
-  }
-
-  /// The tests run from the build directory's own executable, or from the toolchain with the bundle as an argument.
-  private static var program: URL {
-    get throws {
-      let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-      let beside = ([own] + CommandLine.arguments).map {
-        URL(filePath: $0).deletingLastPathComponent().appending(path: "echo-daemon")
-      }
-      return try #require(
-        beside.first { FileManager.default.isExecutableFile(atPath: $0.path) }, "echo-daemon is not built")
     }
   }
 
@@ -110,4 +98,14 @@ func wait(_ purpose: String, until condition: () throws -> Bool) throws {
     try #require(Date() < deadline, "waited in vain \(purpose)")
     usleep(1000)
   }
+}
+
+/// A program of the package. The tests run from the build directory's own executable, or from the toolchain with the
+/// bundle as an argument.
+func program(_ name: String) throws -> URL {
+  let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+  let beside = ([own] + CommandLine.arguments).map {
+    URL(filePath: $0).deletingLastPathComponent().appending(path: name)
+  }
+  return try #require(beside.first { FileManager.default.isExecutableFile(atPath: $0.path) }, "\(name) is not built")
 }

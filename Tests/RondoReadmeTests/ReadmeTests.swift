@@ -4,13 +4,13 @@ import Testing
 /// What the README says about the package, compared with the package.
 @Suite struct ReadmeTests {
   @Test func `the daemon that is attacked is the README's, to the letter`() throws {
-    let program = try text("Sources/echo-daemon/main.swift")
-    #expect(try text("README.md").contains("```swift\n\(program)```\n"))
+    let program = try Repository.text("Sources/echo-daemon/main.swift")
+    #expect(try Repository.text("README.md").contains("```swift\n\(program)```\n"))
     #expect(program.split(separator: "\n", omittingEmptySubsequences: false).count - 1 <= 40)
   }
 
   @Test func `the README's manifest is one that SwiftPM reads, and depends on products that there are`() throws {
-    let blocks = try text("README.md").components(separatedBy: "```swift\n").dropFirst()
+    let blocks = try Repository.text("README.md").components(separatedBy: "```swift\n").dropFirst()
     let manifest = try #require(blocks.first { $0.hasPrefix("// swift-tools-version:") })
     let directory = FileManager.default.temporaryDirectory.appending(path: "rondo-readme-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
@@ -46,19 +46,22 @@ import Testing
   }
 
   @Test func `the README's table of products is the package's list`() throws {
-    let table = try #require(try text("README.md").components(separatedBy: "\n| product |").last)
+    let table = try #require(try Repository.text("README.md").components(separatedBy: "\n| product |").last)
     let rows = table.prefix(upTo: try #require(table.range(of: "\n\n")).lowerBound)
     #expect(rows.matches(of: /\n\| `(\w+)` \|/).map { String($0.1) }.sorted() == (try products()))
   }
 
-  /// The products of the package, by name.
-  private func products() throws -> [String] {
-    try text("Package.swift").matches(of: /\.library\(name: "(\w+)"/).map { String($0.1) }.sorted()
+  @Test func `the version is that of the newest changes`() throws {
+    let code = try Repository.text("Sources/Rondo/Loop/Loop+Version.swift")
+    let version = try #require(code.firstMatch(of: /version = "(\d+\.\d+\.\d+)"/)).1
+    let article = try Repository.text("Sources/Rondo/Rondo.docc/VersionsAndPromises.md")
+    let changes = try #require(article.components(separatedBy: "\n## Changes\n").last)
+    #expect(changes.firstMatch(of: /\n### (\S+)/)?.1 == version)
+    #expect(code.contains("semantic versioning: `\(version)`"))
   }
 
-  /// A file of the repository.
-  private func text(_ path: String) throws -> String {
-    let root = URL(filePath: #filePath).appending(path: "../../..").standardized
-    return try String(contentsOf: root.appending(path: path), encoding: .utf8)
+  /// The products of the package, by name.
+  private func products() throws -> [String] {
+    try Repository.text("Package.swift").matches(of: /\.library\(name: "(\w+)"/).map { String($0.1) }.sorted()
   }
 }

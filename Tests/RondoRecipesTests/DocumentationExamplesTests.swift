@@ -4,7 +4,7 @@ import RondoTesting
 import Synchronization
 import Testing
 
-// The examples of RondoRecipes.docc, compiled and run. `DocumentationTextTests` sees to it that they stand in the
+// The examples of RondoRecipes.docc, compiled and run. `ExampleTextTests` sees to it that they stand in the
 // documentation as they stand here.
 
 /// What the examples have done.

@@ -1,14 +1,16 @@
 import Rondo
+import RondoTestProcess
 import Testing
 
 extension StressTests {
   /// Permanent threads that are started, used and ended by several threads at once.
   @Suite struct LoopThreadStressTests {
-    @Test func `ten thousand threads stopped right after their start run all they accepted`() throws {
+    @Test func `threads stopped right after their start run all they accepted`() throws {
+      let rounds = stressCount(5_000)
       let accepted = SharedNumber()
       let ran = SharedNumber()
       TestThread.race(2) { _ in
-        for round in 0..<5_000 {
+        for round in 0..<rounds {
           guard let thread = try? LoopThread() else { continue }
           for _ in 0..<(round % 3) where thread.execute({ ran.add() }) { accepted.add() }
           thread.stop(.drain)
@@ -16,7 +18,7 @@ extension StressTests {
         }
       }
       // Rounds give 0, 1, 2, 0, 1, … blocks.
-      #expect(accepted.value == 2 * (0..<5_000).reduce(0) { $0 + $1 % 3 })
+      #expect(accepted.value == 2 * (0..<rounds).reduce(0) { $0 + $1 % 3 })
       #expect(ran.value == accepted.value)
     }
 

@@ -1,11 +1,12 @@
 import Rondo
+import RondoTestProcess
 import Testing
 
 extension StressTests {
   /// Stops, wakeups and date changes that race with entry and sleep.
   @Suite struct RacingTests {
-    @Test func `a requested stop ends a run however it races with its entry, 100,000 times`() {
-      let rounds = 100_000
+    @Test func `a requested stop ends a run however it races with its entry`() {
+      let rounds = stressCount(100_000)
       let finished = SharedNumber()
       let wrong = SharedNumber()
       let box = LoopBox()
@@ -28,8 +29,8 @@ extension StressTests {
       #expect(wrong.value == 0)
     }
 
-    @Test func `a stop after entry ends the run however it races with its sleep, 100,000 times`() {
-      let rounds = 100_000
+    @Test func `a stop after entry ends the run however it races with its sleep`() {
+      let rounds = stressCount(100_000)
       let entered = SharedNumber()
       let wrong = SharedNumber()
       let box = LoopBox()
@@ -49,8 +50,8 @@ extension StressTests {
       #expect(wrong.value == 0)
     }
 
-    @Test func `a block ends a sleep however it races with it, 100,000 times`() {
-      let rounds = 100_000
+    @Test func `a block ends a sleep however it races with it`() {
+      let rounds = stressCount(100_000)
       let running = RunningLoop()
       let done = SharedNumber()
       for round in 1...rounds {
@@ -61,8 +62,8 @@ extension StressTests {
       #expect(done.value == rounds)
     }
 
-    @Test func `a wakeup has the loop go round however it races with its sleep, 100,000 times`() {
-      let rounds = 100_000
+    @Test func `a wakeup has the loop go round however it races with its sleep`() {
+      let rounds = stressCount(100_000)
       let asked = SharedNumber()
       let answered = SharedNumber()
       let running = RunningLoop { loop in
@@ -78,7 +79,7 @@ extension StressTests {
     }
 
     @Test func `a stop ends a run that wakeups keep going round, and leaves nothing for the next run`() {
-      let rounds = 20_000
+      let rounds = stressCount(20_000)
       let entered = SharedNumber()
       let finished = SharedNumber()
       let wrong = SharedNumber()

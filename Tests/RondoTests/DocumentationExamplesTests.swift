@@ -5,7 +5,7 @@ import RondoTesting
 import Synchronization
 import Testing
 
-// The examples of README.md, but for its daemon, and of Rondo.docc, compiled and run. `DocumentationTextTests` sees to
+// The examples of README.md, but for its daemon, and of Rondo.docc, compiled and run. `ExampleTextTests` sees to
 // it that they stand in the documentation as they stand here.
 
 /// What the examples have done.

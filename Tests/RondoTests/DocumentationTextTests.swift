@@ -4,30 +4,6 @@ import Testing
 /// What the documentation says about the code, compared with the code.
 @Suite struct DocumentationTextTests {
   private static let catalogue = "Sources/Rondo/Rondo.docc/"
-  private static let documents =
-    ["README.md"]
-    + [
-      "Rondo", "TheTurn", "Threading", "Concurrency", "StateThatHandlersShare", "Timers", "Embedding",
-      "ComingFromCFRunLoop",
-    ].map {
-      catalogue + $0 + ".md"
-    }
-    + ["ComingFromFoundation", "PortsAndSockets"].map { "Sources/RondoFoundation/RondoFoundation.docc/\($0).md" }
-    + ["RondoRecipes", "RondoDaemon", "RondoInspect"].map { "Sources/\($0)/\($0).docc/\($0).md" }
-
-  /// Where a document's examples are compiled.
-  private static func compiled(_ document: String) -> [String] {
-    let library = document == "README.md" ? "Rondo" : document.split(separator: "/")[1]
-    let programs =
-      switch document {
-      case "README.md": ["Sources/echo-daemon/main.swift", "Sources/async-main/App.swift"]
-      case catalogue + "Concurrency.md": ["Sources/async-main/App.swift"]
-      // Where the other loops are that it is about.
-      case catalogue + "Embedding.md": ["Benchmarks/Tests/RondoGuestTests/DocumentationExamplesTests.swift"]
-      default: library == "RondoFoundation" ? ["Tests/XCTestBridge/Names.swift"] : []
-      }
-    return ["Tests/\(library)Tests/DocumentationExamplesTests.swift"] + programs
-  }
 
   /// A file of the repository.
   private func text(_ path: String) throws -> String {
@@ -38,46 +14,6 @@ import Testing
 
   private func lines(_ path: String) throws -> [String] {
     try text(path).components(separatedBy: "\n")
-  }
-
-  // MARK: - Examples
-
-  @Test(arguments: documents) func `every example is compiled as it stands`(_ document: String) throws {
-    let compiled = try Self.compiled(document).map(lines)
-    let examples = try examples(in: document)
-    #expect(!examples.isEmpty)
-    for example in examples {
-      #expect(compiled.contains { contains($0, example) }, "not compiled:\n\(example.joined(separator: "\n"))")
-    }
-  }
-
-  /// The Swift code blocks of a document, without what they import. A manifest is not among them: `ReadmeTests` has it.
-  private func examples(in document: String) throws -> [[String]] {
-    var examples: [[String]] = []
-    var example: [String]?
-    for line in try lines(document) {
-      if line == "```swift" {
-        example = []
-      } else if line == "```", let finished = example {
-        if finished.first?.hasPrefix("// swift-tools-version:") != true {
-          examples.append(Array(finished.drop { $0.isEmpty }))
-        }
-        example = nil
-      } else if !line.hasPrefix("import ") {
-        example?.append(line)
-      }
-    }
-    return examples
-  }
-
-  /// Whether `code` holds the lines of `example` one after the other, all indented alike.
-  private func contains(_ code: [String], _ example: [String]) -> Bool {
-    code.indices.contains { start in
-      guard start + example.count <= code.count, code[start].hasSuffix(example[0]) else { return false }
-      let indent = String(code[start].dropLast(example[0].count))
-      guard indent.allSatisfy({ $0 == " " }) else { return false }
-      return zip(code[start...], example).allSatisfy { $0 == ($1.isEmpty ? "" : indent + $1) }
-    }
   }
 
   // MARK: - The turn

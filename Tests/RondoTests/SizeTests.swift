@@ -1,5 +1,6 @@
 import Glibc
 import Rondo
+import RondoTestProcess
 import RondoTesting
 import Synchronization
 import Testing
@@ -9,11 +10,8 @@ import Testing
   /// Below this many, stale entries may stay; the structures' own bounds are 64 and 32.
   private static let few = 150
 
-  /// A million, or what a sanitizer does in the same time.
-  private static let million: Int = {
-    let isSanitized = unsafe dlsym(nil, "__tsan_init") != nil || dlsym(nil, "__asan_init") != nil
-    return isSanitized ? 50_000 : 1_000_000
-  }()
+  /// A great many.
+  private static let many = stressCount(1_000_000)
 
   /// The shapes of timers, by the heap they stand in.
   enum Shape: CaseIterable, Sendable {
@@ -36,12 +34,12 @@ import Testing
   // MARK: - Timers
 
   @Test(arguments: Shape.allCases)
-  func `a million cancelled timers beside one that lives leave next to nothing`(_ shape: Shape) {
+  func `many cancelled timers beside one that lives leave next to nothing`(_ shape: Shape) {
     withStage(isObserved: false) { stage in
       let alive = shape.make(after: .seconds(3_600))
       stage.loop.add(alive)
       var most = 0
-      for number in 0..<Self.million {
+      for number in 0..<Self.many {
         let timer = shape.make(after: .seconds(7_200))
         stage.loop.add(timer)
         if number % 2 == 0 { timer.invalidate() } else { stage.loop.remove(timer) }
@@ -268,20 +266,20 @@ import Testing
 
   // MARK: - Mail
 
-  /// What another thread changes a million times while the loop is busy.
+  /// What another thread changes again and again while the loop is busy.
   enum Changing: CaseIterable, Sendable {
     case date, tolerance, interest, membership, commonMembership
   }
 
   @Test(arguments: Changing.allCases)
-  func `a million changes of one item, mailed to a busy loop, are few`(_ changing: Changing) {
+  func `many changes of one item, mailed to a busy loop, are few`(_ changing: Changing) {
     withStage(isObserved: false) { stage in
       stage.keepAlive()
       stage.loop.addCommonMode("nobody")
       let timer = stage.timer("t", every: .seconds(3_600))
       let source = stage.descriptor("d", UnconnectedSocket.shared, in: .common)
       let most = TestThread {
-        for number in 0..<Self.million {
+        for number in 0..<Self.many {
           switch changing {
           case .date: timer.setFireDate(after: .seconds(3_600 + (number % 2 == 0 ? 10 : -10)))
           case .tolerance: timer.tolerance = .milliseconds(number % 2)
@@ -308,12 +306,12 @@ import Testing
     }
   }
 
-  @Test func `half a million changes of a thousand items, mailed to a busy loop, are a few for each item`() {
+  @Test func `many changes of a thousand items, mailed to a busy loop, are a few for each item`() {
     withStage(isObserved: false) { stage in
       stage.keepAlive()
       let timers = (0..<1_000).map { _ in stage.timer("", every: .seconds(3_600)) }
       _ = TestThread {
-        for number in 0..<Self.million / 2 {
+        for number in 0..<Self.many / 2 {
           let timer = timers[number % 1_000]
           timer.setFireDate(after: .seconds(3_600 + (number % 2_000 < 1_000 ? 10 : -10)))
           if number % 7 == 0 {

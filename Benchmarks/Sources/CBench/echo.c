@@ -10,6 +10,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -87,6 +88,27 @@ static int take(client *client, const char *request, size_t bytes) {
   return client->received == bytes;
 }
 
+// One request and its answer, with nothing else under way.
+static bool greet(client *client, const char *request, size_t bytes) {
+  if (!ask(client, request, bytes)) return false;
+  struct pollfd readable = {.fd = client->descriptor, .events = POLLIN};
+  int state = 0;
+  while (state == 0 && poll(&readable, 1, patience) == 1) state = take(client, request, bytes);
+  return state == 1;
+}
+
+// The memory of its own that a process has now, in bytes; what it maps from files does not count.
+static int64_t memory_of(pid_t process) {
+  char path[64], line[256];
+  snprintf(path, sizeof path, "/proc/%d/status", (int)process);
+  FILE *status = fopen(path, "re");
+  if (status == NULL) return -1;
+  long long kibibytes = -1;
+  while (fgets(line, sizeof line, status) != NULL && sscanf(line, "RssAnon: %lld kB", &kibibytes) != 1) {}
+  fclose(status);
+  return kibibytes < 0 ? -1 : (int64_t)kibibytes * 1024;
+}
+
 static int compare(const void *left, const void *right) {
   int64_t difference = *(const int64_t *)left - *(const int64_t *)right;
   return difference < 0 ? -1 : difference > 0;
@@ -99,9 +121,8 @@ static int64_t processor_time(clockid_t clock) {
 }
 
 // Has all clients ask and ask again: first for `warmup`, then for `nanoseconds`, which count.
-static bool converse(int epoll, client *clients, bench_echo *echo, clockid_t clock, int64_t *times) {
-  char *request = malloc(echo->bytes);
-  for (size_t index = 0; index < echo->bytes; index++) request[index] = (char)(index * 31 + 7);
+static bool converse(
+    int epoll, client *clients, bench_echo *echo, clockid_t clock, const char *request, int64_t *times) {
   bool is_good = true;
   for (int index = 0; index < echo->connections; index++) is_good &= ask(&clients[index], request, echo->bytes);
   int64_t begin = bench_now() + echo->warmup, used = 0;
@@ -129,7 +150,6 @@ static bool converse(int epoll, client *clients, bench_echo *echo, clockid_t clo
       is_good = ask(client, request, echo->bytes);
     }
   }
-  free(request);
   return is_good;
 }
 
@@ -149,15 +169,22 @@ int bench_echo_run(const char *program, bench_echo *echo) {
   int epoll = epoll_create1(EPOLL_CLOEXEC), made = 0;
   client *clients = calloc((size_t)echo->connections, sizeof *clients);
   int64_t *times = malloc(sizeof *times * most_times);
+  char *request = malloc(echo->bytes);
+  for (size_t index = 0; index < echo->bytes; index++) request[index] = (char)(index * 31 + 7);
   clockid_t clock;
   bool is_good = clock_getcpuclockid(child, &clock) == 0;
+  // What the first connection takes is the server's own: its code's pages, its buffers.
+  int64_t memory = -1;
   for (; made < echo->connections && is_good; made++) {
     clients[made].descriptor = connected(&address);
     struct epoll_event event = {.events = EPOLLIN, .data = {.ptr = &clients[made]}};
-    is_good = clients[made].descriptor >= 0 && epoll_ctl(epoll, EPOLL_CTL_ADD, clients[made].descriptor, &event) == 0;
+    is_good = clients[made].descriptor >= 0 && greet(&clients[made], request, echo->bytes) &&
+              epoll_ctl(epoll, EPOLL_CTL_ADD, clients[made].descriptor, &event) == 0;
+    if (made == 0) memory = memory_of(child);
   }
+  echo->memory = made > 1 ? (double)(memory_of(child) - memory) / (made - 1) : 0;
   echo->requests = 0;
-  is_good = is_good && converse(epoll, clients, echo, clock, times);
+  is_good = is_good && converse(epoll, clients, echo, clock, request, times);
   qsort(times, (size_t)echo->requests, sizeof *times, compare);
   echo->p50 = percentile(times, echo->requests, 50);
   echo->p99 = percentile(times, echo->requests, 99);
@@ -166,6 +193,7 @@ int bench_echo_run(const char *program, bench_echo *echo) {
     if (clients[index].descriptor >= 0) close(clients[index].descriptor);
   }
   close(epoll);
+  free(request);
   free(clients);
   free(times);
   kill(child, SIGKILL);

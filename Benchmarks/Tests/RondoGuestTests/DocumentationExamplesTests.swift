@@ -5,7 +5,7 @@
   import RondoLibuv
   import Testing
 
-  // The example of Embedding.md that needs other libraries. `DocumentationTextTests` sees to it that it stands there as it
+  // The example of Embedding.md that needs other libraries. `ExampleTextTests` sees to it that it stands there as it
   // stands here.
 
   @Suite struct DocumentationExamplesTests {

@@ -1,12 +1,14 @@
 import CGuests
+import CoreFoundation
 import Foundation
 import Glibc
 import Rondo
+import RondoFoundation
 import Synchronization
 
 /// A new thread's loop and what happened on it, for callbacks to share. Everything belongs to that thread.
 final class Stage: @unchecked Sendable {
-  let loop = Loop.current
+  let loop = loopOfThread()
   private(set) var notes: [String] = []
   private var callbacks: [Callback] = []
   private var descriptors: [CInt] = []
@@ -43,6 +45,17 @@ final class Stage: @unchecked Sendable {
   deinit {
     for descriptor in descriptors { close(descriptor) }
   }
+}
+
+/// The thread's loop. With RONDO_BRIDGE in the environment it serves one of Foundation's beside it, and sleeps in that
+/// one's wait.
+private func loopOfThread() -> Loop {
+  if getenv("RONDO_BRIDGE") != nil {
+    _ = CFRunLoopGetCurrent()
+    let status = RondoFoundation.RunLoop.current.foundationStatus
+    precondition(status == .serving, "The loop is to serve Foundation's: \(status)")
+  }
+  return .current
 }
 
 /// Runs `body` with the loop of a new thread, and waits for it.

@@ -34,7 +34,7 @@ struct rondo_measures *rondo_measures_make(void);
 void rondo_measures_free(struct rondo_measures *measures);
 
 // The loop's thread. A callout begins at this depth, `ready` nanoseconds after it was due; -1 if nobody knows. Whether the
-// caller has to choose whether the place is wanted.
+// caller has to choose whether the place is wanted, and to begin once more.
 int rondo_measures_begin(
     struct rondo_measures *measures, uint32_t depth, uint64_t label, uint64_t kind, int64_t ready, uint32_t missed,
     int is_cause);

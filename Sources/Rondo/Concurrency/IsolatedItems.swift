@@ -1,7 +1,8 @@
 // Items whose handlers belong to an actor of the loop. They ask when they join a loop, and the runtime asks at each call.
 
 extension Loop.Timer {
-  /// A timer that fires once, `delay` from now, with a handler of `actor`, whose executor is the loop that it is added to.
+  /// A timer that fires once, `delay` from now, with a handler of `actor`. The actor's executor is the loop that the
+  /// timer is added to.
   ///
   /// - Parameter handler: May use the actor's state. Adding the timer to a loop that the actor does not run on traps.
   public static func isolated<A: Actor>(
@@ -27,7 +28,8 @@ extension Loop.Timer {
     }.owned(by: actor)
   }
 
-  /// A timer that fires every `interval`, with a handler of `actor`, whose executor is the loop that it is added to.
+  /// A timer that fires every `interval`, with a handler of `actor`. The actor's executor is the loop that the timer is
+  /// added to.
   ///
   /// - Parameter handler: May use the actor's state. Adding the timer to a loop that the actor does not run on traps.
   public static func isolated<A: Actor>(
@@ -55,7 +57,7 @@ extension Loop.Timer {
 }
 
 extension Loop.Observer {
-  /// An observer with a handler of `actor`, whose executor is the loop that it is added to.
+  /// An observer with a handler of `actor`. The actor's executor is the loop that the observer is added to.
   ///
   /// - Parameter handler: May use the actor's state. Adding the observer to a loop that the actor does not run on traps.
   public static func isolated<A: Actor>(
@@ -88,7 +90,7 @@ extension Loop.Observer {
 }
 
 extension Loop.DescriptorSource {
-  /// A source for `descriptor` with a handler of `actor`, whose executor is the loop that it is added to.
+  /// A source for `descriptor` with a handler of `actor`. The actor's executor is the loop that the source is added to.
   ///
   /// - Parameter handler: May use the actor's state. Adding the source to a loop that the actor does not run on traps.
   /// - Throws: `.notOpen` for a negative or closed descriptor, `.notPollable` for a regular file or a directory.
@@ -126,7 +128,7 @@ extension Loop.DescriptorSource {
 }
 
 extension Loop.Source {
-  /// A source whose `perform` belongs to `actor`, whose executor is the loop that it is added to.
+  /// A source whose `perform` belongs to `actor`. The actor's executor is the loop that the source is added to.
   ///
   /// - Parameter perform: May use the actor's state. Adding the source to a loop that the actor does not run on traps.
   public static func isolated<A: Actor>(

@@ -19,7 +19,7 @@ extension Loop: SerialExecutor, TaskExecutor {
     unsafe actorLane.asUnownedSerialExecutor()
   }
 
-  /// Whether the calling thread is the loop's, or after its end the one that runs a job of it. Any thread.
+  /// Whether the calling thread is the loop's. After the loop's end, whether it runs a job of it. Any thread.
   public func isIsolatingCurrentContext() -> Bool? {
     actorLane.isolatesCurrentThread
   }
@@ -29,7 +29,7 @@ extension Loop: SerialExecutor, TaskExecutor {
     actorLane.checkIsolated()
   }
 
-  /// Whether no job of one runs while a job of the other does: they are one loop, or loops of one thread.
+  /// Whether no job of one runs while a job of the other does. So it is with one loop, and with loops of one thread.
   public func isSameExclusiveExecutionContext(other: Loop) -> Bool {
     actorLane.excludes(other.actorLane)
   }
@@ -70,7 +70,7 @@ extension Loop: SerialExecutor, TaskExecutor {
       unsafe actorLane.asUnownedSerialExecutor()
     }
 
-    /// Whether the calling thread is the loop's, or after its end the one that runs a job of it. Any thread.
+    /// Whether the calling thread is the loop's. After the loop's end, whether it runs a job of it. Any thread.
     public func isIsolatingCurrentContext() -> Bool? {
       actorLane.isolatesCurrentThread
     }

@@ -1,6 +1,7 @@
 /// Blocks and timeouts of an actor of the loop.
 extension Loop {
-  /// Runs `block` once on the loop's thread with the actor, whose executor is the loop; see `perform(in:waking:_:)`.
+  /// Runs `block` once on the loop's thread, with the actor. The actor's executor is the loop; see
+  /// `perform(in:waking:_:)`.
   ///
   /// Any thread. Traps at once if the actor does not run on this loop.
   ///

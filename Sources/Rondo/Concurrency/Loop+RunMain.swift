@@ -2,7 +2,7 @@ import Synchronization
 
 /// The main thread for programs whose main function is async in spirit.
 extension Loop {
-  /// Runs the main thread's loop until `body` has returned, and returns or throws what it did.
+  /// Runs the main thread's loop until `body` has returned. Returns or throws what `body` did.
   ///
   /// On the main thread, from a synchronous `main`, outside of any run. `body` begins on the main actor. It, and every
   /// other main-actor function, resumes on the main thread, which an `async` main does not do. `stop()` and

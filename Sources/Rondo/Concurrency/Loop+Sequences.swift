@@ -4,7 +4,8 @@
 /// later ones are merged, and ends at once when its task is cancelled, when the item is invalidated, and when the
 /// loop's thread ends. When its iterator is let go, or the sequence without one, the item is invalidated.
 extension Loop {
-  /// The ticks of a timer that fires every `interval`, for the first time one interval from now. Any thread.
+  /// The ticks of a timer that fires every `interval`, as an async sequence. The first is one interval from now. Any
+  /// thread.
   ///
   /// A tick that is not taken before the next is merged into it: the newer one, with `missed` counting the older.
   public func ticks(

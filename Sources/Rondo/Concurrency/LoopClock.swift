@@ -1,5 +1,6 @@
 extension Loop {
-  /// The loop's time: sleeping until one of its instants is a timer of the loop, in the common modes. Any thread.
+  /// The loop's time, as a clock that tasks sleep by. Sleeping until one of its instants is a timer of the loop, in the
+  /// common modes. Any thread.
   ///
   /// A loop in virtual time has a virtual clock of the same type, so what is given a clock can be tested with one.
   public var clock: Clock { Clock(loop: self) }

@@ -1,4 +1,4 @@
-/// A program whose async `run()` is all it does: `@main` gives it a `main()` that runs `Loop.main` meanwhile.
+/// A program whose async `run()` is all it does. `@main` gives it a `main()` that runs `Loop.main` meanwhile.
 ///
 /// `@main struct App: LoopProgram { static func run() async throws { … } }`. See `Loop.runMain(_:)`, which it calls: the
 /// main actor stays on the main thread, `Loop.main.stop()` cancels `run()` and waits for it.

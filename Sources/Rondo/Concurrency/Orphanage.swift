@@ -18,7 +18,7 @@ final class Orphanage: @unchecked Sendable {
   /// *atomic* The thread that runs a job now, as pthread_self(3) calls it; 0 for none.
   private let server = Atomic<UInt>(0)
 
-  /// The most jobs one task runs, so that it does not keep a thread of the runtime to itself.
+  /// The most jobs one task runs, so that it does not keep a thread of the runtime to itself. As many as a loop.
   private static let jobsAtATime = 256
 
   /// Whether the calling thread runs a job of the loop at this moment.

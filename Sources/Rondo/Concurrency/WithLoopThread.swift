@@ -1,4 +1,4 @@
-/// Runs `body` with a new thread and its loop, and ends the thread before it returns.
+/// Runs `body` with a new thread and its loop. The thread ends before this returns.
 ///
 /// What was given to the thread is run first; timers and descriptor sources that are left become invalid. `body` itself
 /// runs where the caller does: use the thread's loop for `withTaskExecutorPreference`, actors, or calls. If the task is

@@ -1,5 +1,5 @@
 extension Loop {
-  /// A loop as the guest of another one, which has the thread: of GLib's, libuv's, an epoll loop of your own.
+  /// A loop as the guest of another one, which has the thread. The host is GLib's, libuv's, an epoll loop of your own.
   ///
   /// The host watches one descriptor and calls ``turn()`` when it is readable. Nothing is polled: an idle guest makes no
   /// system call. Posts, signals, timers, descriptors, jobs of actors and, on the main thread, the main dispatch queue
@@ -11,7 +11,7 @@ extension Loop {
     /// The mode that is served.
     public let mode: Mode
     private let knownDescriptor: CInt
-    private let guest: Guest
+    let guest: Guest
 
     /// Makes a loop a guest, in one of its modes. The loop's own thread, while the loop does not run.
     ///
@@ -60,7 +60,7 @@ extension Loop {
       return knownDescriptor
     }
 
-    /// When the next turn has something to do, as far as is known now; nil if only the descriptor will tell.
+    /// When the next turn has something to do, as far as is known now. Nil if only the descriptor will tell.
     ///
     /// A host that waits by the descriptor needs no deadline. One that goes by deadlines needs the descriptor as well: it
     /// tells of what comes from elsewhere.

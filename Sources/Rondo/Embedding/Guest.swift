@@ -19,7 +19,7 @@ final class Guest {
   }
 
   enum Stage {
-    /// No run is under way: none has begun, it has ended, or there is nothing to run for.
+    /// No run is under way. None has begun, it has ended, or there is nothing to run for.
     case resting
     /// The run sleeps in its host.
     case asleep

@@ -1,5 +1,5 @@
 extension Loop {
-  /// Another library's loop as the guest of this one: a descriptor, a timeout, and a call that serves both.
+  /// Another library's loop as the guest of this one. It is a descriptor, a timeout, and a call that serves both.
   ///
   /// Any loop will do that can be asked what it waits for, and be served without sleeping: libuv's, sd-event's, a bus
   /// client's. Before each sleep the loop asks; when the descriptor is ready, or the time is over, it dispatches:
@@ -15,7 +15,7 @@ extension Loop {
   public final class GuestLoop {
     private let turns: GuestTurns
 
-    /// A guest that is dispatched when its descriptor is ready, or when it has waited for as long as it said.
+    /// A guest that is dispatched when its descriptor is ready or its time is over.
     ///
     /// `dispatch` is a callout like any other, of a descriptor source or a timer: it may run the loop, or invalidate the
     /// guest. It may be called for nothing and must not sleep. Both closures are let go of by ``invalidate()``.
@@ -54,7 +54,7 @@ extension Loop {
     /// Whether it can still be dispatched.
     public var isValid: Bool { turns.source.isValid }
 
-    /// Why the loop has given up on the guest's descriptor, and so on the guest; nil if it has not.
+    /// Why the loop has given up on the guest's descriptor, and so on the guest. Nil if it has not.
     public var invalidationReason: DescriptorSource.InvalidationReason? { turns.source.invalidationReason }
 
     /// Takes the guest out of its loop for good. The loop's own thread, in the guest's own dispatch as well.
@@ -91,7 +91,7 @@ extension Loop {
     if guest.source.isIn(self) { guest.exit(mode) }
   }
 
-  /// Whether a guest is in a mode; with `.common`, whether it is in the common ones for good.
+  /// Whether a guest is in a mode. With `.common`, whether it is in the common ones for good.
   public func contains(_ guest: GuestLoop, in mode: Mode = .default) -> Bool {
     contains(guest.source, in: mode)
   }

@@ -26,7 +26,8 @@
   /// What they are armed for.
   @safe @exclusivity(unchecked) private var date: Instant?
 
-  /// A date that comes out this much later than the one before is most likely the same one: timeouts are rounded.
+  /// A date that comes out this much later than the one before is most likely the same one: timeouts are rounded,
+  /// to milliseconds by GLib and libuv.
   private static let rounding: Int64 = 1_000_000
 
   init(

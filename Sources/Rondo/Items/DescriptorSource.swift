@@ -56,7 +56,7 @@ extension Loop {
     public enum InvalidationReason: Sendable, Hashable {
       /// The descriptor was closed, or its number reused, while the source was in use.
       case descriptorClosed
-      /// Another source watches the same descriptor with the other trigger; the kernel keeps one for both.
+      /// Another source watches the same descriptor with the other trigger. The kernel keeps one for both.
       case mixedTriggers
       /// epoll refused the descriptor with this errno.
       case refused(errno: CInt)
@@ -110,7 +110,7 @@ extension Loop {
       setInterest { $0.subtracting(readiness) }
     }
 
-    /// Why the loop invalidated the source; nil while it is valid or after `invalidate()` by hand.
+    /// Why the loop invalidated the source. Nil while it is valid or after `invalidate()` by hand.
     public var invalidationReason: InvalidationReason? {
       reasonLock.withLock { reason }
     }
@@ -161,7 +161,7 @@ extension Loop {
   public enum DescriptorError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The number is negative or stands for no open file.
     case notOpen(CInt)
-    /// The kernel cannot wait for this kind of file: it is a regular file or a directory, always ready.
+    /// The kernel cannot wait for this kind of file. It is a regular file or a directory, always ready.
     case notPollable(CInt)
 
     public var description: String {

@@ -1,9 +1,25 @@
 import Synchronization
 
+// An item has four lives, and each has somebody who ends it:
+//
+// - The object lives as long as somebody refers to it. A slot table of a loop does from the first `add` to the last
+//   `remove`, so nobody else has to.
+// - Its validity begins with `init` and ends once, for ever: with `invalidate()`, by anybody; or by its loop, when a
+//   one-shot has fired, a descriptor has gone, or the loop's thread ends.
+// - Its membership is what other threads see: which loop it is in (`owner`), and in which of its modes (`modes`). `add`
+//   and `remove` change both at once, under the item lock, on whatever thread they are called.
+// - Its residence is what the loop's thread keeps of it: a slot, entries in heaps and lists, a watch in the kernel. It
+//   follows membership, by mail if another thread has changed that, and ends with `evict`, which frees the item for
+//   another loop.
+//
+// Its handlers, and what they captured, outlive all of these until nobody can be calling them: `holdHandlers()`.
+
 extension Loop {
   /// What a loop's modes hold: a timer, a source, a descriptor source or an observer.
   ///
-  /// Made with `init` of its kind, put into modes with `Loop.add(_:to:)`. Every member is callable from any thread.
+  /// Made with `init` of its kind, put into modes with `Loop.add(_:to:)`. The loop keeps it, and what its handler has
+  /// captured, until the item is invalidated or has been removed from every mode it was in: nobody else has to hold it.
+  /// Every member is callable from any thread.
   @safe public class Item: @unchecked Sendable {
     /// *constant* `order`, in half the room.
     private let place: Int32
@@ -220,7 +236,9 @@ extension Loop {
       static let signalled: UInt8 = 8
     }
 
-    /// Keeps the handlers until `unholdHandlers()`. A slot table does, and whoever calls them without one.
+    /// Keeps the handlers alive until `unholdHandlers()`.
+    ///
+    /// The slot table that the item is in does, and so does who calls a handler of an item that is in none: `fire()`.
     final func holdHandlers() {
       lifetime.add(Lifetime.holder, ordering: .sequentiallyConsistent)
     }

@@ -1,7 +1,7 @@
 import Synchronization
 
 extension Loop {
-  /// A source signalled by hand, from any thread; it may live in several loops and modes. See CFRunLoopSource.
+  /// A source signalled by hand, from any thread. It may live in several loops and modes. See CFRunLoopSource.
   ///
   /// However often it is signalled before it is served, it is performed once, by the first of its loops to get to it,
   /// in a mode it belongs to.

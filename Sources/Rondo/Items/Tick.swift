@@ -4,10 +4,10 @@ extension Loop.Timer {
     /// The timer that fired.
     public let timer: Loop.Timer
     /// The grid point this fire is for, CLOCK_MONOTONIC nanoseconds.
-    let scheduledAt: Instant
+    package let scheduledAt: Instant
     /// When the turn began to serve timers.
-    let firedAt: Instant
-    /// Grid points since the last fire that passed without one, because the loop was busy or not running.
+    package let firedAt: Instant
+    /// How many grid points have passed without a fire since the last one. The loop was busy, or not running.
     public let missed: Int
 
     /// The grid point this fire is for.

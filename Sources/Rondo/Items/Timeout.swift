@@ -1,7 +1,8 @@
 import Synchronization
 
 extension Loop {
-  /// A handle of what a loop calls when a time is over unless it is put off: a connection's idle limit, a request's.
+  /// A handle of what a loop calls when a time is over. Until then it can be put off. A connection's idle limit is one, or a
+  /// request's.
   ///
   /// It fires once and is dormant then, until it is armed again; it can be armed, put off and disarmed any number of
   /// times, in its own callout as well. The handle is a number: copying it costs nothing, and one whose timeout has been
@@ -9,7 +10,9 @@ extension Loop {
   ///
   /// ```swift
   /// connection.idle = loop.makeTimeout(after: .seconds(30)) { [connection] in connection.expire() }
+  /// loop.run(for: .seconds(20))
   /// loop.arm(connection.idle, after: .seconds(30))  // It has sent something.
+  /// loop.run(for: .seconds(60))
   /// loop.discard(connection.idle)  // It has gone.
   /// ```
   ///
@@ -20,6 +23,20 @@ extension Loop {
     let token: Token
     /// Which loop.
     let loop: UInt32
+
+    @inline(__always)
+    init(token: Token, loop: UInt32) {
+      self.token = token
+      self.loop = loop
+    }
+
+    /// The handle that these two numbers say, for languages that keep it as numbers.
+    package init(token: UInt64, loop: UInt32) {
+      self.init(token: Token(token), loop: loop)
+    }
+
+    /// What `init(token:loop:)` takes.
+    package var numbers: (token: UInt64, loop: UInt32) { (token.packed, loop) }
   }
 
   /// Makes a timeout, armed to fire `delay` from now, or dormant without one. The loop's thread.
@@ -32,19 +49,38 @@ extension Loop {
   ///   - tolerance: How much later it may fire so that wakeups are shared. Not negative.
   public func makeTimeout(
     after delay: Duration? = nil, tolerance: Duration = .zero, in mode: Mode = .default,
-    fileID: StaticString = #fileID, line: UInt = #line, handler: consuming @escaping () -> Void
+    handler: consuming @escaping () -> Void
   ) -> Timeout {
     checkTimeoutThread()
     let tolerance = Schedule.validTolerance(tolerance, of: "A timeout")
     guard let queue = timeoutQueue(of: mode) else {
       return Timeout(token: Token(slot: .max, generation: 0), loop: core.timeouts.number)
     }
-    let token = core.timeouts.insert(queue: queue, tolerance: tolerance, Label(fileID: fileID, line: line), handler)
+    let token = core.timeouts.insert(queue: queue, tolerance: tolerance, .closure(consume handler))
     if let delay { core.arm(token.slot, at: Schedule.date(after: delay, from: now)) }
     return Timeout(token: token, loop: core.timeouts.number)
   }
 
-  /// Has the timeout fire `delay` from now instead of ever before: arms it, or moves it. The loop's thread.
+  /// Makes a timeout that calls a function of C, in a mode that the loop has room for. The loop's thread.
+  ///
+  /// - Parameters:
+  ///   - date: `.distantFuture` for a dormant one.
+  ///   - tolerance: Nanoseconds, not negative.
+  /// - Returns: Nil once the loop has ended.
+  package func makeTimeout(
+    at date: Instant, tolerance: Int64, in mode: Mode,
+    calling function: @escaping @convention(c) (UnsafeMutableRawPointer?) -> Void,
+    _ context: UnsafeMutableRawPointer?
+  ) -> Timeout? {
+    checkTimeoutThread()
+    guard let queue = timeoutQueue(of: mode) else { return nil }
+    let handler = unsafe TimeoutHandler.function(function, context)
+    let token = core.timeouts.insert(queue: queue, tolerance: min(tolerance, Schedule.longest), handler)
+    if date != .distantFuture { core.arm(token.slot, at: min(date, Instant(nanoseconds: Schedule.longest))) }
+    return Timeout(token: token, loop: core.timeouts.number)
+  }
+
+  /// Arms the timeout to fire `delay` from now, or moves it there. The loop's thread.
   ///
   /// Reads the clock. Putting off costs a store, O(1); arming and bringing forward O(log n).
   ///
@@ -57,14 +93,20 @@ extension Loop {
     return true
   }
 
-  /// Has the timeout fire at `date` of the clock that stands still while the machine is suspended. The loop's thread.
+  /// Arms the timeout to fire at `date`, or moves it there. The clock stands still while the machine is suspended. The
+  /// loop's thread.
   ///
   /// Like ``arm(_:after:)``, for who has a date already: it need not read the clock.
   @discardableResult
   public func arm(_ timeout: Timeout, at date: SuspendingClock.Instant) -> Bool {
+    arm(timeout, at: Instant(date))
+  }
+
+  /// The same for a date in the core's terms.
+  package func arm(_ timeout: Timeout, at date: Instant) -> Bool {
     checkTimeoutThread()
     guard let slot = core.slot(of: timeout) else { return false }
-    core.arm(slot, at: min(Instant(date), Instant(nanoseconds: Schedule.longest)))
+    core.arm(slot, at: min(date, Instant(nanoseconds: Schedule.longest)))
     return true
   }
 

@@ -2,7 +2,7 @@ import CLinux
 import Synchronization
 
 extension Loop {
-  /// Calls its handler at a date, or at every point of a grid that never shifts. See CFRunLoopTimer.
+  /// Calls its handler at a date, or at each point of a fixed grid. See CFRunLoopTimer.
   ///
   /// One loop at a time, several modes. A timer is never early and fires at the latest when its tolerance is over,
   /// provided that its loop is then running one of its modes. Grid points that pass while the loop is busy are merged
@@ -107,7 +107,7 @@ extension Loop {
       }
     }
 
-    /// How much later than its date it may fire, up to half the interval of a repeating timer. Not negative.
+    /// How much later than its date it may fire. Up to half the interval of a repeating timer counts. Not negative.
     public var tolerance: Duration {
       get { .nanoseconds(schedule.effectiveTolerance) }
       set {

@@ -20,8 +20,11 @@ func callOutTimer(_ timer: Loop.Timer, _ tick: Loop.Timer.Tick) {
 
 /// Calls out.
 @inline(never)
-func callOutTimeout(_ handler: () -> Void) {
-  handler()
+func callOutTimeout(_ handler: TimeoutHandler) {
+  switch handler {
+  case .closure(let call): call()
+  case .function(let call, let context): unsafe call(context)
+  }
   CalloutBarrier.keepFrame()
 }
 

@@ -2,9 +2,11 @@ import Synchronization
 
 /// Membership: items in modes, from any thread.
 extension Loop {
-  /// Puts an item into a mode, or with `.common` into the common set and every mode that is common now. Any thread.
+  /// Puts an item into a mode of the loop; it stays until it is invalidated. With `.common` that is the common set, and
+  /// every mode that is common now. Any thread.
   ///
-  /// The loop keeps the item until it is invalidated or removed. Adding twice, or an invalid item, changes nothing. A
+  /// The loop keeps the item, and what its handler has captured, until the item is invalidated or has been removed from
+  /// every mode it was in: nobody else has to hold it. Adding twice, or an invalid item, changes nothing. A
   /// timer, observer or descriptor source can be in one loop at a time; one that is moved in its own callout may be
   /// called by its new loop before that callout has returned. From another thread it wakes the loop. O(log n) for a
   /// timer, O(1) otherwise, but O(n) for an observer that goes before others.
@@ -16,7 +18,7 @@ extension Loop {
     return item.enter(self, mode)
   }
 
-  /// Takes an item out of a mode, or with `.common` out of the common set and every common mode. Any thread.
+  /// Takes an item out of a mode of the loop. With `.common` that is the common set, and every common mode. Any thread.
   ///
   /// It holds at once: the item is not called in that mode again. From another thread it wakes the loop, and the item
   /// is free for another loop once the loop's thread has looked. O(1), O(log n) for an observer.
@@ -25,7 +27,7 @@ extension Loop {
     item.seat(in: self)?.exit(self, mode)
   }
 
-  /// Whether an item is in a mode; with `.common`, whether it is in the common set. Any thread.
+  /// Whether an item is in a mode. With `.common`, whether it is in the common set. Any thread.
   public func contains(_ item: Item, in mode: Mode = .default) -> Bool {
     guard let item = item.seat(in: self) else { return false }
     if mode == .common { return item.whileIn(self) { item.isCommon } ?? false }

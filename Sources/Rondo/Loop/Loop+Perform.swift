@@ -1,6 +1,7 @@
 /// Blocks: work handed to the loop's thread.
 extension Loop {
-  /// Runs `block` once on the loop's thread, while it runs in the default mode, after what was posted before. Any thread.
+  /// Runs `block` once on the loop's thread, in a run of the default mode. What was posted before goes first. Any
+  /// thread.
   ///
   /// ``perform(in:waking:_:)-(Loop.Mode,_,_)`` for the usual mode, without a comparison of names. See CFRunLoopPerformBlock.
   ///
@@ -12,7 +13,7 @@ extension Loop {
     return post(Block(body: block, modes: .default), waking: waking)
   }
 
-  /// Runs `block` once on the loop's thread, while it runs in `mode`, after what was posted before. Any thread.
+  /// Runs `block` once on the loop's thread, in a run of `mode`. What was posted before goes first. Any thread.
   ///
   /// Wakes the loop, at the cost of one epoll_ctl(2) if it sleeps. `.common` means any common mode. A block posted by a
   /// block waits for the next drain. O(1). See CFRunLoopPerformBlock.

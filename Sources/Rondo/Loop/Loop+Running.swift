@@ -14,7 +14,7 @@ extension Loop {
     runOnce(in: mode, limit: .forever, returnAfterSourceHandled)
   }
 
-  /// Runs `mode` for `duration`, which begins after the entry observers; zero or less is one turn that only looks.
+  /// Runs `mode` for `duration`, which begins after the entry observers. Zero or less is one turn that only looks.
   ///
   /// The loop's own thread. See CFRunLoopRunInMode.
   @available(*, noasync, message: "Running a loop blocks its thread. Call it from a synchronous function.")

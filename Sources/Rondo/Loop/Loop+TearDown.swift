@@ -12,8 +12,6 @@ extension Loop {
     core.endGuest()
     core.leaveForeign()
     refuseMail()
-    let companion = mailbox.withLock { $0.companion.take() }
-    defer { _ = companion }
     for (item, _) in core.slots.all {
       if item.kind == .source {
         downcast(item, to: Source.self).leave(self)
@@ -37,6 +35,12 @@ extension Loop {
     core.takeSignals()
     core.end()
     if wakeup.descriptor >= 0 { OwnDescriptors.close(wakeup.descriptor) }
+    // What dies with them finds an ended loop.
+    let companions = mailbox.withLock { state in
+      defer { state.companions = [] }
+      return state.companions
+    }
+    _ = companions
   }
 }
 

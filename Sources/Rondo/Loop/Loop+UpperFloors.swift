@@ -1,24 +1,51 @@
 /// What the products above the core need of a loop.
 extension Loop {
-  /// The object an upper floor keeps with the loop, made on first use; the loop lets go of it when it ends. Any thread.
+  /// The object of this type that an upper floor keeps with the loop, made on first use. Any thread.
   ///
-  /// A loop has room for one. A loop that has ended keeps none.
+  /// The loop lets go of it in the last line of its end, so that whatever its end calls finds it. A loop that has ended
+  /// keeps none.
   package func companion<Object: AnyObject>(_ make: () -> Object) -> Object {
-    if let found = mailbox.withLock({ $0.companion }) { return companion(found) }
+    if let found: Object = mailbox.withLock({ $0.companion() }) { return found }
     let made = make()
-    return companion(
-      mailbox.withLock { state in
-        if let found = state.companion { return found }
-        if mailbox.life == .open { state.companion = made }
-        return made
-      })
+    return mailbox.withLock { state in
+      if let found: Object = state.companion() { return found }
+      if mailbox.life != .ended { state.companions.append(made) }
+      return made
+    }
   }
 
-  private func companion<Object: AnyObject>(_ object: AnyObject) -> Object {
-    guard let object = object as? Object else {
-      preconditionFailure("A loop has room for one companion, and it is a \(type(of: object)), not a \(Object.self).")
+  /// Whether the loop has ended with its thread. Any thread.
+  package var hasEnded: Bool { mailbox.life == .ended }
+
+  /// The calling thread's loop, made on first use, for a caller that can be told that there are no descriptors for it.
+  @available(*, noasync)
+  package static func makeCurrent() throws(DescriptorShortage) -> Loop {
+    let thread = ThreadRecord.current
+    if let loop = thread.virtualLoop { return loop }
+    return try thread.makeOwnLoop()
+  }
+
+  /// The same for the main thread's, from any thread.
+  package static func makeMain() throws(DescriptorShortage) -> Loop {
+    try ThreadRecord.main.makeOwnLoop()
+  }
+
+  /// Whether a host of this thread would have to run the loop: it is embedded, and in none of its callouts.
+  package var isLeftToHost: Bool {
+    guard let guest = core.guest else { return false }
+    return guest.stage != .serving
+  }
+
+  /// Makes the mode exist, unless the loop has room for no other one. Any thread.
+  ///
+  /// - Returns: Whether it does; true for the common modes.
+  package func admit(_ mode: Mode) -> Bool {
+    if mode == .default || mode == .common { return true }
+    return mailbox.withLock { state in
+      guard state.modes.hasRoom(for: mode) else { return false }
+      _ = state.modes.makeIndex(of: mode)
+      return true
     }
-    return object
   }
 
   /// Whether a run of `mode` would return at once, because nothing is in it. The loop's own thread.
@@ -41,4 +68,22 @@ extension Loop {
 extension Loop.Item {
   /// Whether the item belongs to a loop at present. Any thread.
   package final var isInLoop: Bool { loop != nil }
+
+  /// The loop the item is in at present; of a source, its first. Any thread.
+  package final var home: Loop? { loop }
+}
+
+extension MailboxState {
+  fileprivate func companion<Object: AnyObject>() -> Object? {
+    for object in companions { if let found = object as? Object { return found } }
+    return nil
+  }
+}
+
+extension Loop.Embedding {
+  /// Whether a turn is under way, in one of whose callouts the caller must be. The loop's thread.
+  package var isInTurn: Bool { guest.stage == .serving }
+
+  /// Whether it has ended. The loop's thread, or when that is gone.
+  package var hasEnded: Bool { guest.stage == .ended }
 }

@@ -2,7 +2,7 @@ import CLinux
 import Glibc
 import Synchronization
 
-/// A run loop: waits for timers, descriptors, signals and posted blocks, and serves them on one thread.
+/// Waits for timers, descriptors, sources and posted blocks, and serves them on one thread.
 ///
 /// A thread has one, made when first asked for and gone with the thread. Only its own thread runs it; everything else
 /// may be called from any thread, except that after a fork the child has loops of its own. See CFRunLoop.
@@ -59,6 +59,14 @@ public final class Loop: @unchecked Sendable {
       else { return nil }
       return token
     }
+    script?.sources = { [unowned core] descriptor, mode in
+      core.slots.all.compactMap { item, token in
+        guard let source = item as? DescriptorSource, source.descriptor == descriptor, source.isValid,
+          core.slots[token].installed & mode.bit != 0
+        else { return nil }
+        return (source, token)
+      }
+    }
   }
 
   /// The calling thread's loop, made on first use. Not from async code, where the thread is nobody's.
@@ -108,8 +116,8 @@ public final class Loop: @unchecked Sendable {
 
   // MARK: - Stop and wake
 
-  /// Ends the run under way, the innermost if runs are nested, at the end of its turn. Any thread; not from a signal
-  /// handler.
+  /// Ends the run under way at the end of its turn. If runs are nested, that is the innermost. Any thread; not from a
+  /// signal handler.
   ///
   /// A loop that is not running ignores it: see `requestStop()`. See CFRunLoopStop.
   public func stop() {
@@ -166,9 +174,19 @@ public final class Loop: @unchecked Sendable {
   public func addCommonMode(_ mode: Mode) {
     checkProcess()
     precondition(mode != .common, "'.common' stands for the common modes and cannot be one. Name the mode to add.")
+    _ = addCommonMode(mode, onlyIfRoom: false)
+  }
+
+  /// The same for a mode that is not `.common`.
+  ///
+  /// - Returns: False if the loop had no room for it, and that was to be told.
+  package func addCommonMode(_ mode: Mode, onlyIfRoom: Bool) -> Bool {
     let isOwn = isCurrent
+    var hasRoom = true
     let (index, mail) = mailbox.withLock { state -> (Int?, Mail?) in
       guard mailbox.life == .open else { return (nil, nil) }
+      hasRoom = !onlyIfRoom || state.modes.hasRoom(for: mode)
+      guard hasRoom else { return (nil, nil) }
       let index = state.modes.makeCommon(mode, creates: mailbox.commonItemCount.load(ordering: .relaxed) > 0)
       if let index, !isOwn { state.mail.changes.append(joinCommon: index) }
       return (index, isOwn ? state.takeMail() : nil)
@@ -181,6 +199,7 @@ public final class Loop: @unchecked Sendable {
     } else if index != nil {
       wakeup.post([.mail, .wake])
     }
+    return hasRoom
   }
 
   /// The date of the mode's next timer; nil if it has none. Any thread. See CFRunLoopGetNextTimerFireDate.
@@ -209,7 +228,7 @@ public final class Loop: @unchecked Sendable {
 
   // MARK: - Precision
 
-  /// How much of each second of its clock the loop may spin for precise timers; 100 ms at first. Any thread.
+  /// How much of each second the loop may spin for precise timers. That is 100 ms of its clock at first. Any thread.
   ///
   /// Once a second's budget is used up, precise timers are slept for like all others until the next second, and
   /// ``Statistics/spinsDenied`` counts it. Zero to one second.

@@ -144,7 +144,7 @@ extension LoopCore {
 /// What observers know of the sleep that a foreign loop is about to begin for itself.
 enum ForeignSleepNews {
   case none
-  /// Nothing else keeps it from sleeping: its next turn for this loop stands for the sleep.
+  /// Nothing else keeps it from sleeping. Its next turn for this loop stands for the sleep.
   case due
   case told
 }

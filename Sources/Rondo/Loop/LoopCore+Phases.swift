@@ -54,7 +54,7 @@ extension LoopCore {
       }
       guard let body = frame.blocks[index].body.take(), !discardsBlocks.load(ordering: .relaxed) else { continue }
       counters.blockCallouts.count()
-      if isProbed { probedBlock(body) } else { callOutBlock(body) }
+      if isProbed { probedBlock(body.call) } else { callOutBlock(body.call) }
     }
     frame.blocks.removeAll(keepingCapacity: true)
     if !unmatched.isEmpty { blocks.insert(contentsOf: unmatched, at: 0) }

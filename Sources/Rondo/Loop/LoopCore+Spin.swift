@@ -86,7 +86,8 @@ extension LoopCore {
 
   /// What ends a spin as it would end a sleep.
   private static let endsSpin: WakeProtocol.Bits = [.wake, .stop, .stopRequest]
-  /// Nanoseconds between two looks at the kernel, and what one may take: the last is over before the date.
+  /// Nanoseconds between two looks at the kernel, and what one may take: the last is over before the date. Chosen: a
+  /// look takes some 300 ns, a thirtieth of the time between, and ten times as much where something is ready.
   private static let lookEvery: Int64 = 10_000
   private static let lookTakes: Int64 = 3_000
 }

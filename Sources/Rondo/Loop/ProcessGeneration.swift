@@ -1,15 +1,15 @@
 import CLinux
 import Glibc
-import Synchronization
+package import Synchronization
 
 /// How many forks lie between the first process and this one: one relaxed load tells a child from its parent.
 ///
 /// The kernel wipes the word in a child, however it was made: _Fork(3) and clone(2) tell no handler.
-enum ProcessGeneration {
-  typealias Word = UnsafeMutablePointer<Atomic<UInt32>>
+package enum ProcessGeneration {
+  package typealias Word = UnsafeMutablePointer<Atomic<UInt32>>
 
   /// *constant* The generation plus one; 0 in a child in which nobody has asked yet.
-  nonisolated(unsafe) static let word: Word = {
+  package nonisolated(unsafe) static let word: Word = {
     let word: Word
     if let wiped = unsafe rondo_word_wiped_on_fork() {
       unsafe word = UnsafeMutableRawPointer(wiped).bindMemory(to: Atomic<UInt32>.self, capacity: 1)
@@ -24,7 +24,7 @@ enum ProcessGeneration {
   /// *atomic* What the word said when somebody asked last, here or in a parent.
   private static let settled = Atomic<UInt32>(1)
 
-  static var current: UInt32 {
+  package static var current: UInt32 {
     let seen = unsafe word.pointee.load(ordering: .relaxed)
     return (seen == 0 ? settle(from: 0) : seen) &- 1
   }

@@ -12,6 +12,7 @@ struct ReadyDescriptor {
   private var capacity = leastCapacity
   private(set) var count = 0
 
+  /// Chosen: more than most turns have ready. It doubles.
   private static let leastCapacity = 16
 
   deinit {

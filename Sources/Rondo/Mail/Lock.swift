@@ -10,10 +10,12 @@ import Synchronization
 /// What it guards stands behind it in a `Guarded`, where the compiler sees that nobody goes past it. What is made by the
 /// thousands and has a lock among fields that need none (an item, a suspended task, a mailbox) saves the second object:
 /// there the lock is a private field, and each field that it guards says so.
+@usableFromInline
 package struct Lock: ~Copyable, Sendable {
   /// *atomic*
   private let word = Atomic<UInt32>(State.free)
 
+  @usableFromInline
   package init() {}
 
   private enum State {
@@ -31,7 +33,8 @@ package struct Lock: ~Copyable, Sendable {
   }
 
   @inline(__always)
-  borrowing func lock() {
+  @usableFromInline
+  package borrowing func lock() {
     let (isFree, _) = word.compareExchange(
       expected: State.free, desired: State.held, successOrdering: .acquiring, failureOrdering: .relaxed)
     if !isFree { lockSlowly() }
@@ -45,7 +48,8 @@ package struct Lock: ~Copyable, Sendable {
   }
 
   @inline(__always)
-  borrowing func unlock() {
+  @usableFromInline
+  package borrowing func unlock() {
     if word.exchange(State.free, ordering: .releasing) == State.awaited { wakeOne() }
   }
 

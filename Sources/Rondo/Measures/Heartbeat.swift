@@ -1,9 +1,9 @@
 import Synchronization
 
 extension Loop {
-  /// What an outside watcher reads to tell a loop that sleeps from one that is stuck in a callout.
+  /// What tells a watcher a loop that sleeps from one that is stuck.
   public struct Heartbeat: Sendable, Hashable {
-    /// Grows with every turn and every wake; unchanged while `phase` is not `.waiting` means a callout that takes long.
+    /// Grows with every turn and every wake. Unchanged while `phase` is not `.waiting` means a callout that takes long.
     public let beats: UInt64
     /// What the loop does at this moment.
     public let phase: Phase

@@ -23,13 +23,22 @@ package protocol LoopProbe: AnyObject, Sendable {
   /// Any thread. A block is handed to the loop.
   ///
   /// - Returns: What is to run in its place; nil to leave it as it is.
-  func blockPosted(_ body: @escaping () -> Void) -> (() -> Void)?
+  func blockPosted(_ block: PostedBlock) -> PostedBlock?
 
   /// Any thread. A source of the loop was signalled that was not before.
   func sourceSignalled(_ ticket: UInt64)
 
   /// Any thread. A job was handed to the loop.
   func jobEnqueued(_ job: UInt)
+}
+
+/// A block that is handed to a loop.
+package struct PostedBlock {
+  package let call: () -> Void
+
+  package init(call: @escaping () -> Void) {
+    self.call = call
+  }
 }
 
 /// A probe as a loop keeps it: one word.
@@ -124,10 +133,10 @@ extension LoopCore {
     probeCalloutEnd()
   }
 
-  /// Calls out.
+  /// Calls out. A timeout has no name but that of its code, either.
   @inline(never)
-  func probedTimeout(_ slot: UInt32, _ date: Instant, _ handler: () -> Void) {
-    var callout = ProbedCallout(kind: .timeout, label: timeouts[slot].label, item: UInt(slot) + 1)
+  func probedTimeout(_ slot: UInt32, _ date: Instant, _ handler: TimeoutHandler) {
+    var callout = ProbedCallout(kind: .timeout, label: Label(codeOf: handler), item: UInt(slot) + 1)
     callout.due = date.nanoseconds
     callout.tolerance = timeouts[slot].tolerance
     probeCallout(callout)
@@ -200,8 +209,8 @@ extension LoopCore {
   @inline(never)
   func probePost(_ block: inout Block) {
     guard let probe = unsafe probe.load(ordering: .acquiring), let body = block.body else { return }
-    let replacement = unsafe probe._withUnsafeGuaranteedRef { $0.probe.blockPosted(body) }
-    if let replacement { block.body = replacement }
+    let replacement = unsafe probe._withUnsafeGuaranteedRef { $0.probe.blockPosted(PostedBlock(call: body.call)) }
+    if let replacement { block.body = Block.Body(call: replacement.call) }
   }
 
   /// Any thread.
@@ -226,6 +235,14 @@ extension Label {
   /// The code of a closure, or of what stands before it.
   package init(codeOf body: @escaping () -> Void) {
     self.init(code: unsafe unsafeBitCast(BareFunction(call: body), to: (UInt, UInt).self).0)
+  }
+
+  /// The code of a timeout's handler: its line is full, and has no room for where it was made.
+  init(codeOf handler: TimeoutHandler) {
+    switch handler {
+    case .closure(let body): self.init(codeOf: body)
+    case .function(let function, _): self.init(code: unsafe unsafeBitCast(function, to: UInt.self))
+    }
   }
 
   /// The code at which a job goes on.

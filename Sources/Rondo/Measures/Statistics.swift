@@ -23,11 +23,11 @@ extension Loop {
     public var spuriousWakeups: UInt64 = 0
     /// Approaches to a precise timer's date that the loop spun, and spins before a sleep.
     public var spins: UInt64 = 0
-    /// Approaches to a precise timer's date, and moments before a sleep, that were slept: the budget was used up.
+    /// Approaches to a precise timer's date, and moments before a sleep, that were slept. The budget was used up.
     public var spinsDenied: UInt64 = 0
     /// Time spent spinning.
     public var timeSpinning: Duration = .zero
-    /// Time spent asleep while ``Loop/timesSleep`` was set; nil unless it is set or a sleep has been timed.
+    /// Time spent asleep while ``Loop/timesSleep`` was set. Nil unless it is set or a sleep has been timed.
     public var timeAsleep: Duration?
     public var observerCallouts: UInt64 = 0
     public var timerCallouts: UInt64 = 0

@@ -1,5 +1,5 @@
 extension Loop {
-  /// The name of a set of items that fire only while a run is in that mode.
+  /// Names a set of items that are served only by runs in that mode.
   ///
   /// A mode comes into being when something is added to it, lasts as long as its loop, and is compared by value. A
   /// loop has room for 64. See CFRunLoopMode.
@@ -26,7 +26,7 @@ extension Loop {
     /// The mode of ordinary work.
     @inlinable
     public static var `default`: Mode { Mode(rawValue: "kCFRunLoopDefaultMode") }
-    /// Stands for every common mode: items and blocks may be put there; it cannot be run.
+    /// Stands for every common mode: items and blocks may be put there. It cannot be run.
     @inlinable
     public static var common: Mode { Mode(rawValue: "kCFRunLoopCommonModes") }
     /// The mode for tracking a gesture or another short, exclusive activity. Common only after `addCommonMode`.

@@ -26,10 +26,16 @@ struct ModeTable {
     return index
   }
 
+  /// Whether the mode is known, or one more can be.
+  func hasRoom(for mode: Loop.Mode) -> Bool {
+    names.count + awaitedCommonNames.count < Self.capacity || index(of: mode) != nil
+      || awaitedCommonNames.contains(mode)
+  }
+
   /// Names that were made common take room from then on: the first common item brings their modes into being.
   private func checkRoom(for mode: Loop.Mode) {
     precondition(
-      names.count + awaitedCommonNames.count < Self.capacity,
+      hasRoom(for: mode),
       "A loop has room for \(Self.capacity) modes and mode '\(mode)' would be one more. Reuse the names of modes.")
   }
 

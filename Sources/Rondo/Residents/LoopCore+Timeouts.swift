@@ -32,7 +32,7 @@ extension LoopCore {
   }
 
   /// - Returns: Its handler, for the caller to let go of; nil while its callout is under way.
-  func discard(_ slot: UInt32) -> (() -> Void)? {
+  func discard(_ slot: UInt32) -> TimeoutHandler? {
     assertOwnThread()
     disarm(slot)
     if timeouts[slot].isQueued { dropEntries(slot) }

@@ -1,10 +1,17 @@
 internal import CLinux
 import Synchronization
 
+/// What a timeout calls.
+@safe enum TimeoutHandler {
+  case closure(() -> Void)
+  /// A function of C and what it is given, which take the room of a closure and need none.
+  case function(@convention(c) (UnsafeMutableRawPointer?) -> Void, UnsafeMutableRawPointer?)
+}
+
 /// What one loop keeps of a timeout: all there is of it, one cache line.
 @safe struct TimeoutRecord {
   /// What is called; nil in a free slot, and while its callout is under way.
-  var handler: (() -> Void)?
+  var handler: TimeoutHandler?
   /// When it fires, if it is armed.
   var date = Instant.distantFuture
   /// No later than `date` while it is queued: the latest of what its entries say.
@@ -24,8 +31,6 @@ import Synchronization
   var isQueued = false
   /// The index of its mode, or `commonModes`.
   var queue: UInt8 = 0
-  /// Where it was made. With it the line is full, so that no timeout stands in two.
-  var label = Label.none
 
   /// Before a slot's first timeout.
   static var unused: TimeoutRecord { TimeoutRecord() }
@@ -113,13 +118,12 @@ import Synchronization
   }
 
   /// A dormant timeout.
-  func insert(queue: UInt8, tolerance: Int64, _ label: Label, _ handler: consuming @escaping () -> Void) -> Token {
+  func insert(queue: UInt8, tolerance: Int64, _ handler: consuming TimeoutHandler) -> Token {
     isUsed = true
     let slot = free.popLast() ?? appendSlot()
-    self[slot].handler = handler
+    self[slot].handler = consume handler
     self[slot].tolerance = tolerance
     self[slot].queue = queue
-    self[slot].label = label
     self[slot].isInUse = true
     return Token(slot: slot, generation: self[slot].generation)
   }
@@ -150,7 +154,7 @@ import Synchronization
   /// Gives up the slot of a timeout that is neither armed nor queued.
   ///
   /// - Returns: Its handler, which is the caller's to let go of; nil while its callout is under way.
-  func remove(_ slot: UInt32) -> (() -> Void)? {
+  func remove(_ slot: UInt32) -> TimeoutHandler? {
     let handler = self[slot].handler.take()
     self[slot].generation &+= 1
     self[slot].isInUse = false

@@ -1,4 +1,4 @@
-/// A permanent thread: started, named, its loop running until it is stopped, even with nothing to do.
+/// A thread whose loop runs until it is stopped, even with nothing to do.
 ///
 /// It runs from `init` on, in the default mode. A run that is ended by `Loop.stop()` or `Loop.requestStop()` begins
 /// anew; only `stop(_:)` ends the thread. Every member may be called from any thread. When the last reference goes, even
@@ -44,7 +44,7 @@ public final class LoopThread: Sendable {
   /// Whether the thread has run its last block.
   public var hasEnded: Bool { life.hasEnded }
 
-  /// Runs `block` once on the thread, after what was given to it before, and does not wait. O(1).
+  /// Runs `block` once on the thread, after what came before. Does not wait. O(1).
   ///
   /// - Parameter mode: The mode its loop has to be running; a nested run in another mode lets the block wait.
   /// - Returns: False if the thread is ending or has ended; the block is then dropped.
@@ -58,7 +58,7 @@ public final class LoopThread: Sendable {
 
   /// What becomes of the blocks that were accepted and have not begun.
   public enum Stop: Sendable, Hashable {
-    /// They run first, those of the default mode and the common modes; they can add none.
+    /// They run first, those of the default mode and the common modes. They can add none.
     case drain
     /// They are dropped; the one that runs now is finished.
     case drop
@@ -89,7 +89,7 @@ public final class LoopThread: Sendable {
     case noThread(errno: CInt)
     /// A loop needs three file descriptors, and making them failed with this errno.
     case noDescriptors(errno: CInt)
-    /// The stack's size in bytes is less than the least or not a size the system can give.
+    /// The stack's size in bytes is none that the system can give.
     case stackSize(Int)
 
     public var description: String {

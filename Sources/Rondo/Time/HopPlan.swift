@@ -16,7 +16,7 @@ package struct HopPlan: Equatable, Sendable {
   /// What patience may be. It begins with more than a wakeup across processors takes of a thread that is asleep: where
   /// two loops are to spin for each other, one of them sleeps at first.
   package static let patiences: ClosedRange<Int64> = 10_000...100_000
-  /// So many futile spins in a row are enough.
+  /// So many futile spins in a row are enough. Chosen: 0.8 ms of spinning at most.
   package static let mostFutile = 8
   /// For how many sleeps spins rest: twice as long each time that the one spin after a rest was futile, too.
   package static let rests: ClosedRange<Int> = 64...4_096

@@ -3,12 +3,12 @@ import Glibc
 import Synchronization
 
 /// A descriptor of the loop's own could not be made.
-struct DescriptorShortage: Error, CustomStringConvertible {
+package struct DescriptorShortage: Error, CustomStringConvertible {
   /// What was needed.
   let need: String
   let errno: CInt
 
-  var description: String {
+  package var description: String {
     var (soft, hard): (UInt64, UInt64) = (0, 0)
     unsafe rondo_descriptor_limits(&soft, &hard)
     return """

@@ -53,12 +53,23 @@ package final class ScriptedWait {
   /// Readiness told by script, by source; consumed by the next wait in a mode that holds the source.
   private var readiness: [(source: Loop.DescriptorSource, readiness: Loop.DescriptorSource.Readiness)] = []
 
+  /// The same by descriptor, for sources that nobody outside can name.
+  private var readyDescriptors: [(descriptor: CInt, readiness: Loop.DescriptorSource.Readiness)] = []
+
+  /// *constant* once set. The loop's sources of a descriptor in a mode, as it names them in its records.
+  var sources: ((CInt, ModeState) -> [(source: Loop.DescriptorSource, token: Token)])?
+
   /// *constant* once set. How the loop names a source in its records; nil if it is not in that mode of this loop.
   var token: ((Loop.DescriptorSource, ModeState) -> Token?)?
 
   /// Makes a descriptor source ready, once.
   package func makeReady(_ source: Loop.DescriptorSource, _ ready: Loop.DescriptorSource.Readiness) {
     readiness.append((source, ready))
+  }
+
+  /// Makes every source of a descriptor ready that wants to hear it, once.
+  package func makeReady(_ descriptor: CInt, _ ready: Loop.DescriptorSource.Readiness) {
+    readyDescriptors.append((descriptor, ready))
   }
 
   func wait(_ frame: RunFrame, until deadline: Instant, blocks: Bool) -> WaitOutcome {
@@ -86,6 +97,25 @@ package final class ScriptedWait {
   }
 
   private func collect(_ frame: RunFrame) {
+    collectSources(frame)
+    collectDescriptors(frame)
+  }
+
+  private func collectDescriptors(_ frame: RunFrame) {
+    guard let sources, !readyDescriptors.isEmpty else { return }
+    readyDescriptors.removeAll { entry in
+      var isTold = false
+      for (source, token) in sources(entry.descriptor, frame.mode) {
+        let told = entry.readiness.intersection(source.enabled)
+        guard !told.isEmpty else { continue }
+        frame.ready.append(ReadyDescriptor(token: token, readiness: told))
+        isTold = true
+      }
+      return isTold
+    }
+  }
+
+  private func collectSources(_ frame: RunFrame) {
     guard let token else { return }
     guard !readiness.isEmpty else { return }
     readiness.removeAll { entry in

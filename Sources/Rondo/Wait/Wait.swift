@@ -119,6 +119,6 @@ enum Wait {
 enum WaitOutcome {
   /// Something happened, or may have; the turn will see.
   case looked
-  /// A script in virtual time has nothing more to tell and there is no deadline: the run ends.
+  /// A script in virtual time has nothing more to tell and there is no deadline. The run ends.
   case exhausted
 }

@@ -8,7 +8,9 @@ public import Rondo
 /// child that ends before it is watched is told all the same. The source is invalid once it has told.
 ///
 /// ```swift
-/// let child = try ChildSource(spawning: .init("/bin/sh", ["-c", "exit 3"])) { _, exit in log.note("\(exit)") }
+/// var command = ChildSource.Command("/bin/sh", ["-c", "exit 3"])
+/// command.input = .null
+/// let child = try ChildSource(spawning: command) { _, exit in log.note("\(exit)") }
 /// loop.add(child)
 /// ```
 public struct ChildSource: DaemonSource, Hashable {
@@ -76,7 +78,7 @@ public struct ChildSource: DaemonSource, Hashable {
 
   public var items: [Loop.Item] { [item, child.deadline] }
 
-  /// Ends the source, and leaves the child to itself: who wants to know of its end has to wait for it. Any thread.
+  /// Ends the source, and leaves the child to itself. Who wants to know of its end has to wait for it. Any thread.
   public func invalidate() {
     item.invalidate()
     child.deadline.invalidate()
@@ -89,7 +91,7 @@ public struct ChildSource: DaemonSource, Hashable {
     try child.send(signal)
   }
 
-  /// Asks the child to end by SIGTERM, and ends it by SIGKILL if it has not after `grace`. Any thread.
+  /// Sends the child SIGTERM, and SIGKILL if it has not ended after `grace`. Any thread.
   ///
   /// Its loop tells the time: SIGKILL waits until a mode of the source's is run. A child that has gone is no error. Asked
   /// again, the time begins anew.

@@ -8,13 +8,13 @@ extension ChildSource {
     public var executable: String
     /// What follows the program's name.
     public var arguments: [String]
-    /// Its whole environment; nil for this process's own, without what systemd meant for this process alone.
+    /// Its whole environment. Nil is this process's own, without what systemd meant for this process alone.
     public var environment: [String: String]?
     /// The directory it begins in; nil for this process's.
     public var directory: String?
     /// Its standard streams.
     public var input = Stream.inherited, output = Stream.inherited, error = Stream.inherited
-    /// Whether it leads a process group of its own, so that a terminal's keys do not reach it.
+    /// Whether it leads a process group of its own. A terminal's keys do not reach it then.
     public var leadsGroup = false
 
     /// Where a standard stream leads.

@@ -1,6 +1,6 @@
 import Rondo
 
-/// Which minutes of the calendar something happens in, written in the five fields of a crontab. See crontab(5).
+/// Which minutes of the calendar something happens in. It is written in the five fields of a crontab. See crontab(5).
 ///
 /// `30 3 * * mon-fri` is half past three on working days. A field is `*`, a number, a range `1-5`, a list `1,15`, or steps
 /// `*/10`, `8-18/2`; months and days of the week have English names, and Sunday is 0 as well as 7. Where both days are

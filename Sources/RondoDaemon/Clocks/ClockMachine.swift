@@ -36,6 +36,7 @@ struct ClockMachine: Sendable {
   private var last: Int64?
 
   /// Past dates of a rule, after as many of which it is asked no more: a clock that was set forward by years has millions.
+  /// Chosen.
   static let mostCounted = 1_000
 
   /// A date that has come, and how many more have since.

@@ -2,9 +2,9 @@ import CDaemon
 import Glibc
 public import Rondo
 
-/// Calls its handler at a date of the calendar, or of the clock that counts suspended time too. See timerfd_create(2).
+/// Calls its handler at dates of the calendar. Or by the clock that counts suspended time too. See timerfd_create(2).
 ///
-/// A ``Rondo/Loop/Timer`` goes by a clock that nobody sets and that stands still while the machine is suspended. This one
+/// A `Loop.Timer` goes by a clock that nobody sets and that stands still while the machine is suspended. This one
 /// goes by the clock that people mean when they write a time: it is judged anew when somebody sets that clock. It is
 /// never early. Dates that pass while the loop is busy, or not running, or that a clock set forward has skipped, are told
 /// as one call.
@@ -49,7 +49,8 @@ public struct ClockTimer: DaemonSource, Hashable {
     public var lateness: Duration { actual - scheduled }
   }
 
-  /// A timer that fires once, at `date` of its clock; at once if that is over. It is invalid then. Costs a descriptor.
+  /// A timer that fires once, at `date` of its clock. It fires at once if that is over. It is invalid then. Costs a
+  /// descriptor.
   ///
   /// - Parameter handler: Called on the loop's thread.
   /// - Throws: `.exhausted`, `.system`.
@@ -77,7 +78,7 @@ public struct ClockTimer: DaemonSource, Hashable {
     try self.init(grid, clock, order, handler)
   }
 
-  /// A timer that fires at the dates of a rule, from now on, until the rule says nil. Costs a descriptor.
+  /// A timer that fires at the dates of a rule, until the rule says nil. Costs a descriptor.
   ///
   /// - Parameters:
   ///   - rule: The first date after the one it is given; the same answer to the same question. Called on any thread.

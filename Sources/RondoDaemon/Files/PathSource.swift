@@ -30,7 +30,7 @@ public struct PathSource: DaemonSource, Hashable {
     public static let written = Change(rawValue: 8)
     /// Somebody who could write has closed the file.
     public static let finished = Change(rawValue: 16)
-    /// The kernel had no room for all that happened (fs.inotify.max_queued_events); beside it, what is true now.
+    /// The kernel had no room for all that happened (fs.inotify.max_queued_events). Beside it, what is true now.
     public static let missed = Change(rawValue: 32)
 
     public var description: String {

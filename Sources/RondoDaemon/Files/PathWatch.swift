@@ -83,7 +83,7 @@ final class PathWatch: Sendable {
 }
 
 extension PathWatch.State {
-  /// A link that leads to a link, and so on, more often than that leads nowhere: the kernel's own limit.
+  /// A link that leads to a link, and so on, more often than that leads nowhere: the kernel's own limit, MAXSYMLINKS.
   private static let mostLinks = 40
   /// What changes the way to a file.
   private static let ofDirectory =

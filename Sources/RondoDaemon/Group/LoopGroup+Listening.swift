@@ -12,7 +12,7 @@ extension LoopGroup {
     public let peer: SocketAddress
     /// Where it is served. It counts for the loop's load until it is left or let go.
     public let place: Place
-    /// What keeps the daemon from its end until it is over or let go; nil without a daemon.
+    /// What keeps the daemon from its end until it is over or let go. Nil without a daemon.
     public let work: Daemon.Work?
 
     /// Says that the connection is over: leaves its place, and ends its work.
@@ -48,7 +48,7 @@ extension LoopGroup {
     return listening
   }
 
-  /// Listens at an internet address on every loop of the group's; the kernel chooses one for each connection.
+  /// Listens at an internet address on every loop of the group's. The kernel chooses one for each connection.
   ///
   /// Nothing is handed over from thread to thread, and no loop is in another's way; the kernel chooses by a hash of the
   /// addresses, whatever a loop has to do. Port 0 is the same free one for all. See SO_REUSEPORT in socket(7).
@@ -66,7 +66,8 @@ extension LoopGroup {
     var sockets: [Socket] = []
     for _ in loops {
       let socket = try Socket(family: address.family, .stream)
-      for option in [SO_REUSEADDR, SO_REUSEPORT] { try socket.setOption(SOL_SOCKET, option, 1) }
+      try socket.setOption(SOL_SOCKET, SO_REUSEADDR, 1)
+      try socket.set(.reusePort)
       try socket.bind(to: sockets.first?.localAddress ?? address)
       sockets.append(socket)
     }

@@ -3,7 +3,7 @@ public import Rondo
 import RondoSockets
 import Synchronization
 
-/// Several loops, each on a thread of its own, and a choice of one for whatever is to be served.
+/// Several loops, each on a thread of its own. It chooses one of them for whatever is to be served.
 ///
 /// ```swift
 /// let group = try LoopGroup(threads: 2, name: "worker")
@@ -55,7 +55,7 @@ public final class LoopGroup: Sendable {
     tally = Guarded(LoopTally(count: loops.count))
   }
 
-  /// A group of loops that run already, as the main thread's, and are not its to stop.
+  /// A group of loops that somebody else runs, as the main thread's. It does not stop them.
   public init(of loops: [Loop]) {
     precondition(!loops.isEmpty, "A LoopGroup has one loop at least. Use LoopGroup(of: [.main]).")
     self.loops = loops
@@ -68,7 +68,8 @@ public final class LoopGroup: Sendable {
 
   // MARK: - Choosing
 
-  /// Takes a place on a loop for as long as the answer is held, or until it is left. O(1), or O(n) for the least loaded.
+  /// Takes a place on a loop of the group. It is taken as long as the answer is held, or until it is left. O(1), or
+  /// O(n) for the least loaded.
   public func place(by choice: Choice = .leastLoaded) -> Place {
     Place(self, tally.withLock { $0.take(by: choice) })
   }
@@ -88,7 +89,7 @@ public final class LoopGroup: Sendable {
 
   // MARK: - The end
 
-  /// Ends the threads, one after the other, and returns when all are gone, with their loops. See `LoopThread.stop(_:)`.
+  /// Ends the threads one after the other. Returns when all are gone, with their loops. See `LoopThread.stop(_:)`.
   ///
   /// On one of them it does not wait for that one. A group of others' loops does nothing.
   @available(*, noasync, message: "This blocks the thread until others have ended. Use await group.end().")
@@ -136,7 +137,7 @@ public final class LoopGroup: Sendable {
 }
 
 extension LoopGroup {
-  /// Something that a loop of a group serves: it counts for the loop's load until it is left, or let go.
+  /// Something that a loop of a group serves. It counts for the loop's load until it is left, or let go.
   public final class Place: Sendable {
     /// *constant*
     private let group: LoopGroup

@@ -17,7 +17,8 @@ public struct ActivatedDescriptor: Hashable, Sendable {
   /// The name of one that was given none.
   static let unnamed = "unknown"
 
-  /// What systemd has passed on to this process, closed on exec from now on; empty without systemd. Any thread.
+  /// The descriptors that systemd has opened for this process; none without systemd. They are closed on exec from now
+  /// on. Any thread.
   ///
   /// - Parameter environment: What to look in; nil for the process's own.
   /// - Throws: `.malformed`, `.tooManyDescriptors`, `.notOpen`.

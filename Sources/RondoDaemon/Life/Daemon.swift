@@ -3,7 +3,7 @@ import Glibc
 public import Rondo
 import Synchronization
 
-/// The life of a server: ready, reloading, stopping, told to systemd where it is there, and an end that loses nothing.
+/// The life of a server, told to systemd where it is there. It is ready, reloads, stops, and ends without losing work.
 ///
 /// SIGTERM and SIGINT stop it gracefully: its stop handlers stop taking work, and the run ends as soon as work under way
 /// is done, or when its time is over. A second signal ends it at once. SIGHUP reloads it, if it has a reload handler, and
@@ -51,7 +51,7 @@ public final class Daemon: @unchecked Sendable {
     /// Somebody stopped the loop's run, and no handler was called.
     case stopped
 
-    /// What to exit with: 0, 1 where work was lost, and 128 + the signal that interrupted it, as shells count.
+    /// What to exit(3) with. It is 0, 1 where work was lost, and 128 + the signal that interrupted it, as shells count.
     public var exitCode: CInt {
       switch self {
       case .drained, .stopped: EXIT_SUCCESS
@@ -106,7 +106,8 @@ public final class Daemon: @unchecked Sendable {
     handlers.withLock { unsafe $0.reload.append(handler) }
   }
 
-  /// Has `handler` called once on the loop's thread when the daemon is to stop, before those that came first. Any thread.
+  /// Has `handler` called once on the loop's thread when the daemon is to stop. The last one that came is called first.
+  /// Any thread.
   ///
   /// It stops taking work: what is under way goes on, as long as somebody holds a ``Work`` for it.
   public func whenStopping(_ handler: sending @escaping () -> Void) {
@@ -146,7 +147,8 @@ public final class Daemon: @unchecked Sendable {
 
   // MARK: - Running
 
-  /// Tells that it is ready, runs the loop until the daemon has stopped, and gives its signals back. The loop's thread.
+  /// Runs the loop until the daemon has stopped. It tells that it is ready before, and gives its signals back
+  /// afterwards. The loop's thread.
   ///
   /// Its thread blocks SIGTERM, SIGINT and SIGHUP no longer. A stop of the loop's run by anybody else ends it as well. A
   /// daemon that has ended does not run again.

@@ -1,6 +1,6 @@
 public import RondoSockets
 
-/// What keeps a daemon from being one: an environment that says nonsense, or a signal that cannot be had.
+/// What keeps a daemon from being one. It is an environment that says nonsense, or a signal that cannot be had.
 public enum DaemonError: Error, Hashable, Sendable, CustomStringConvertible {
   /// A variable of the environment does not say what systemd says in it.
   case malformed(variable: String, value: String)

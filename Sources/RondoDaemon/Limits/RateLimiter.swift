@@ -1,7 +1,7 @@
 public import Rondo
 public import RondoSockets
 
-/// Has a source rest when it is called too often, says so, and brings it back by rule. See sd_event_source_set_ratelimit(3).
+/// Has a source rest when it is called too often, and brings it back. See sd_event_source_set_ratelimit(3).
 ///
 /// A client that reconnects without end, a file that is written again and again, a device gone mad: each keeps a loop busy
 /// for nothing, and this loop alone pays for it. While a source rests the kernel is not even asked, what comes waits where
@@ -10,7 +10,7 @@ public import RondoSockets
 /// ```swift
 /// let limiter = RateLimiter(.init(100, per: .seconds(1))) { _, event in log.note("\(event)") }
 /// let listener = SocketSource(
-///   try .listening(at: .loopback()), for: .accept, handler: limiter.limiting { _, event in serve(event) })
+///   try .listening(at: .loopback()), for: .accept, handler: limiter.limiting { _, event in log.note("\(event)") })
 /// loop.add(listener)
 /// ```
 ///
@@ -25,7 +25,7 @@ public final class RateLimiter: @unchecked Sendable {
 
   /// What is said of a source.
   public enum Event: Hashable, Sendable {
-    /// It has spent its burst, and is not called for this time; nil for until it is resumed by hand.
+    /// It has spent its burst, and is not called for this time. Nil is until it is resumed by hand.
     case rests(for: Duration?)
     /// It is called again from now on.
     case resumed
@@ -51,7 +51,10 @@ public final class RateLimiter: @unchecked Sendable {
     var isTold = false
   }
 
-  /// - Parameter told: Called on the thread of the source's loop, after the callout that was the last, and when it is back.
+  /// A limiter for one source.
+  ///
+  /// - Parameter told: Called on the thread of the source's loop, after the callout that was the last, and when it is
+  ///   back.
   public init(_ limit: RateLimit, told: sending @escaping (RateLimiter, Event) -> Void = { _, _ in }) {
     self.limit = limit
     self.told = told
@@ -85,7 +88,7 @@ public final class RateLimiter: @unchecked Sendable {
     }
   }
 
-  /// A handler for a socket source: connections, data and readability count, and are disabled while it rests.
+  /// A handler for a socket source. Connections, data and readability count, and are disabled while it rests.
   public func limiting(
     _ handler: sending @escaping (SocketSource, SocketSource.Event) -> Void
   ) -> sending (SocketSource, SocketSource.Event) -> Void {
@@ -185,7 +188,8 @@ public final class RateLimiter: @unchecked Sendable {
 }
 
 extension Loop.Source {
-  /// A source that rests when it has been performed too often: what is signalled meanwhile is performed when it is back.
+  /// A source that rests when it has been performed too often. What is signalled meanwhile is performed when it is
+  /// back.
   ///
   /// A signal still costs its loop a turn.
   public convenience init(

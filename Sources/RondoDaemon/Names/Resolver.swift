@@ -10,7 +10,7 @@ public import RondoSockets
 /// let resolver = Resolver(threads: 2)
 /// resolver.lookUp("localhost", port: 80, within: .seconds(5), on: loop) { answer in
 ///   switch answer {
-///   case .success(let addresses): log.note("first of all \(addresses[0])")
+///   case .success(let addresses): log.note("\(addresses.count) to try, in this order")
 ///   case .failure(let error): log.note("\(error)")
 ///   }
 /// }
@@ -44,7 +44,7 @@ public final class Resolver: Sendable {
     pool = LookupPool(threads: threads, waiting: waiting, ask: ask)
   }
 
-  /// Looks up a name, and tells a loop: never before this has returned, and once at most. Any thread.
+  /// Looks up a name, and tells a loop. It is told once at most, and never before this has returned. Any thread.
   ///
   /// An address as text is its own answer, and needs no thread.
   ///

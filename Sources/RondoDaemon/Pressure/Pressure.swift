@@ -2,7 +2,7 @@
 public struct Pressure: Hashable, Sendable {
   /// Times in which one task at least waited.
   public let some: Share
-  /// Times in which all waited, so that no work was done; nil where the kernel does not tell.
+  /// Times in which all waited, so that no work was done. Nil where the kernel does not tell.
   public let full: Share?
 
   /// Which part of the time went by in waiting.

@@ -2,11 +2,11 @@ import Glibc
 
 /// Why pressure cannot be watched.
 public enum PressureError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// The kernel tells nothing of pressure, or not there: it is too old, made without PSI, or there is no such group.
+  /// The kernel tells nothing of pressure, or not there. It is too old, made without PSI, or there is no such group.
   case unavailable(String)
   /// The file may not be written, which watching takes: in a container, as a rule.
   case notPermitted(String)
-  /// The stall is longer than the window, or none; or the window is none from 0.5 to 10 seconds.
+  /// The stall is none, or longer than the window. Or the window is not between 0.5 and 10 seconds.
   case outOfRange(stall: Duration, window: Duration)
   /// The kernel wants windows of even seconds from who has not the capability CAP_SYS_RESOURCE.
   case windowNotPermitted(Duration)

@@ -1,14 +1,20 @@
 public import Rondo
 
-/// Tells when tasks wait too long for memory, processors or disks, in time to let go of caches. See the kernel's psi.rst.
+/// Tells when tasks wait too long for memory, processors or disks. It is time to let go of caches then. See the
+/// kernel's psi.rst.
 ///
 /// The kernel watches, and says so at most once a window. Nothing is asked again and again meanwhile.
 ///
 /// ```swift
-/// let pressure = try PressureSource(.system(of: .milliseconds(150), in: .seconds(2))) { _, event in
-///   if case .stalled = event { log.note("let go of what can be had again") }
+/// do {
+///   let trigger = try PressureSource.Trigger.service() ?? .system(of: .milliseconds(150), in: .seconds(2))
+///   let pressure = try PressureSource(trigger) { _, event in
+///     if case .stalled = event { log.note("let go of caches") }
+///   }
+///   loop.add(pressure)
+/// } catch {
+///   log.note("not told of pressure: \(error)")
 /// }
-/// loop.add(pressure)
 /// ```
 ///
 /// The kernel's word is for the first who asks: it comes while the source is in a loop that waits by itself. A host that
@@ -20,7 +26,7 @@ public struct PressureSource: DaemonSource, Hashable {
 
   /// What the handler is told.
   public enum Event: Hashable, Sendable {
-    /// Tasks have waited for longer than the trigger says; with what is true now, where it can be read.
+    /// Tasks have waited for longer than the trigger says. It comes with what is true now, where that can be read.
     case stalled(Pressure?)
     /// The group that was watched has gone: the source is invalid.
     case gone

@@ -4,7 +4,7 @@ import Glibc
 public enum SignalError: Error, Hashable, Sendable, CustomStringConvertible {
   /// SIGKILL or SIGSTOP, which the kernel lets nobody handle.
   case uncatchable(CInt)
-  /// SIGSEGV, SIGBUS, SIGFPE or SIGILL: after the handler, the faulty instruction would fault again, for ever.
+  /// SIGSEGV, SIGBUS, SIGFPE or SIGILL. After the handler, the faulty instruction would fault again, for ever.
   case fault(CInt)
   /// No signal has this number, or the C library keeps it for itself.
   case unknown(CInt)

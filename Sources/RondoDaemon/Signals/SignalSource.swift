@@ -2,7 +2,7 @@ import CDaemon
 import Glibc
 public import Rondo
 
-/// Tells of a signal on a loop's thread, where everything is allowed, and how often it came. See sigaction(2).
+/// Tells of a signal, and how often it came, on a loop's thread. See sigaction(2).
 ///
 /// No thread has to block the signal. As long as a signal has a source it does nothing else: the first source takes the
 /// place of the signal's disposition and the last one, when it is invalidated or let go, puts it back, unless somebody
@@ -25,7 +25,7 @@ public struct SignalSource: DaemonSource, Hashable {
     public let signal: CInt
     /// How often it was delivered, at least once. The kernel merges what waits for delivery, but not real-time signals.
     public let count: Int
-    /// Who sent the last of them; nil for the kernel (a key of the terminal, a timer), or if that cannot be told.
+    /// Who sent the last of them. Nil is the kernel (a key of the terminal, a timer), or that it cannot be told.
     public let sender: Sender?
   }
 
@@ -82,7 +82,8 @@ public struct SignalSource: DaemonSource, Hashable {
 }
 
 extension SignalSource {
-  /// Has the whole process ignore a signal: SIGPIPE, so that writing to who has gone is an error and no end. Any thread.
+  /// Has the whole process ignore a signal. For SIGPIPE, so that writing to who has gone is an error and no end. Any
+  /// thread.
   ///
   /// A signal that has a source is ignored when it has none any more. An executed program goes on ignoring it, unless
   /// ``ChildSource`` starts it.

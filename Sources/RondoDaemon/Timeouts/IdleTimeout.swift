@@ -9,7 +9,7 @@ public import RondoSockets
 /// at the descriptor before they fire: what waits there for its source, in a direction that the source is told of, is
 /// activity, and the time begins anew.
 extension Loop {
-  /// Makes a timeout, armed to fire `limit` from now, that does not while something waits for `source`. The loop's thread.
+  /// Makes a timeout of `limit` that does not fire while something waits for `source`. The loop's thread.
   ///
   /// Whoever serves the source arms it again, as every timeout: `loop.arm(idle, after: limit)`. Looking costs one
   /// poll(2), when the time is over and never before. What the source is not told of is no activity: who does not read

@@ -11,11 +11,12 @@ extension RunLoop {
     case notNeeded
     /// Whichever of the two runs serves both.
     case serving
-    /// They cannot, and why: nothing of Foundation's loop is served while this one runs, and the other way round.
+    /// They cannot, for this reason. Nothing of Foundation's loop is served while this one runs, and the other way
+    /// round.
     case unavailable(String)
   }
 
-  /// Whether this loop and Foundation's own of the thread serve each other, if it has one; true at first.
+  /// Whether this loop and Foundation's own of the thread serve each other. True at first.
   ///
   /// The loop's own thread. Set to true, it makes Foundation's loop, for a thread that might have one later; set to
   /// false, it saves the system calls that sleeping in Foundation's wait costs.

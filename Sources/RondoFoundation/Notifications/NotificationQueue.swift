@@ -59,7 +59,7 @@ open class NotificationQueue: NSObject {
 
   // MARK: - Queueing
 
-  /// Enqueues a notification for the default mode, coalesced with those of the same name and sender.
+  /// Enqueues a notification for the default mode. It is coalesced with those of the same name and sender.
   open func enqueue(_ notification: Notification, postingStyle: PostingStyle) {
     enqueue(notification, postingStyle: postingStyle, coalesceMask: [.onName, .onSender], forModes: nil)
   }
@@ -93,7 +93,7 @@ open class NotificationQueue: NSObject {
     observe(modes)
   }
 
-  /// Takes out every notification that is like `notification` in the ways that `coalesceMask` says; of none, nothing.
+  /// Takes out every notification that is like `notification` in the ways that `coalesceMask` says. Of none, nothing.
   open func dequeueNotifications(matching notification: Notification, coalesceMask: NotificationCoalescing) {
     guard !coalesceMask.isDisjoint(with: [.onName, .onSender]) else { return }
     let isAlike = { (entry: Entry) in

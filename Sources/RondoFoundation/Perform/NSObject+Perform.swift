@@ -2,7 +2,7 @@ public import Foundation
 
 /// The perform family as Apple's NSObject has it, with a method in place of a selector: `Sensor.poll`.
 extension NSObjectProtocol where Self: AnyObject {
-  /// Calls `method` of this object with `argument` after `delay` seconds, on the calling thread's run loop.
+  /// Calls `method` of this object with `argument` after `delay` seconds. On the calling thread's run loop.
   ///
   /// See performSelector:withObject:afterDelay:inModes:.
   @available(*, noasync, message: "An async function has no run loop. Use runLoop.perform(afterDelay:).")

@@ -20,7 +20,7 @@ public final class PerformRequest: Sendable {
     self.state = Guarded(unsafe state)
   }
 
-  /// Whether it is still to be done: not cancelled, not begun, and its loop has not ended.
+  /// Whether it is still to be done. Not cancelled, not begun, and its loop has not ended.
   public var isPending: Bool {
     state.withLock { $0.body != nil }
   }

@@ -21,7 +21,7 @@ public enum PerformError: Error, Hashable, Sendable, CustomStringConvertible {
 /// Each request is an input source of its own: it wakes the loop, is served in the order of requests, and lets
 /// `run(mode:before:)` return. Of no modes, it is never done.
 extension RunLoop {
-  /// Runs `block` once, in whichever of `modes` is served first, and waits until it is done if told to. Any thread.
+  /// Runs `block` once, in whichever of `modes` is served first. Waits until it is done if told to. Any thread.
   ///
   /// On the loop's own thread, waiting means running it at once. Elsewhere the wait lasts no longer than the loop. See
   /// performSelector:onThread:withObject:waitUntilDone:modes:.
@@ -65,7 +65,7 @@ extension RunLoop {
     perform(afterDelay: delay, inModes: modes, keeping: target, block)
   }
 
-  /// Calls `method` of `target` with `argument` in the next turn, in whichever of `modes` is served first. Any thread.
+  /// Calls `method` of `target` with `argument` in the next turn. In whichever of `modes` is served first. Any thread.
   ///
   /// See performSelector:target:argument:order:modes:.
   ///

@@ -44,7 +44,7 @@ extension RemoteMessagePort {
     try send(Array(data), identifier: identifier, timeout: timeout)
   }
 
-  /// Sends data and waits for the reply; with a mode, the thread's run loop runs in it. See CFMessagePortSendRequest.
+  /// Sends data and waits for the reply. With a mode, the thread's run loop runs in it. See CFMessagePortSendRequest.
   ///
   /// - Throws: What `request(_:identifier:sendTimeout:replyTimeout:running:)` throws.
   @available(*, noasync, message: "It blocks the thread. Call it from a synchronous function.")

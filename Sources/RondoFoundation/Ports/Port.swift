@@ -1,7 +1,7 @@
 public import Foundation
 import Rondo
 
-/// A place messages are sent to, from any thread, and handled by a delegate in a run loop. See NSPort.
+/// A place that messages are sent to. A delegate handles them in a run loop; any thread may send. See NSPort.
 ///
 /// `Port()` takes messages of this process's threads, as a Mach port would: Foundation on Linux has none that does.
 /// Add it to a run loop; the loop keeps it alive. Subclasses that carry messages in another way override what
@@ -21,7 +21,7 @@ open class Port: NSObject, NSCopying, @unchecked Sendable {
     self
   }
 
-  /// Takes the port out of every run loop for good, drops what waits, and tells `didBecomeInvalidNotification`.
+  /// Takes the port out of every run loop for good. Drops what waits, and tells `didBecomeInvalidNotification`.
   open func invalidate() {
     guard inbox.invalidate() else { return }
     NotificationCenter.default.post(name: Self.didBecomeInvalidNotification, object: self)
@@ -71,7 +71,7 @@ open class Port: NSObject, NSCopying, @unchecked Sendable {
     send(before: limitDate, msgid: 0, components: components, from: receivePort, reserved: headerSpaceReserved)
   }
 
-  /// Sends a message: it is handled in one of the port's run loops, after what was sent before. Any thread.
+  /// Sends a message. It is handled in one of the port's run loops, after what was sent before. Any thread.
   ///
   /// Waits until `limitDate` while `queueLimit` messages wait; a thread that sends to a full port of its own waits in
   /// vain.
@@ -100,7 +100,7 @@ open class Port: NSObject, NSCopying, @unchecked Sendable {
   }
 }
 
-/// What Foundation on Linux declares and lacks: a port for messages within the machine; here, within the process.
+/// A port for messages within the process. Foundation on Linux declares it, and lacks it.
 ///
 /// Between processes, by name, use `LocalMessagePort` and `RemoteMessagePort`.
 open class MessagePort: Port, @unchecked Sendable {}

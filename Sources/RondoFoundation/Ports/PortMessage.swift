@@ -6,9 +6,9 @@ open class PortMessage: NSObject, NSCopying, @unchecked Sendable {
   open var msgid: UInt32 = 0
   /// Data (NSData) and ports, in the order they were sent.
   open private(set) var components: [AnyObject]?
-  /// Where it is to be received: of a message that came in, the port it came to; of one to send, where answers go.
+  /// The port it came to. Of a message to send, where answers go.
   open private(set) var receivePort: Port?
-  /// Where it is to be sent: of a message that came in, the port to answer to, if any.
+  /// The port to send to. Of a message that came in, the port to answer to, if any.
   open private(set) var sendPort: Port?
 
   /// *constant once it waits* What it costs a port to keep it, in bytes; 0 for a message of this process.

@@ -17,18 +17,19 @@ open class SocketPort: Port, @unchecked Sendable {
   /// *constant* Shared by all ports with the signature.
   private let sender: SocketPortSender
 
-  /// The longest message sent and accepted, header and all; a connection that states a longer one is closed.
+  /// The longest message sent and accepted, header and all. A connection that states a longer one is closed.
+  /// 16 MiB, as of a message port: chosen.
   public static let maximumMessageLength = 16 << 20
 
   /// What senders can make a local port hold.
   public struct Limits: Sendable, Hashable {
-    /// How many connections there are at once; one more is closed, unless another one has been quiet for so long that
+    /// How many connections there are at once. One more is closed, unless another one has been quiet for so long that
     /// it has to make room. By default a quarter of the descriptors this process may open, and 1,024 at most.
     public var maximumConnections = MessagePortOptions.defaultMaximumConnections
-    /// How many bytes of memory half messages and messages that wait may take, each for themselves; one message more
-    /// if need be. Beyond it, the connection that has stood still longest is closed, and no more messages are read.
+    /// How much memory half messages may take, and as much messages that wait. In bytes, and one message more if need
+    /// be. Beyond it, the connection that has stood still longest is closed, and no more messages are read.
     public var maximumHeldBytes = 64 << 20
-    /// How long a sender may leave a message unfinished without a byte that comes; nil for ever. It is closed, never
+    /// How long a sender may leave a message unfinished without a byte that comes. Nil is for ever. It is closed, never
     /// before this time and at most as long again after it.
     public var maximumIdleTime: TimeInterval? = 30
 
@@ -46,7 +47,7 @@ open class SocketPort: Port, @unchecked Sendable {
     }
   }
 
-  /// How much memory, in bytes, senders make the port hold: half messages, and messages that wait for their turn.
+  /// How much memory, in bytes, senders make the port hold. Half messages, and messages that wait for their turn.
   public final var heldByteCount: Int {
     (receiver?.heldByteCount ?? 0) + inbox.waitingCost
   }
@@ -91,7 +92,7 @@ open class SocketPort: Port, @unchecked Sendable {
     super.init()
   }
 
-  /// A local port on an open socket, which listens or takes datagrams; the port closes it. Nil if it is no socket.
+  /// A local port on an open socket, which listens or takes datagrams. The port closes it. Nil if it is no socket.
   public init?(protocolFamily family: Int32, socketType type: Int32, protocol: Int32, socket sock: SocketNativeHandle) {
     guard let socket = try? Socket(owning: sock), let address = socket.localAddress else { return nil }
     receiver = SocketPortReceiver(socket)
@@ -100,7 +101,8 @@ open class SocketPort: Port, @unchecked Sendable {
     super.init()
   }
 
-  /// What stands for the TCP port of a host: an address, or a name that is looked up now; nil is this machine.
+  /// A remote port that stands for a TCP port of a host. The host is an address, or a name that is looked up now; nil
+  /// is this machine.
   ///
   /// IPv4 comes first. Nil if there is no such host. It may block the thread.
   public convenience init?(remoteWithTCPPort port: UInt16, host hostName: String?) {
@@ -165,10 +167,10 @@ open class SocketPort: Port, @unchecked Sendable {
   /// The bytes of the port's sockaddr.
   open var address: Data { Data(signature.address) }
 
-  /// The socket of a local port; -1 of a remote one, which has none of its own.
+  /// The socket of a local port. It is -1 of a remote one, which has none of its own.
   open var socket: SocketNativeHandle { receiver?.socket?.descriptor ?? -1 }
 
-  /// Remote ports of the same signature are equal, as they are the same on Apple's systems.
+  /// Remote ports of the same signature are equal. On Apple's systems they are the same.
   open override var hash: Int {
     receiver == nil ? signature.hashValue : ObjectIdentifier(self).hashValue
   }
@@ -193,7 +195,7 @@ open class SocketPort: Port, @unchecked Sendable {
 
   // MARK: - Sending
 
-  /// Sends a message to where the port is, over a connection that is kept for later ones. Any thread; may block it.
+  /// Sends a message to where the port is. The connection is kept for later ones. Any thread; may block it.
   ///
   /// - Parameters:
   ///   - components: Data and socket ports.

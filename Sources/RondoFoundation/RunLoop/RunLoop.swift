@@ -101,7 +101,7 @@ extension RunLoop {
     bridge.attachForFoundation()
   }
 
-  /// Runs the default mode until `limitDate`, until it is stopped, or until nothing is left in it.
+  /// Runs the default mode until `limitDate`, until it is stopped, or has nothing left.
   @available(*, noasync, message: "Running a loop blocks its thread. Call it from a synchronous function.")
   public func run(until limitDate: Date) {
     guard loop.isCurrent else { return }
@@ -113,7 +113,7 @@ extension RunLoop {
     }
   }
 
-  /// Runs `mode` until a source was handled, until `limitDate`, or until it is stopped; a timer does not end it.
+  /// Runs `mode` until a source was handled, until `limitDate`, or until it is stopped. A timer does not end it.
   ///
   /// - Returns: False without having run if nothing is in the mode, or on another thread.
   @available(*, noasync, message: "Running a loop blocks its thread. Call it from a synchronous function.")
@@ -149,7 +149,7 @@ extension RunLoop {
 // MARK: - Blocks
 
 extension RunLoop {
-  /// Runs `block` once, while the loop runs in one of `modes`, after what was posted before; wakes it. Any thread.
+  /// Runs `block` once, in a run of one of `modes`. What was posted before goes first. It wakes the loop. Any thread.
   ///
   /// In no mode, it never runs. Foundation leaves a sleeping loop asleep.
   public func perform(inModes modes: [Mode], block: @Sendable @escaping () -> Void) {

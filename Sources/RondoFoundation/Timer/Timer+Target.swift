@@ -4,7 +4,7 @@ public import Foundation
 ///
 /// The timer keeps its target until it is invalid, as there.
 extension Timer {
-  /// A timer that calls `selector` of `target` after `ti` seconds, and every so often if it repeats.
+  /// A timer that calls `selector` of `target` after `ti` seconds. And again as often, if it repeats.
   public convenience init<Target: AnyObject>(
     timeInterval ti: TimeInterval, target: Target, selector: @escaping (Target) -> (Timer) -> Void, userInfo: Any?,
     repeats: Bool
@@ -13,7 +13,7 @@ extension Timer {
     setUserInfo(userInfo)
   }
 
-  /// A timer that calls `selector` of `target` at `date`, and every `interval` seconds from there if it repeats.
+  /// A timer that calls `selector` of `target` at `date`. And every `interval` seconds from there, if it repeats.
   public convenience init<Target: AnyObject>(
     fireAt date: Date, interval: TimeInterval, target: Target, selector: @escaping (Target) -> (Timer) -> Void,
     userInfo: Any?, repeats: Bool
@@ -22,7 +22,7 @@ extension Timer {
     setUserInfo(userInfo)
   }
 
-  /// A timer in the calling thread's run loop, in the default mode, that calls `selector` of `target`.
+  /// A timer that calls `selector` of `target`, in the calling thread's run loop. In the default mode.
   @available(*, noasync, message: "An async function has no run loop. Make the timer and add it to the one you mean.")
   @discardableResult
   public class func scheduledTimer<Target: AnyObject>(

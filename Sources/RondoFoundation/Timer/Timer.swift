@@ -1,7 +1,8 @@
 public import Foundation
 import Rondo
 
-/// Foundation's Timer, on Rondo: never early, with a tolerance that works, and gone when it has fired for the last time.
+/// Foundation's Timer, on Rondo. It is never early, has a tolerance that works, and gone when it has fired for the last
+/// time.
 ///
 /// The loop keeps a scheduled timer, so nobody else has to; an invalid one lets go of its block. Every member may be
 /// used from any thread. See NSTimer.
@@ -168,7 +169,7 @@ open class Timer: NSObject, @unchecked Sendable {
     drop()
   }
 
-  /// Whether it can still fire: not after its last fire, nor when its loop has ended.
+  /// Whether it can still fire. It cannot after its last fire, nor when its loop has ended.
   open var isValid: Bool {
     validItem != nil
   }

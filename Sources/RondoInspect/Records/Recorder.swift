@@ -17,8 +17,6 @@ import Synchronization
   let keepsTurns = Atomic<Bool>(false)
   /// *atomic* Somebody who watches is asleep because the loop was, and wants to be called.
   let isParked = Atomic<Bool>(false)
-  /// *atomic* The code of the closure that stands for a block whose posting was timed.
-  private let wrapper = Atomic<UInt64>(0)
   /// The names that are measured; empty for all.
   private let filter = Guarded<[String]>([])
   /// *loop thread* The newest entry of the ring.
@@ -57,22 +55,14 @@ import Synchronization
   // MARK: - What the loop tells
 
   func calloutBegins(_ callout: borrowing ProbedCallout) {
-    // What stands for a block says itself which one it is.
-    if callout.kind == .block, callout.label.word == wrapper.load(ordering: .relaxed) {
-      return begin(callout, isKnown: false)
-    }
-    begin(callout, isKnown: true)
-  }
-
-  @inline(__always)
-  private func begin(_ callout: borrowing ProbedCallout, isKnown: Bool) {
     if keepsTurns.load(ordering: .relaxed) { note(callout) }
     var entry = rondo_callout(
       label: callout.label.word, item: UInt64(callout.item), detail: callout.detail, began: 0,
       kind: UInt64(callout.kind.rawValue))
     if isMeasuring.load(ordering: .relaxed) {
       entry.began = now
-      if isKnown { measure(callout, at: entry.began, depth: unsafe rondo_record_depth(record)) }
+      // A block says itself which one it is.
+      if callout.kind != .block { measure(callout, at: entry.began, depth: unsafe rondo_record_depth(record)) }
     }
     unsafe rondo_record_begin(record, &entry)
     if isTracing.load(ordering: .relaxed) { traceBeginning(of: callout) }
@@ -148,24 +138,22 @@ import Synchronization
 
   // MARK: - What waits, and how long
 
-  func blockPosted(_ body: @escaping () -> Void) -> (() -> Void)? {
+  func blockPosted(_ block: PostedBlock) -> PostedBlock? {
     let isTraced = isTracing.load(ordering: .relaxed)
     guard isTraced || isMeasuring.load(ordering: .relaxed) else { return nil }
-    let (label, due) = (Label(codeOf: body), now)
+    let (label, due) = (Label(codeOf: block.call), now)
     let flow = isTraced ? Flows.next() : 0
     if isTraced { trace(rondo_posted, label: label, flow: flow) }
-    let timed = { [unowned self] in
+    return PostedBlock { [unowned self] in
       blockBegins(label, postedAt: due, flow)
-      body()
+      block.call()
     }
-    wrapper.store(Label(codeOf: timed).word, ordering: .relaxed)
-    return timed
   }
 
   /// The block that was posted then begins, in a callout that was told of already.
   private func blockBegins(_ label: Label, postedAt due: Int64, _ flow: UInt64) {
     unsafe rondo_record_relabel(record, label.word)
-    if turn.kind == CalloutKind.block.rawValue, turn.label == wrapper.load(ordering: .relaxed) {
+    if turn.kind == CalloutKind.block.rawValue, turn.callouts == 1 {
       turn.label = label.word
       unsafe rondo_record_amend(record, &turn)
     }
@@ -204,11 +192,13 @@ import Synchronization
       case .observer: 0
       }
     let isCause = turn.callouts == 1 && turn.asleep >= 0
-    let isNew = unsafe rondo_measures_begin(
-      measures, depth, callout.label.word, UInt64(callout.kind.rawValue), due > 0 ? max(0, time - due) : -1,
-      callout.missed,
-      isCause ? 1 : 0)
-    if isNew != 0 { unsafe choose(callout.label, measures, depth) }
+    for _ in 0..<2 {
+      let isNew = unsafe rondo_measures_begin(
+        measures, depth, callout.label.word, UInt64(callout.kind.rawValue), due > 0 ? max(0, time - due) : -1,
+        callout.missed, isCause ? 1 : 0)
+      if isNew == 0 { return }
+      unsafe choose(callout.label, measures, depth)
+    }
   }
 
   /// A place is met for the first time since the names that are measured were set.

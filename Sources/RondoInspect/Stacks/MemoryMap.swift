@@ -28,7 +28,8 @@ struct MemoryMap {
       regions.append(
         Region(
           start: start, end: end, isReadable: rights.first == UInt8(ascii: "r"),
-          isCode: rights.count > 2 && rights[2] == UInt8(ascii: "x")))
+          // A stack may be executable, where a linker was not told that it need not be.
+          isCode: rights.count > 2 && rights[2] == UInt8(ascii: "x") && rights[1] != UInt8(ascii: "w")))
     }
   }
 

@@ -21,7 +21,7 @@ package final class PortAccount: Sendable {
   /// Whether somebody has to go.
   package var isExceeded: Bool { held > limit }
 
-  /// What a request costs that is kept, beside its bytes: the objects that stand for it.
+  /// What a request costs that is kept, beside its bytes: the objects that stand for it. An estimate from above.
   package static let costOfRequest = 512
 
   /// Takes a request into account; what is kept may be half of the limit, so that it leaves room to receive.

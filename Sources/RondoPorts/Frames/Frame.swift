@@ -78,8 +78,8 @@ public enum FrameError: Error, Hashable, Sendable, CustomStringConvertible {
   /// Another version of the protocol.
   case unknownVersion(UInt8)
   case unknownKind(UInt8)
-  /// Bytes that have to be zero are not; a serial is missing or superfluous; a payload where there is none; a failure
-  /// of an unknown code.
+  /// Something in the frame contradicts the rest. Bytes that have to be zero are not; a serial is missing or
+  /// superfluous; a payload where there is none; a failure of an unknown code.
   case inconsistent
   /// The header states a longer payload than is accepted.
   case tooLong(stated: Int, limit: Int)

@@ -68,7 +68,7 @@ package struct SocketPortFrame: Hashable, Sendable {
   static let magic: UInt32 = 0xD0CF_50C0
   /// Magic number, length and identifier.
   static let headerLength = 12
-  /// The most components a message may have.
+  /// The most components a message may have. Chosen.
   package static let mostComponents = 1024
   static let dataType: UInt32 = 1
   static let portType: UInt32 = 2

@@ -53,7 +53,7 @@ public final class LocalMessagePort: @unchecked Sendable {
     state = Guarded(State(claim: try NameClaim(name), handler: handler, ended: connectionEnded))
   }
 
-  /// A port that answers each message with what `answer` returns, nil being an answer without bytes.
+  /// A port that answers each message with what `answer` returns. Nil is an answer without bytes.
   ///
   /// - Throws: What the other initialiser throws.
   public convenience init(

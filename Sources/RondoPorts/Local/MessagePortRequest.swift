@@ -37,7 +37,7 @@ public final class MessagePortRequest: Sendable {
     _ = connection.answer(.failure(.unanswered, serial: serial), isBounded: false)
   }
 
-  /// Answers, now or later, from any thread: with bytes, or with nil for an answer without any.
+  /// Answers the message, now or later. With bytes, or with nil for an answer without any. Any thread.
   ///
   /// It returns at once; a sender that does not read is waited for by the loop.
   ///

@@ -9,7 +9,7 @@ public struct MessagePortName: Hashable, Sendable, CustomStringConvertible {
 
   /// Where names live.
   public enum Place: Hashable, Sendable {
-    /// The abstract namespace of Unix-domain sockets, one set of names for each user: nothing is left behind, and no
+    /// The abstract namespace of Unix-domain sockets, one set of names for each user. Nothing is left behind, and no
     /// file system is needed. Anybody on the machine, in the same network namespace, can take such a name; each end
     /// therefore asks the kernel who the other is. Nil is the user this process acts as.
     case abstract(user: UInt32? = nil)

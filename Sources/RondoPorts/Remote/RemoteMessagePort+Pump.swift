@@ -173,7 +173,7 @@ extension RemoteMessagePort {
 }
 
 extension Loop {
-  /// Notices in a mode when a port's peer goes, and tells there what the port has to tell. Any thread.
+  /// Has the port tell in a mode of the loop, also when its peer goes. Any thread.
   ///
   /// - Returns: False if the port is invalid or in another loop, or the loop is gone.
   @discardableResult

@@ -80,7 +80,7 @@ public final class RemoteMessagePort: @unchecked Sendable {
 
   // MARK: - Sending
 
-  /// Sends a message that wants no reply, and waits until it is handed over, up to `timeout`. Blocks the thread.
+  /// Sends a message that wants no reply. Waits until it is handed over, up to `timeout`. Blocks the thread.
   ///
   /// Handed over means to the kernel: the receiver may not have read it yet, and may die before.
   ///
@@ -122,7 +122,7 @@ public final class RemoteMessagePort: @unchecked Sendable {
     return try outcome.get()
   }
 
-  /// Sends a message without waiting for room, and has the reply told in the port's loop and modes.
+  /// Sends a message without waiting for room. The reply is told in the port's loop and modes.
   ///
   /// - Parameters:
   ///   - replyTimeout: How long the reply may take from now on.

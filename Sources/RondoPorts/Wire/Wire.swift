@@ -2,7 +2,7 @@ import RondoSockets
 
 /// A connection between two message ports: frames out, frames in. *its owner's lock*
 struct Wire {
-  /// How much is read at once.
+  /// How much is read at once: 64 KiB, as of a socket source. Chosen.
   static let longestPiece = 65_536
 
   let socket: Socket

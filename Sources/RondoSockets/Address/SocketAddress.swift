@@ -1,4 +1,4 @@
-/// Where a socket is: an IPv4 or IPv6 address with a port, or a Unix-domain name.
+/// Where a socket is. That is an IPv4 or IPv6 address with a port, or a Unix-domain name.
 ///
 /// Text and value are interchangeable: `SocketAddress("[::1]:80").description` is `[::1]:80`.
 public enum SocketAddress: Hashable, Sendable {

@@ -41,7 +41,7 @@ extension Socket {
   }
 }
 
-/// Who is at the other end of a Unix-domain socket, as of the moment it connected or listened.
+/// Who is at the other end of a Unix-domain socket. As of the moment it connected or listened.
 public struct PeerCredentials: Hashable, Sendable {
   public let process: CInt
   public let user: UInt32

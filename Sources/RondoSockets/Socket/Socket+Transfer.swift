@@ -4,7 +4,7 @@ import Glibc
 extension Socket {
   /// What a receive found.
   public enum Received: Sendable, Hashable {
-    /// Bytes of a stream, or one datagram; `sender` is known of a datagram whose sender has a name.
+    /// Bytes of a stream, or one datagram. Of a datagram, `sender` is known if it has a name.
     case bytes([UInt8], sender: SocketAddress? = nil)
     /// The peer sends no more.
     case end
@@ -16,7 +16,7 @@ extension Socket {
   ///
   /// - Returns: How many bytes it took: 0 if it would block. A datagram is sent whole or not at all.
   /// - Throws: `.reset` if the peer has gone, `.tooLong` for a datagram that does not fit.
-  public func send(_ bytes: ArraySlice<UInt8>, to address: SocketAddress? = nil) throws(SocketError) -> Int {
+  public func send(_ bytes: RawSpan, to address: SocketAddress? = nil) throws(SocketError) -> Int {
     let destination = address?.socketBytes ?? []
     let result = unsafe bytes.withUnsafeBytes { buffer in
       unsafe destination.withUnsafeBytes { name in
@@ -29,22 +29,40 @@ extension Socket {
     return result
   }
 
+  /// The same of a slice of an array, which is not copied.
+  public func send(_ bytes: ArraySlice<UInt8>, to address: SocketAddress? = nil) throws(SocketError) -> Int {
+    try unsafe send(bytes.span.bytes, to: address)
+  }
+
   /// Receives at most `limit` bytes at once; of a longer datagram the rest is lost. See recv(2).
   ///
   /// - Throws: `.reset` if the peer has gone without notice.
   public func receive(atMost limit: Int = 65_536) throws(SocketError) -> Received {
+    if kind == .stream, limit > 0, limit <= 65_536 { return try receiveCopy(limit) }
     var room = AddressRoom()
     var count = 0
     let bytes = unsafe [UInt8](unsafeUninitializedCapacity: limit) { buffer, initialized in
       count = unsafe room.fill { unsafe rondo_receive(descriptor, buffer.baseAddress, limit, $0, $1) }
       initialized = max(0, count)
     }
-    if count == -Int(EAGAIN) { return .nothing }
-    if count < 0 { throw SocketError(.receive, CInt(count)) }
-    if count == 0 && kind == .stream { return .end }
+    guard count > 0 || count == 0 && kind == .datagram else { return try Received(emptyHanded: count) }
     // Whoever keeps what was received keeps its bytes, not the room they came in; an array made of an array shares it.
     let own = count == limit ? bytes : unsafe bytes.withUnsafeBufferPointer { unsafe Array($0) }
     return .bytes(own, sender: kind == .datagram ? room.sender : nil)
+  }
+
+  /// Out of the stack into an array of their own size: a room of 64 KiB on the heap would cost more than all the rest.
+  private func receiveCopy(_ limit: Int) throws(SocketError) -> Received {
+    var bytes: [UInt8] = []
+    let count = unsafe withUnsafeMutablePointer(to: &bytes) { bytes in
+      unsafe rondo_receive_into(
+        descriptor, limit,
+        { bytes, received, count in
+          unsafe bytes!.assumingMemoryBound(to: [UInt8].self).pointee = Array(
+            UnsafeRawBufferPointer(start: received, count: count))
+        }, bytes)
+    }
+    return count > 0 ? .bytes(bytes) : try Received(emptyHanded: count)
   }
 
   /// Sends no more; the peer reads to an end, and can still send. See shutdown(2).
@@ -102,6 +120,17 @@ extension Socket {
       let result = try check(.poll, rondo_poll_two(descriptor, events, -1, max(.zero, left).pollMilliseconds))
       if result > 0 { return }
       if left <= .zero { throw .timedOut }
+    }
+  }
+}
+
+extension Socket.Received {
+  /// What it means that a stream gave no bytes.
+  fileprivate init(emptyHanded result: Int) throws(SocketError) {
+    switch result {
+    case 0: self = .end
+    case -Int(EAGAIN): self = .nothing
+    default: throw SocketError(.receive, CInt(result))
     }
   }
 }

@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// An open socket, closed with the last reference to it; never blocks, and closed on exec.
+/// An open socket, closed with the last reference to it. It never blocks, and is closed on exec.
 ///
 /// Whoever uses it holds it, so no call can meet a number that stands for another file by now. Any thread.
 public final class Socket: Sendable {
@@ -69,10 +69,15 @@ extension Socket {
   /// An internet address can be taken again at once after its last owner's end (SO_REUSEADDR). A file stays behind
   /// and has to be removed by its owner.
   ///
-  /// - Parameter backlog: How many connections may wait to be accepted; the kernel caps it (somaxconn).
-  public static func listening(at address: SocketAddress, backlog: Int = 256) throws(SocketError) -> Socket {
+  /// - Parameters:
+  ///   - backlog: How many connections may wait to be accepted; the kernel caps it (somaxconn).
+  ///   - options: Set before it is bound. What it accepts has the same.
+  public static func listening(
+    at address: SocketAddress, backlog: Int = 256, options: [Option] = []
+  ) throws(SocketError) -> Socket {
     let socket = try Socket(family: address.family, .stream)
     if address.port != nil { try socket.setOption(SOL_SOCKET, SO_REUSEADDR, 1) }
+    for option in options { try socket.set(option) }
     try socket.bind(to: address)
     try socket.listen(backlog: backlog)
     return socket

@@ -10,6 +10,9 @@ package struct Backoff: Sendable, Hashable {
     current = first
   }
 
+  /// Between two tries to accept while no descriptor is left.
+  static let accepting = Backoff(first: .milliseconds(10), last: .seconds(1))
+
   /// The next pause.
   package mutating func next() -> Duration {
     defer { current = min(current * 2, last) }

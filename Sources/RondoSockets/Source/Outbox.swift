@@ -13,6 +13,10 @@ package struct Outbox: Sendable {
     bytes += more
   }
 
+  mutating func append(_ more: RawSpan) {
+    unsafe more.withUnsafeBytes { unsafe bytes.append(contentsOf: $0) }
+  }
+
   /// Sends as much as there is room for.
   ///
   /// - Parameter send: Sends a beginning of what it is given, and returns how much; 0 ends it.

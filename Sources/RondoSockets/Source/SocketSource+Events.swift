@@ -4,13 +4,20 @@ import Rondo
 extension SocketSource {
   /// The descriptor is ready. Calls out.
   func ready(_ readiness: Loop.DescriptorSource.Readiness) {
-    if isConnecting { return finishConnecting() }
     if readiness.contains(.read) {
-      takeInput()
+      switch takeInput() {
+      case .connecting: return finishConnecting()
+      case .accept(let socket): accept(socket)
+      case .read: tell(.readable)
+      case .data(let socket): receive(socket)
+      case .nothing: break
+      }
       // The handler may have ended it all, or taken the source out of the mode that runs; what it left is told again.
       guard readiness.contains(.write), isStillServed else { return }
     }
-    if readiness.contains(.write) { useRoom() }
+    if readiness.contains(.write) {
+      if isConnecting { finishConnecting() } else { useRoom() }
+    }
   }
 
   /// A pause or the time to connect is over. Calls out.
@@ -44,27 +51,27 @@ extension SocketSource {
   // MARK: - Input
 
   private enum Input {
-    case accept, read, data
+    case accept(Socket)
+    case read
+    case data(Socket)
+    /// It is not there yet: what is ready is the connection.
+    case connecting
+    case nothing
   }
 
-  /// One connection, one piece of data. Calls out.
-  private func takeInput() {
-    let taken = state.withLock { state -> (input: Input, socket: Socket)? in
-      guard let socket = state.socket, !state.isPaused, !state.hasEnded else { return nil }
+  /// What the descriptor's being readable is for, which counts as told.
+  private func takeInput() -> Input {
+    state.withLock { state in
+      if case .connecting = state.phase { return .connecting }
+      guard let socket = state.socket, !state.isPaused, !state.hasEnded else { return .nothing }
       let input = state.enabled.intersection(.input)
-      guard !input.isEmpty else { return nil }
+      guard !input.isEmpty else { return .nothing }
       // Before the callout, which may enable it again.
       if !state.reenables.contains(input) {
         state.enabled.subtract(input)
         state.updateInterest()
       }
-      return (input == .accept ? .accept : input == .read ? .read : .data, socket)
-    }
-    switch taken?.input {
-    case .accept: accept(taken!.socket)
-    case .read: tell(.readable)
-    case .data: receive(taken!.socket)
-    case nil: break
+      return input == .accept ? .accept(socket) : input == .read ? .read : .data(socket)
     }
   }
 
@@ -80,7 +87,7 @@ extension SocketSource {
   private func accept(_ socket: Socket) {
     do {
       guard let (connection, peer) = try socket.accept() else { return takeBack(.accept) }
-      state.withLock { $0.acceptPause.reset() }
+      state.withLock { $0.acceptPause = nil }
       tell(.accepted(connection, from: peer))
     } catch .exhausted {
       pauseAccepting()
@@ -92,7 +99,9 @@ extension SocketSource {
   /// The listener stays readable while no descriptor is left: asking on would spin. Calls out.
   private func pauseAccepting() {
     let (pause, timer) = state.withLock { state in
-      let pause = state.acceptPause.next()
+      var backoff = state.acceptPause ?? .accepting
+      let pause = backoff.next()
+      state.acceptPause = backoff
       state.enabled.insert(.accept)
       state.isPaused = true
       state.updateInterest()

@@ -15,7 +15,7 @@ extension Loop {
     source.leave(self, mode)
   }
 
-  /// Whether a socket source is in a mode; with `.common`, whether it is in the common set. Any thread.
+  /// Whether a socket source is in a mode. With `.common`, whether it is in the common set. Any thread.
   public func contains(_ source: SocketSource, in mode: Mode = .default) -> Bool {
     source.loopItem.map { contains($0, in: mode) } ?? false
   }
@@ -124,6 +124,7 @@ extension SocketState {
     defer {
       timer = nil
       item = nil
+      keeper = nil
       membership.leaveAll()
       isPaused = false
     }

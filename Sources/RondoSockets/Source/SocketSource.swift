@@ -1,7 +1,7 @@
 import Glibc
 import Rondo
 
-/// A socket in a run loop: tells of connections, data, room to write and the peer's end. See CFSocket.
+/// A socket in a run loop. It tells of connections, data, room to write and the peer's end. See CFSocket.
 ///
 /// One loop at a time, several modes: `loop.add(source, to: .common)`. The handler is called on the loop's thread, one
 /// event a callout; everything else may be called from any thread. The loop keeps an added source alive.
@@ -34,8 +34,8 @@ public final class SocketSource: @unchecked Sendable {
     case connectFailed(SocketError)
     /// Somebody connected; the connection is closed with the last reference to it.
     case accepted(Socket, from: SocketAddress)
-    /// No descriptor is left for a connection: it goes on waiting, and is tried again by itself after this time, or
-    /// at once when `.accept` is enabled by hand.
+    /// No descriptor is left for a connection. It goes on waiting, and is tried again by itself after this time, or at
+    /// once when `.accept` is enabled by hand.
     case acceptPaused(SocketError, for: Duration)
     /// There is something to read, or the end of it.
     case readable
@@ -45,7 +45,7 @@ public final class SocketSource: @unchecked Sendable {
     case end
     /// There is room to write.
     case writable
-    /// All that `send` had to keep back has been handed over.
+    /// No more than `lowWater` is left of what `send` had to keep back. Time to send more.
     case sent
     /// The connection is over, and the source is invalid afterwards. Of a datagram socket: one datagram was refused.
     case failed(SocketError)
@@ -64,14 +64,18 @@ public final class SocketSource: @unchecked Sendable {
 
   /// A source for a stream that begins to connect to `address` now.
   ///
-  /// - Parameter timeout: How long it may take, from when it is added to a loop; nil leaves that to the kernel.
+  /// - Parameters:
+  ///   - timeout: How long it may take, from when it is added to a loop; nil leaves that to the kernel.
+  ///   - options: Set before it connects.
   /// - Throws: What fails at once. What fails later is told as `.connectFailed`.
   public convenience init(
-    connectingTo address: SocketAddress, timeout: Duration? = nil, for callbacks: Callbacks, order: Int = 0,
+    connectingTo address: SocketAddress, options: [Socket.Option] = [], timeout: Duration? = nil,
+    for callbacks: Callbacks, order: Int = 0,
     handler: sending @escaping (SocketSource, Event) -> Void
   ) throws(SocketError) {
     Self.check(callbacks)
     let socket = try Socket(family: address.family, .stream)
+    for option in options { try socket.set(option) }
     var isBusy = false
     do {
       _ = try socket.connect(to: address)
@@ -98,7 +102,7 @@ public final class SocketSource: @unchecked Sendable {
 
   // MARK: - State
 
-  /// The socket; nil once the source is invalid, so that the last one to hold it closes it.
+  /// The socket; nil once the source is invalid. The last one that holds it closes it.
   public var socket: Socket? {
     state.withLock { $0.socket }
   }
@@ -119,6 +123,7 @@ public final class SocketSource: @unchecked Sendable {
         state.handler = nil
         state.item = nil
         state.timer = nil
+        state.keeper = nil
         state.outbox = Outbox()
         state.membership.leaveAll()
       }
@@ -170,12 +175,23 @@ public final class SocketSource: @unchecked Sendable {
 
   // MARK: - Transfer
 
-  /// Sends bytes in order; what the socket does not take at once is kept, and sent when there is room.
+  /// Sends bytes in order. What the socket does not take at once is kept, and sent when there is room.
   ///
-  /// `.sent` is told when something was kept and has gone. Watch `queuedByteCount`, which has no limit of its own.
+  /// `.sent` is told when something was kept and has gone. O(1) if the kernel takes them all: nothing is copied.
   ///
-  /// - Throws: `.reset` if the peer has gone, `.invalid`; for a datagram `.busy` if there is no room now, `.tooLong`.
+  /// - Throws: `.reset` if the peer has gone, `.invalid`, `.congested` past `queueLimit`, with nothing taken; for a
+  ///   datagram `.busy` if there is no room now, `.tooLong`.
   public func send(_ bytes: [UInt8]) throws(SocketError) {
+    try unsafe send(bytes.span.bytes)
+  }
+
+  /// The same of a slice of an array.
+  public func send(_ bytes: ArraySlice<UInt8>) throws(SocketError) {
+    try unsafe send(bytes.span.bytes)
+  }
+
+  /// The same of any memory. What the kernel does not take is copied before it returns.
+  public func send(_ bytes: RawSpan) throws(SocketError) {
     try state.withLock { state throws(SocketError) in try state.send(bytes) }
   }
 
@@ -184,7 +200,39 @@ public final class SocketSource: @unchecked Sendable {
     state.withLock { $0.outbox.count }
   }
 
-  /// Sends no more after what is queued: the peer reads to an end, and can still send. See shutdown(2).
+  /// Whether more than `highWater` bytes have waited, and since then more than `lowWater`.
+  ///
+  /// When it ends, `.sent` is told. Who reads from a peer that does not read in turn disables `.data` meanwhile.
+  public var isCongested: Bool {
+    state.withLock { $0.isCongested }
+  }
+
+  /// How many bytes may wait before the source is congested. At first 0: whatever has to wait congests it.
+  public var highWater: Int {
+    get { state.withLock { $0.marks.high } }
+    set { state.withLock { $0.marks.high = Self.checkedMark(newValue) } }
+  }
+
+  /// How few bytes have to be left for `.sent`. 0 at first: all have gone.
+  public var lowWater: Int {
+    get { state.withLock { $0.marks.low } }
+    set { state.withLock { $0.marks.low = Self.checkedMark(newValue) } }
+  }
+
+  /// The most bytes that wait: a `send` that would need more is refused whole. None at first.
+  ///
+  /// A piece that finds nothing waiting is always taken: the kernel may have a part of it already.
+  public var queueLimit: Int {
+    get { state.withLock { $0.marks.limit } }
+    set { state.withLock { $0.marks.limit = Self.checkedMark(newValue) } }
+  }
+
+  private static func checkedMark(_ bytes: Int) -> Int {
+    precondition(bytes >= 0, "A number of bytes that wait is 0 or more, not \(bytes).")
+    return bytes
+  }
+
+  /// Sends no more after what is queued. The peer reads to an end, and can still send. See shutdown(2).
   public func finishSending() throws(SocketError) {
     try state.withLock { state throws(SocketError) in
       state.finishesSending = true

@@ -16,20 +16,24 @@ struct SocketState {
   var reenables: SocketSource.Callbacks = .input
   /// What waits for room.
   var outbox = Outbox()
+  var marks = Marks()
+  /// Whether more has waited than the high mark, and not yet as little as the low one since.
+  var isCongested = false
   /// Whether the peer has ended its side.
   var hasEnded = false
   /// Whether our side ends once everything is sent.
   var finishesSending = false
   /// Whether accepting waits for descriptors to become free.
   var isPaused = false
-  var acceptPause = Backoff(first: .milliseconds(10), last: .seconds(1))
+  /// How long accepting pauses the next time, if it has since the last success.
+  var acceptPause: Backoff?
 
   /// Where the source was put.
   var membership = Membership()
   /// The loop owns it and it owns the source: weak, so that the loop's end is the end of the circle.
   weak var item: Loop.DescriptorSource?
-  /// What `item` holds the socket by.
-  weak var keeper: SocketKeeper?
+  /// What `item` holds the socket by; nil once the source is invalid, or in no loop.
+  var keeper: SocketKeeper?
   /// In the modes of `item`: the end of a pause or of the time to connect.
   weak var timer: Loop.Timer?
 
@@ -37,8 +41,16 @@ struct SocketState {
 
   /// How far a connection is.
   enum Phase {
-    case connecting(ConnectAttempt)
+    /// Of its own memory: most sources are never in it.
+    indirect case connecting(ConnectAttempt)
     case ready
+  }
+
+  /// How much may wait for room.
+  struct Marks {
+    var low = 0
+    var high = 0
+    var limit = Int.max
   }
 
   init(
@@ -85,30 +97,36 @@ struct SocketState {
 
   // MARK: - Sending
 
-  mutating func send(_ bytes: [UInt8]) throws(SocketError) {
+  mutating func send(_ bytes: RawSpan) throws(SocketError) {
     guard let socket else { throw .invalid }
     guard socket.kind == .stream else {
-      if try socket.send(bytes[...]) == 0, !bytes.isEmpty { throw .busy }
+      if try socket.send(bytes) == 0, !bytes.isEmpty { throw .busy }
       return
     }
     if case .ready = phase, outbox.isEmpty {
-      let sent = try socket.send(bytes[...])
-      outbox.append(bytes[sent...])
+      let sent = try socket.send(bytes)
+      if sent == bytes.byteCount { return }
+      outbox.append(bytes.extracting(sent...))
     } else {
-      outbox.append(bytes[...])
+      guard outbox.isEmpty || bytes.byteCount <= marks.limit - outbox.count else { throw .congested }
+      outbox.append(bytes)
     }
+    if outbox.count > marks.high { isCongested = true }
     if !outbox.isEmpty { updateInterest() }
   }
 
   /// Sends what waits.
   ///
-  /// - Returns: Whether that was the rest of it.
+  /// - Returns: Whether so little is left that it is time for more.
   mutating func flush() throws(SocketError) -> Bool {
     guard let socket, !outbox.isEmpty else { return false }
     try outbox.send { rest throws(SocketError) in try socket.send(rest) }
-    guard outbox.isEmpty else { return false }
-    try finishIfSent()
-    updateInterest()
+    if outbox.isEmpty {
+      try finishIfSent()
+      updateInterest()
+    }
+    guard isCongested, outbox.count <= marks.low else { return false }
+    isCongested = false
     return true
   }
 

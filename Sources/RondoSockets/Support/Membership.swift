@@ -6,37 +6,46 @@ package import Rondo
 /// intention brings the items in line with it afterwards, and looks again until nobody has changed it in between.
 package struct Membership {
   package private(set) weak var loop: Loop?
-  /// `.common` by that name.
-  package private(set) var modes: [Loop.Mode] = []
+  /// `.common` by that name. Most are in one mode, which takes no memory of its own.
+  private var first: Loop.Mode?
+  private var others: [Loop.Mode] = []
   /// Another one after each change.
   package private(set) var version = 0
 
   package init() {}
 
+  package var modes: [Loop.Mode] { first.map { [$0] + others } ?? [] }
+
+  private mutating func setModes(_ modes: [Loop.Mode]) {
+    (first, others) = (modes.first, Array(modes.dropFirst()))
+  }
+
   package mutating func join(_ loop: Loop, _ mode: Loop.Mode) {
     version += 1
-    if self.loop !== loop { modes = [] }
+    if self.loop !== loop { setModes([]) }
     self.loop = loop
-    if !modes.contains(mode) { modes.append(mode) }
+    if !isIn(mode) { setModes(modes + [mode]) }
   }
 
   /// - Returns: Whether that was the last mode.
   package mutating func leave(_ mode: Loop.Mode) -> Bool {
     version += 1
-    modes.removeAll { $0 == mode }
-    if modes.isEmpty { loop = nil }
-    return modes.isEmpty
+    setModes(modes.filter { $0 != mode })
+    if first == nil { loop = nil }
+    return first == nil
   }
 
   package mutating func leaveAll() {
     version += 1
-    modes = []
+    setModes([])
     loop = nil
   }
 
   package func contains(_ loop: Loop, _ mode: Loop.Mode) -> Bool {
-    self.loop === loop && modes.contains(mode)
+    self.loop === loop && isIn(mode)
   }
+
+  private func isIn(_ mode: Loop.Mode) -> Bool { first == mode || others.contains(mode) }
 
   /// Brings everything in line in one mode of a loop. Nothing may be held. Calls out.
   ///

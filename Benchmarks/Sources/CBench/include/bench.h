@@ -333,6 +333,8 @@ typedef struct bench_echo {
   int64_t requests, elapsed, processor;
   /// From the first byte of a request to the last of its answer, in nanoseconds.
   int64_t p50, p99, p999;
+  /// What the server's process has more of with all connections made and idle than with one, by connection, in bytes.
+  double memory;
 } bench_echo;
 
 /// Starts a program that serves the listening socket it finds as descriptor 3, and has clients ask it, each with one

@@ -1,4 +1,5 @@
 import CPeers
+import CRondoPeer
 
 /// The subjects there are, in the order of the reports. A new one is a line here and a file beside this one.
 enum Subjects {
@@ -31,6 +32,7 @@ enum Subjects {
     RondoBridgeSubject(),
     RondoSpinSubject(),
     RondoTimeoutSubject(),
+    CPeer(bench_peer_rondo_c),
     RondoSocketsSubject(),
   ]
 }

@@ -62,9 +62,11 @@ struct Echo: Workload {
   private func part(of echo: bench_echo) -> Part {
     let requests = Double(echo.requests)
     let thousands = requests / (Double(echo.elapsed) / 1e9) / 1000
+    // A process grows by pages, so few connections say nothing.
+    let memory = connections < 1000 ? [] : [Gauge(metric: "memory", unit: "B", value: echo.memory)]
     return Part(
       value: Double(echo.elapsed) / requests,
-      gauges: [
+      gauges: memory + [
         Gauge(metric: "requests", unit: "k/s", value: thousands),
         Gauge(metric: "processor", unit: "ns", value: Double(echo.processor) / requests),
         Gauge(metric: "answer p50", unit: "ns", value: Double(echo.p50)),

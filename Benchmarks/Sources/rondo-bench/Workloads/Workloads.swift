@@ -38,9 +38,11 @@ enum Workloads {
     Echo(1, 64),
     Echo(64, 64),
     Echo(1000, 64),
+    Echo(5000, 64),
     Echo(1, 16_384),
     Echo(64, 16_384),
     Echo(1000, 16_384),
+    Echo(5000, 16_384),
     Memory(),
     Start(),
   ]

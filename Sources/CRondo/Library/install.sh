@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# Builds librondo.so, and installs it with its header and its pkg-config file: `make install`.
+#
+#   install.sh PREFIX DESTDIR RUNTIME
+#
+# RUNTIME says where Swift's runtime is: `inside` the library, which then is one file, or `shared` with other programs, in
+# the toolchain's directory. The two are the same objects, linked differently.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+cd "$here/../../.."
+prefix=$1 destination=$2 runtime=$3
+
+case $prefix in
+  /*) ;;
+  *) echo "PREFIX has to be an absolute path, not '$prefix'." >&2; exit 1 ;;
+esac
+
+number() { awk -v name="RONDO_VERSION_$1" '$2 == name { print $3 }' "$here/../include/rondo.h"; }
+major=$(number MAJOR)
+version=$major.$(number MINOR)
+library=librondo.so.$version
+
+# In a directory of its own: without this flag the objects ask for libraries of regular expressions.
+scratch=.build/install
+flags=(-Xswiftc -Xfrontend -Xswiftc -disable-implicit-string-processing-module-import)
+swift build -c release --scratch-path "$scratch" "${flags[@]}" --target RondoC
+objects=$(swift build -c release --scratch-path "$scratch" "${flags[@]}" --show-bin-path)
+
+case $runtime in
+  inside) link=(-static-stdlib -Xlinker --exclude-libs -Xlinker ALL) ;;
+  shared) link=() ;;
+  *) echo "RUNTIME is 'inside' or 'shared', not '$runtime'." >&2; exit 1 ;;
+esac
+mapfile -t files < <(find "$objects"/{CRondo,Rondo,RondoC}.build -name '*.o' | sort)
+read -ra event < <(pkg-config --libs libevent_core)
+# Not to be unloaded: threads have ends that the library has a part in.
+swiftc -emit-library -o "$scratch/$library" "${files[@]}" "${event[@]}" "${link[@]}" \
+  -Xlinker -soname=librondo.so.$major -Xlinker --version-script="$here/rondo.map" \
+  -Xlinker -z -Xlinker nodelete -Xlinker --gc-sections -Xlinker --strip-all
+
+lib=$destination$prefix/lib include=$destination$prefix/include
+mkdir -p "$lib/pkgconfig" "$include"
+install -m 644 "$scratch/$library" "$lib/$library"
+ln -sf "$library" "$lib/librondo.so.$major"
+ln -sf librondo.so.$major "$lib/librondo.so"
+install -m 644 "$here/../include/rondo.h" "$include/rondo.h"
+sed -e "s|@prefix@|$prefix|" -e "s|@version@|$version|" "$here/rondo.pc.in" >"$scratch/rondo.pc"
+install -m 644 "$scratch/rondo.pc" "$lib/pkgconfig/rondo.pc"
+echo "Installed $lib/$library ($(stat -c %s "$lib/$library") bytes), $include/rondo.h, $lib/pkgconfig/rondo.pc"

@@ -1,0 +1,26 @@
+// A timer, a listener and a signal on the main thread's loop: the program of the article Getting started.
+//
+//   swift run first-steps
+//
+// It says each second that one more has passed, greets who connects to the address it prints (nc 127.0.0.1 PORT), and
+// ends with Ctrl-C.
+
+import Glibc
+import Rondo
+import RondoDaemon
+import RondoSockets
+
+let ticks = Loop.Timer(every: .seconds(1), tolerance: .milliseconds(100)) { tick in
+  print("one more second, \(tick.missed) missed")
+}
+let listener = SocketSource(try .listening(at: .loopback()), for: .accept) { _, event in
+  if case .accepted(let socket, from: _) = event { _ = try? socket.send(Array("Hello, and goodbye.\n".utf8)[...]) }
+}
+let interrupt = try SignalSource(SIGINT) { _, _ in Loop.main.stop() }
+
+Loop.main.add(ticks)
+Loop.main.add(listener)
+Loop.main.add(interrupt, to: .common)
+print("Connect to \(listener.socket!.localAddress!), or press Ctrl-C.")
+Loop.main.run()
+print("The end.")

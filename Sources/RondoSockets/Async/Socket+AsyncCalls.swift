@@ -1,0 +1,52 @@
+public import Rondo
+
+extension Socket {
+  /// Sends everything, and suspends while there is no room. Any thread.
+  ///
+  /// - Parameters:
+  ///   - loop: Waits for room.
+  ///   - timeout: The longest wait for room, each time; nil for no limit.
+  /// - Throws: `.socket(.reset)` and so on, `.wait(.timedOut)`, `.wait(.cancelled)`; a part may have been sent.
+  public nonisolated(nonsending) func send(
+    _ bytes: [UInt8], on loop: Loop, timeout: Duration? = nil, in mode: Loop.Mode = .common
+  ) async throws(StreamError) {
+    var rest = bytes[...]
+    while true {
+      rest = rest.dropFirst(try asking { () throws(SocketError) in try send(rest) })
+      if rest.isEmpty { return }
+      try await waitForRoom(on: loop, timeout, mode)
+    }
+  }
+
+  /// A stream that is connected to `address`. Any thread.
+  ///
+  /// - Parameters:
+  ///   - loop: Waits for the connection.
+  ///   - options: Set before it connects.
+  ///   - timeout: The longest wait; nil leaves that to the kernel.
+  /// - Throws: `.socket(.refused)` and so on, `.wait(.timedOut)`, `.wait(.cancelled)`.
+  public nonisolated(nonsending) static func connected(
+    to address: SocketAddress, on loop: Loop, options: [Option] = [], timeout: Duration? = nil,
+    in mode: Loop.Mode = .common
+  ) async throws(StreamError) -> Socket {
+    let (socket, isThere) = try asking { () throws(SocketError) in
+      let socket = try Socket(family: address.family, .stream)
+      for option in options { try socket.set(option) }
+      return (socket, try socket.connect(to: address))
+    }
+    if isThere { return socket }
+    try await socket.waitForRoom(on: loop, timeout, mode)
+    if let error = socket.takeError() { throw .socket(error) }
+    return socket
+  }
+
+  private nonisolated(nonsending) func waitForRoom(
+    on loop: Loop, _ timeout: Duration?, _ mode: Loop.Mode
+  ) async throws(StreamError) {
+    do {
+      try await loop.writable(descriptor, timeout: timeout, in: mode)
+    } catch {
+      throw .wait(error)
+    }
+  }
+}

@@ -1,0 +1,102 @@
+#!/usr/bin/env bash
+# Installs librondo.so as a stranger would, and has each compiler there is make the examples with it: what they print is
+# what their first comment says. `make c-test`.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+stage=$PWD/.build/c-test
+examples=Sources/Examples/rondo-c
+failures=0
+
+fail() {
+  printf 'FAILED: %s\n' "$*" >&2
+  failures=$((failures + 1))
+}
+
+# What an example says that it prints: the indented lines after the one that says so.
+expected() {
+  awk '
+    { sub(/^\/\/ ?/, "") }
+    /It prints/ { begun = 1; next }
+    begun && /^$/ { if (seen) exit; next }
+    begun && !/^ / { exit }
+    begun { seen = 1; sub(/^ +/, ""); print }' "$1"
+}
+
+# Runs a program, and compares.
+try() {
+  local name=$1 source=$2
+  shift 2
+  local said
+  if ! said=$(LD_LIBRARY_PATH=$(dirname "$library") timeout 60 "$@" 2>&1); then
+    fail "$name: it ended with an error: $said"
+  elif [[ $said != "$(expected "$source")" ]]; then
+    fail "$name printed:"$'\n'"$said"
+  else
+    printf 'ok: %s\n' "$name"
+  fi
+}
+
+warnings=(-Wall -Wextra -pedantic -Werror)
+rm -rf "$stage"
+for form in inside shared; do
+  # One below a prefix, the other below a root that is not its own.
+  if [[ $form == inside ]]; then
+    prefix=$stage/inside root=
+  else
+    prefix=/usr root=$stage/shared
+  fi
+  make --no-print-directory install PREFIX="$prefix" DESTDIR="$root" RUNTIME=$form
+  library=$root$prefix/lib/librondo.so
+  read -ra flags < <(
+    PKG_CONFIG_PATH=$root$prefix/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$root PKG_CONFIG_ALLOW_SYSTEM_CFLAGS=1 \
+      PKG_CONFIG_ALLOW_SYSTEM_LIBS=1 pkg-config --cflags --libs rondo)
+
+  # It exports what the header declares, each with its version, and nothing else.
+  if ! diff <(nm -D --defined-only "$library" | awk '$2 == "T" { print $3 }' | sort) \
+    <(grep -oE '^ {4}rondo_[a-z_]+' Sources/CRondo/Library/rondo.map | sed 's/ *\(.*\)/\1@@RONDO_1.0/' | sort); then
+    fail "$form: what is exported is not what rondo.map says"
+  fi
+  has_runtime=$(readelf -d "$library" | grep -c 'NEEDED.*libswift' || true)
+  if [[ $form == inside && $has_runtime != 0 || $form == shared && $has_runtime == 0 ]]; then
+    fail "$form: it needs $has_runtime libraries of Swift's"
+  fi
+  size=$(stat -L -c %s "$library")
+  ((size < 9000000)) || fail "$form: $size bytes"
+
+  for compiler in gcc clang; do
+    if ! command -v $compiler >/dev/null; then
+      echo "skipped: $compiler is not installed"
+      continue
+    fi
+    for source in "$examples"/*.c; do
+      name="$(basename "$source"), $compiler, $form"
+      program=$stage/$(basename "$source" .c)-$compiler-$form
+      if $compiler -std=c99 -D_DEFAULT_SOURCE "${warnings[@]}" "$source" "${flags[@]}" -pthread -o "$program"; then
+        try "$name" "$source" "$program"
+      else
+        fail "$name: it does not compile"
+      fi
+    done
+  done
+  for compiler in g++ clang++; do
+    if ! command -v $compiler >/dev/null; then
+      echo "skipped: $compiler is not installed"
+      continue
+    fi
+    for source in "$examples"/*.cpp; do
+      name="$(basename "$source"), $compiler, $form"
+      program=$stage/$(basename "$source" .cpp)-$compiler-$form
+      if $compiler -std=c++11 "${warnings[@]}" "$source" "${flags[@]}" -pthread -o "$program"; then
+        try "$name" "$source" "$program"
+      else
+        fail "$name: it does not compile"
+      fi
+    done
+  done
+  if python3 -c 'import ctypes' 2>/dev/null; then
+    for source in "$examples"/*.py; do try "$(basename "$source"), $form" "$source" python3 "$source"; done
+  else
+    echo 'skipped: python3 is not installed'
+  fi
+done
+((failures == 0)) || { echo "$failures failures" >&2; exit 1; }
