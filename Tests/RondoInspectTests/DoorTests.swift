@@ -174,7 +174,8 @@ import Testing
     process.standardOutput = output
     try process.run()
     defer {
-      process.terminate()
+      // The one signal that a thread which starts programs cannot have blocked for them.
+      kill(process.processIdentifier, SIGKILL)
       process.waitUntilExit()
     }
     // Its first word says that it is there.

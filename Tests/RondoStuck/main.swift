@@ -66,6 +66,11 @@ func begin() {
   began.withLock { $0 = ContinuousClock.now }
 }
 
+// Whoever started the program may have blocked it.
+var alarms = sigset_t()
+unsafe sigemptyset(&alarms)
+unsafe sigaddset(&alarms, SIGALRM)
+unsafe pthread_sigmask(SIG_UNBLOCK, &alarms, nil)
 alarm(120)
 let monitor = try StallMonitor(limit: .milliseconds(limit)) { stall in
   print(stall.json.text)
