@@ -2,6 +2,8 @@
 enum Answer {
   struct Report: Decodable {
     let process: Int
+    /// Of CLOCK_MONOTONIC, in nanoseconds.
+    let time: Int64
     let program: String
     let loops: [Loop]
   }

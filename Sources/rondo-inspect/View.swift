@@ -1,13 +1,10 @@
-import CInspect
-import Glibc
-
 /// Answers in words, for a terminal of 120 columns.
 enum View {
   static func text(_ report: Answer.Report) -> String {
-    "\(report.program), process \(report.process)\n" + report.loops.map { "\n" + text($0) }.joined()
+    "\(report.program), process \(report.process)\n" + report.loops.map { "\n" + text($0, report.time) }.joined()
   }
 
-  private static func text(_ loop: Answer.Loop) -> String {
+  private static func text(_ loop: Answer.Loop, _ now: Int64) -> String {
     var lines = [heading(loop)]
     for callout in loop.callouts { lines.append("  in \(text(callout))") }
     if !loop.hasAnswered { lines.append("  does not answer: what is in it is not known at present") }
@@ -17,8 +14,8 @@ enum View {
     if let timeouts = loop.timeouts, timeouts.all > 0 {
       lines.append("  timeouts: \(timeouts.all), armed \(timeouts.armed)")
     }
-    for mode in loop.modes { lines.append("  mode \(text(mode))") }
-    for item in (loop.items ?? []).prefix(itemLimit) { lines.append("    \(text(item))") }
+    for mode in loop.modes { lines.append("  mode \(text(mode, now))") }
+    for item in (loop.items ?? []).prefix(itemLimit) { lines.append("    \(text(item, now))") }
     if let items = loop.items, items.count > itemLimit { lines.append("    and \(items.count - itemLimit) more") }
     if !loop.wakers.isEmpty { lines.append("  wakers") }
     for waker in loop.wakers.prefix(10) { lines.append("    \(text(waker))") }
@@ -113,18 +110,18 @@ enum View {
     "\(callout.kind) \(callout.name)" + (callout.descriptor.map { " (descriptor \($0))" } ?? "")
   }
 
-  private static func text(_ mode: Answer.Mode) -> String {
+  private static func text(_ mode: Answer.Mode, _ now: Int64) -> String {
     var text = mode.name
     if mode.isCommon == true { text += " (common)" }
     if let items = mode.items { text += ": \(items) items" }
     if let observers = mode.observers, observers > 0 { text += ", \(observers) observers" }
-    if let date = mode.nextDate { text += ", next timer \(distance(date))" }
+    if let date = mode.nextDate { text += ", next timer \(distance(date - now))" }
     return text
   }
 
-  private static func text(_ item: Answer.Item) -> String {
+  private static func text(_ item: Answer.Item, _ now: Int64) -> String {
     var text = "\(item.kind) \(item.name)"
-    if let date = item.nextDate { text += " \(distance(date))" }
+    if let date = item.nextDate { text += " \(distance(date - now))" }
     if let interval = item.interval { text += ", every \(time(interval))" }
     if let tolerance = item.tolerance { text += " ± \(time(tolerance))" }
     if let descriptor = item.descriptor {
@@ -185,11 +182,6 @@ enum View {
     return tenths % 10 == 0 || tenths >= 1_000 ? "\(tenths / 10) \(name)" : "\(tenths / 10).\(tenths % 10) \(name)"
   }
 
-  /// How far a date of CLOCK_MONOTONIC is away.
-  private static func distance(_ date: Int64) -> String {
-    var now = timespec()
-    unsafe clock_gettime(CLOCK_MONOTONIC, &now)
-    let left = date - Int64(now.tv_sec) * 1_000_000_000 - Int64(now.tv_nsec)
-    return left >= 0 ? "in \(time(left))" : "\(time(-left)) late"
-  }
+  /// How far a date is away.
+  private static func distance(_ left: Int64) -> String { left >= 0 ? "in \(time(left))" : "\(time(-left)) late" }
 }

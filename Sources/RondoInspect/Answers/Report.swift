@@ -1,4 +1,5 @@
 import CInspect
+import CLinux
 import Glibc
 import Rondo
 
@@ -7,8 +8,10 @@ enum Report {
   static func json(
     _ loops: [(loop: Loop, recorder: Recorder)], _ inventories: [ObjectIdentifier: Loop.Inventory]
   ) -> JSON {
-    .members([
-      "version": .number(1), "process": .number(Int64(getpid())),
+    // Before symbols are looked up, which takes a while.
+    let time = rondo_monotonic_now()
+    return .members([
+      "version": .number(1), "process": .number(Int64(getpid())), "time": .number(time),
       "program": .string(
         SystemFiles.text("/proc/self/comm", limit: 64)?.split(separator: "\n").first.map(String.init) ?? ""),
       "loops": .array(loops.map { json($0.loop, $0.recorder, inventories[ObjectIdentifier($0.loop)]) }),
