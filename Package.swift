@@ -21,16 +21,30 @@ let package = Package(
     .library(name: "RondoInspect", targets: ["RondoInspect"]),
     .executable(name: "rondo-inspect", targets: ["rondo-inspect"]),
     .library(name: "RondoLibuv", targets: ["RondoLibuv"]),
+    .library(name: "RondoLog", targets: ["RondoLog"]),
     .library(name: "RondoMain", targets: ["RondoMain"]),
+    .library(name: "RondoMetrics", targets: ["RondoMetrics"]),
     .library(name: "RondoPorts", targets: ["RondoPorts"]),
     .library(name: "RondoRecipes", targets: ["RondoRecipes"]),
+    .library(name: "RondoServiceLifecycle", targets: ["RondoServiceLifecycle"]),
     .library(name: "RondoSockets", targets: ["RondoSockets"]),
+    .library(name: "RondoTLS", targets: ["RondoTLS"]),
     .library(name: "RondoTesting", targets: ["RondoTesting"]),
   ],
-  // What needs another library's headers. Without its trait a product is empty.
+  // What needs another library's headers, or another package. Without its trait a product is empty.
   traits: [
     .trait(name: "GLib", description: "RondoGLib: GLib's main context as a guest of a loop. Needs libglib2.0-dev."),
     .trait(name: "Libuv", description: "RondoLibuv: libuv's loop as a guest of a loop. Needs libuv1-dev."),
+    .trait(name: "Log", description: "RondoLog: a handler of swift-log's that never blocks a loop."),
+    .trait(name: "Metrics", description: "RondoMetrics: what loops do, for swift-metrics."),
+    .trait(name: "ServiceLifecycle", description: "RondoServiceLifecycle: a daemon as a service."),
+    .trait(name: "TLS", description: "RondoTLS: TLS connections by libevent and OpenSSL. Needs libssl-dev."),
+  ],
+  // Each is for one trait alone, and is neither fetched nor resolved without it: `TraitTests` asks SwiftPM.
+  dependencies: [
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+    .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
   ],
   targets: [
     .systemLibrary(name: "CLibevent", pkgConfig: "libevent_core", providers: [.apt(["libevent-dev"])]),
@@ -55,11 +69,35 @@ let package = Package(
       name: "CLibuvGuest", dependencies: [.target(name: "CLibuvForRondo", condition: .when(traits: ["Libuv"]))],
       cSettings: [.define("RONDO_LIBUV", .when(traits: ["Libuv"]))]),
     .target(name: "RondoLibuv", dependencies: ["Rondo", "CLibuvGuest"], swiftSettings: strict),
+    .target(
+      name: "RondoLog",
+      dependencies: [
+        "Rondo", "RondoSockets", "CLinux",
+        .product(name: "Logging", package: "swift-log", condition: .when(traits: ["Log"])),
+      ], swiftSettings: strict),
     .target(name: "RondoMain", dependencies: ["Rondo"], swiftSettings: strict),
+    .target(
+      name: "RondoMetrics",
+      dependencies: [
+        "Rondo", .product(name: "CoreMetrics", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
+      ], swiftSettings: strict),
     .target(name: "RondoPorts", dependencies: ["Rondo", "RondoSockets", "CLinux"], swiftSettings: strict),
     .target(name: "RondoRecipes", dependencies: ["Rondo"], swiftSettings: strict),
+    .target(
+      name: "RondoServiceLifecycle",
+      dependencies: [
+        "Rondo", "RondoDaemon",
+        .product(
+          name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: .when(traits: ["ServiceLifecycle"])),
+      ], swiftSettings: strict),
     .target(name: "RondoSockets", dependencies: ["Rondo", "CLinux"], swiftSettings: strict),
-
+    .systemLibrary(name: "CTLSForRondo", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
+    // libevent's half for OpenSSL comes with libevent; its own pkg-config file would link libevent a second time.
+    .target(
+      name: "CTLSGuest", dependencies: [.target(name: "CTLSForRondo", condition: .when(traits: ["TLS"]))],
+      cSettings: [.define("RONDO_TLS", .when(traits: ["TLS"]))],
+      linkerSettings: [.linkedLibrary("event_openssl", .when(traits: ["TLS"]))]),
+    .target(name: "RondoTLS", dependencies: ["Rondo", "RondoSockets", "CTLSGuest", "CLinux"], swiftSettings: strict),
     .target(name: "RondoTesting", dependencies: ["Rondo"], swiftSettings: strict),
     // Records that other threads read, the signal that stops a thread, and what the dynamic linker knows of it.
     .target(name: "CInspect"),

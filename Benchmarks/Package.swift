@@ -44,13 +44,16 @@ let libevDefine: [CSetting] = hasLibev ? [.define("RONDO_BENCH_LIBEV")] : []
 let libevLink: [LinkerSetting] = hasLibev ? [.linkedLibrary("ev")] : []
 
 // Products of Rondo's that need another library, and their tests.
-let (hasLibuv, hasGLib) = (found[1], found[3])
+let (hasLibuv, hasGLib, hasTLS) = (found[1], found[3], found[5])
 let traits: Set<Package.Dependency.Trait> = Set(
-  (hasGLib ? ["GLib"] : []) + (hasLibuv ? ["Libuv"] : []))
+  (hasGLib ? ["GLib"] : []) + (hasLibuv ? ["Libuv"] : []) + (hasTLS ? ["TLS"] : []) + [
+    "Log", "Metrics", "ServiceLifecycle",
+  ])
 let guests: [SwiftSetting] =
   (hasGLib ? [.define("RONDO_GLIB")] : []) + (hasLibuv ? [.define("RONDO_LIBUV")] : [])
+  + (hasTLS ? [.define("RONDO_TLS")] : [])
 // libevent's half for OpenSSL comes with libevent, and is of no use without the other one.
-let tlsLink: [LinkerSetting] = found[5] ? [.linkedLibrary("event_openssl")] : []
+let tlsLink: [LinkerSetting] = hasTLS ? [.linkedLibrary("event_openssl")] : []
 
 /// A program of the workload `start`: one loop, one timer, and nothing linked but what that takes.
 func start(_ name: String, _ dependencies: [Target.Dependency] = [], libev: Bool = false) -> Target {
@@ -76,6 +79,10 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+    // What products of Rondo's join, for their tests.
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+    .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
   ],
   targets: [
     // What every subject shares: the clock, the callouts, the meters, pinning, and the shape of a peer written in C.
@@ -138,8 +145,24 @@ let package = Package(
         .product(name: "RondoFoundation", package: "Rondo"),
         .product(name: "RondoGLib", package: "Rondo"),
         .product(name: "RondoLibuv", package: "Rondo"),
+        .product(name: "RondoSockets", package: "Rondo"),
+        .product(name: "RondoTLS", package: "Rondo"),
       ], swiftSettings: settings + guests,
       linkerSettings: [.linkedLibrary("Foundation"), .linkedLibrary("BlocksRuntime")]),
+    .testTarget(
+      name: "RondoServiceTests",
+      dependencies: [
+        .product(name: "Rondo", package: "Rondo"),
+        .product(name: "RondoDaemon", package: "Rondo"),
+        .product(name: "RondoLog", package: "Rondo"),
+        .product(name: "RondoMetrics", package: "Rondo"),
+        .product(name: "RondoServiceLifecycle", package: "Rondo"),
+        .product(name: "Logging", package: "swift-log"),
+        .product(name: "CoreMetrics", package: "swift-metrics"),
+        .product(name: "MetricsTestKit", package: "swift-metrics"),
+        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+        .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+      ], swiftSettings: settings),
     .target(name: "CStart"),
     start("raw"),
     start("libevent", ["CLibeventPeer"]),

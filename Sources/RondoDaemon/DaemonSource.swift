@@ -5,14 +5,25 @@ public import Rondo
 ///
 /// Copying the handle costs nothing, and means the same source. One loop at a time, several modes; the loop keeps what
 /// is added to it until it is invalidated, whether or not somebody keeps the handle. Any thread.
-public protocol DaemonSource: Sendable {
+public protocol DaemonSource: Hashable, Sendable {
   /// What stands in the loop for the source: in every mode all of them, or none. The first is the one that tells.
   var items: [Loop.Item] { get }
+
+  /// Ends the source, and leaves what it tells of to itself: a child, for one, has to be waited for by others. Any thread.
+  func invalidate()
 }
 
 extension DaemonSource {
   /// Whether the source can still be called. Any thread.
   public var isValid: Bool { items[0].isValid }
+
+  public func invalidate() {
+    for item in items { item.invalidate() }
+  }
+
+  public static func == (left: Self, right: Self) -> Bool { left.items[0] === right.items[0] }
+
+  public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(items[0])) }
 }
 
 /// Membership.

@@ -67,6 +67,16 @@ public final class VirtualLoop: @unchecked Sendable {
     at(offset) { script.makeReady(descriptor, readiness) }
   }
 
+  /// Whether the loop's real descriptors are looked at whenever it waits, before the clock jumps and after. False at first.
+  ///
+  /// Time stays virtual: what a script has sent into a pipe or a socket pair is there when it is looked at, and a test with
+  /// real sockets is as exact as one without. Level-triggered, whatever the source says. What another process or thread
+  /// sends is not waited for. One poll(2) for each source and direction.
+  public var looksAtDescriptors: Bool {
+    get { script.looksAtDescriptors }
+    set { script.looksAtDescriptors = newValue }
+  }
+
   /// Lets time pass inside a callout, as work would.
   public func spend(_ duration: Duration) {
     script.pass(duration.saturatingNanoseconds)

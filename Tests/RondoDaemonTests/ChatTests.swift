@@ -32,6 +32,25 @@ import Testing
     }
   }
 
+  @Test func `the file of its socket goes with it`() throws {
+    let path = "/tmp/\(uniqueName("chat"))"
+    try onLoopThread { stage in
+      var command = ChildSource.Command(try program("rondo-chat"), ["--listen", path, "--grace", "0.05"])
+      command.output = .null
+      let chat = try ChildSource(spawning: command) { _, exit in stage.note("\(exit)") }
+      stage.loop.add(chat)
+      defer { try? chat.send(SIGKILL) }
+      let end = SuspendingClock.now.advanced(by: .seconds(240))
+      while unsafe chat.isValid && access(path, F_OK) != 0 && SuspendingClock.now < end {
+        stage.loop.run(for: .milliseconds(5))
+      }
+      try chat.send(SIGTERM)
+      stage.run { !chat.isValid }
+      #expect(stage.text == "exited with 0")
+      #expect(unsafe access(path, F_OK) == -1 && errno == ENOENT)
+    }
+  }
+
   @Test func `who does not read is dropped, and keeps neither the others nor the end waiting`() throws {
     try withServer { chat, name, stage in
       let deaf = try Guest(at: name)

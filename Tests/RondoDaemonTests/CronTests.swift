@@ -73,6 +73,40 @@ import Testing
     }
   }
 
+  @Test func `a job that outlasts the grace and does not hear is killed, and nothing is left behind`() throws {
+    try onLoopThread { stage in
+      let root = "/tmp/\(uniqueName())"
+      try #require(unsafe mkdir(root, 0o700) == 0)
+      defer { for name in ["/jobs", "/started", ""] { remove(root + name) } }
+      // It says its number when it does not hear any more.
+      write("@start trap '' TERM; echo $$ >\(root)/started; while :; do sleep 1; done\n", to: root + "/jobs")
+      var command = ChildSource.Command(try program("rondo-cron"), [root + "/jobs", "--utc", "--grace", "0"])
+      command.output = .null
+      let cron = try ChildSource(spawning: command) { _, exit in stage.note("\(exit)") }
+      stage.loop.add(cron)
+      var number: CInt?
+      let end = SuspendingClock.now.advanced(by: .seconds(240))
+      while cron.isValid, number == nil, SuspendingClock.now < end {
+        stage.loop.run(for: .milliseconds(5))
+        number = text(of: root + "/started").flatMap { CInt($0.filter(\.isNumber)) }
+      }
+      let job = try #require(number)
+      try cron.send(SIGTERM)
+      stage.run { !cron.isValid }
+      // What it could not do is told, and the job is gone, reaped too.
+      #expect(stage.text == "exited with 1")
+      #expect(kill(job, 0) == -1 && errno == ESRCH)
+    }
+  }
+
+  private func text(of path: String) -> String? {
+    guard let file = unsafe fopen(path, "r") else { return nil }
+    defer { unsafe fclose(file) }
+    var bytes = [UInt8](repeating: 0, count: 32)
+    let count = unsafe fread(&bytes, 1, bytes.count, file)
+    return count > 1 ? String(decoding: bytes.prefix(count), as: UTF8.self) : nil
+  }
+
   private func write(_ text: String, to path: String) {
     let file = unsafe fopen(path, "w")!
     unsafe fputs(text, file)

@@ -52,6 +52,7 @@ private enum Examples {
       names(Loop.current)
       try rate(Loop.current)
       try idle(Loop.current)
+      try virtualTime()
       try severalLoops()
       try activation()
     } catch {
@@ -77,6 +78,24 @@ private enum Examples {
 
     while child.isValid { loop.run(for: .seconds(60), returnAfterSourceHandled: true) }
     precondition(log.text == "exited with 3")
+  }
+
+  static func virtualTime() throws {
+    let log = Log()
+    let (near, far) = try Socket.pair()
+    withVirtualLoop { virtual in
+      virtual.looksAtDescriptors = true
+      let client = SocketSource(near, for: .data) { _, event in log.note("\(event)") }
+      virtual.loop.add(client)
+      let idle = virtual.loop.makeIdleTimeout(of: client, after: .seconds(30)) {
+        log.note("idle at \(virtual.elapsed)")
+      }
+      virtual.at(.seconds(20)) { _ = try? far.send([1]) }
+      virtual.advance(by: .seconds(60))
+      virtual.loop.discard(idle)
+      client.invalidate()
+    }
+    precondition(log.text == "received([1], from: nil), idle at 30.0 seconds", log.text)
   }
 
   static func files(_ loop: Loop) throws {

@@ -58,6 +58,19 @@ import Testing
     group.stop()
   }
 
+  @Test func `a stop asks all threads before it waits for one`() throws {
+    let group = try LoopGroup(threads: 2)
+    let isOver = SharedNumber()
+    // The first one ends when the second one has.
+    group.loops[0].perform {
+      let end = SuspendingClock.now.advanced(by: .seconds(120))
+      while group.loops[1].perform({}), SuspendingClock.now < end { usleep(1_000) }
+      if !group.loops[1].perform({}) { isOver.add(1) }
+    }
+    group.stop()
+    #expect(isOver.value == 1)
+  }
+
   @Test func `pinned threads run on one allowed processor each, in turn`() async throws {
     let allowed = LoopGroup.allowedProcessors
     let group = try LoopGroup(threads: allowed.count + 1, pinned: true)

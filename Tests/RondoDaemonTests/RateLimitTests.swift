@@ -127,6 +127,41 @@ import Testing
     }
   }
 
+  @Test func `a source that is invalidated in its rest leaves no timer in the loop`() throws {
+    try withVirtualLoop { virtual in
+      let stage = Stage(virtual.loop)
+      let (near, far) = try Socket.pair()
+      // Whoever has the limiter, or the handle of the source, makes no difference.
+      let (source, limiter) = try limited(virtual, stage, .init(1, per: .seconds(60)), near.descriptor)
+      virtual.makeReady(source, .read)
+      virtual.runUntilIdle()
+      #expect(limiter.isResting && virtual.loop.nextFireDate() != nil)
+      source.invalidate()
+      #expect(!limiter.isResting && virtual.loop.nextFireDate() == nil)
+
+      let other = RateLimiter(.init(1, per: .seconds(60)))
+      let signalled = Loop.Source(limitedBy: other) { stage.note("performed") }
+      virtual.loop.add(signalled)
+      signalled.signal()
+      virtual.runUntilIdle()
+      #expect(other.isResting && virtual.loop.nextFireDate() != nil)
+      signalled.invalidate()
+      #expect(!other.isResting && virtual.loop.nextFireDate() == nil)
+
+      let last = RateLimiter(.init(1, per: .seconds(60)))
+      let handler = last.limiting { (_: SocketSource, _: SocketSource.Event) in }
+      let socket = SocketSource(near, for: .data, handler: handler)
+      virtual.loop.add(socket)
+      _ = try far.send([1])
+      virtual.makeReady(try #require(socket.loopItem), .read)
+      virtual.runUntilIdle()
+      #expect(last.isResting && virtual.loop.nextFireDate() != nil)
+      socket.invalidate()
+      #expect(stage.trace.take() == "0.0 rests 60.0 seconds performed")
+      withExtendedLifetime(far) {}
+    }
+  }
+
   @Test func `who wakens it by hand does not get round the limit`() throws {
     try withVirtualLoop { virtual in
       let stage = Stage(virtual.loop)

@@ -9,13 +9,12 @@ import Testing
     withVirtualLoop { virtual in
       let stage = Stage(virtual.loop)
       defer { stage.finish() }
-      nonisolated(unsafe) let virtual = virtual
       stage.keepAlive()
       let ready = stage.descriptor("A", UnconnectedSocket.shared)
-      let source = stage.source("s") { unsafe virtual.makeReady(ready, .read) }
+      let source = stage.source("s") { virtual.makeReady(ready, .read) }
       stage.trace.observe(stage.loop)
-      unsafe virtual.at(.milliseconds(10)) { source.signal() }
-      unsafe virtual.advance(by: .milliseconds(20))
+      virtual.at(.milliseconds(10)) { source.signal() }
+      virtual.advance(by: .milliseconds(20))
       #expect(stage.text == "E BT BS BW AW BT BS s BT BS BW AW A BT BS BW AW X")
     }
   }

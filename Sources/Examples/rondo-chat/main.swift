@@ -37,7 +37,11 @@ func serve(_ options: Options) throws -> CInt {
   let group = LoopGroup(of: [daemon.loop])
   daemon.whenStopping { room.assumeIsolated { room in room.close(within: grace) } }
   var listeners = try ActivatedDescriptor.all().map { try $0.socket() }
-  if listeners.isEmpty { listeners = try options.addresses.map { try .listening(at: SocketAddress(parsing: $0)) } }
+  if listeners.isEmpty {
+    listeners = try options.addresses.map { try .listening(at: SocketAddress(parsing: $0)) }
+    // systemd keeps the files of its own sockets.
+    for listener in listeners { daemon.removeFileWhenStopping(of: listener) }
+  }
   for listener in listeners {
     group.accept(from: listener, for: daemon) { connection in
       room.assumeIsolated { room in room.join(connection) }

@@ -4,7 +4,8 @@
 //
 // Try it: printf '@start echo hello\n@every 2s date\n* * * * * echo a new minute\n' >/tmp/jobs; rondo-cron /tmp/jobs
 // It says hello, and the date every two seconds. Write another job into the file, and it is run. `kill -USR1` has it tell
-// what comes next; Ctrl-C waits for the jobs that run, as long as the grace time, and twice does not.
+// what comes next; Ctrl-C waits for the jobs that run, as long as the grace time, and twice does not: then they are asked
+// to end, and two seconds later killed.
 
 import Glibc
 import Rondo
@@ -81,7 +82,8 @@ func serve(_ options: Options) throws -> CInt {
     jobs.stop()
   }
   let outcome = daemon.run()
-  jobs.terminate()
+  // Who asks twice means at once.
+  if case .interrupted = outcome { jobs.end(killingAfter: .zero) } else { jobs.end(killingAfter: .seconds(2)) }
   return outcome.exitCode
 }
 

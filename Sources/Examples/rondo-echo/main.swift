@@ -87,12 +87,6 @@ struct Options {
   }
 }
 
-/// Removes the file of a socket when the daemon stops.
-func removeFile(of address: SocketAddress, at end: Daemon) {
-  guard case .unix(let name) = address, name.place == .file else { return }
-  end.whenStopping { _ = unsafe unlink(String(decoding: name.bytes, as: UTF8.self)) }
-}
-
 /// Serves until it is told to stop; what to exit with.
 func serve(_ options: Options) throws -> CInt {
   let daemon = try Daemon(drainingFor: .seconds(options.drain))
@@ -104,7 +98,7 @@ func serve(_ options: Options) throws -> CInt {
   if listeners.isEmpty {
     listeners = try options.addresses.map { try .listening(at: SocketAddress(parsing: $0)) }
     // systemd keeps the files of its own sockets.
-    for listener in listeners { listener.localAddress.map { removeFile(of: $0, at: daemon) } }
+    for listener in listeners { daemon.removeFileWhenStopping(of: listener) }
   }
   for listener in listeners {
     group.accept(from: listener, by: .roundRobin, for: daemon) { workers[$0.place.index].take($0) }

@@ -71,11 +71,11 @@ final class Suspension<Outcome>: ItemFollower, @unchecked Sendable {
 }
 
 /// A suspended task. Whoever takes it out of its machine resumes it, once: the machine gives it away once.
-@safe struct Waiter<Outcome> {
+@safe package struct Waiter<Outcome> {
   private let continuation: UnsafeContinuation<Outcome, Never>
 
   /// Suspends the task until it is resumed. The caller's actor is not left.
-  nonisolated(nonsending) static func wait(_ body: (Waiter) -> Void) async -> Outcome {
+  package nonisolated(nonsending) static func wait(_ body: (Waiter) -> Void) async -> Outcome {
     await unsafe withUnsafeContinuation { body(unsafe Waiter(continuation: $0)) }
   }
 
@@ -83,7 +83,7 @@ final class Suspension<Outcome>: ItemFollower, @unchecked Sendable {
   ///
   /// - Parameter isolation: The caller's actor: what is given to `withTaskCancellationHandler` runs there only if it
   ///   captures it, and costs two changes of threads otherwise.
-  static func wait(
+  package static func wait(
     isolation: isolated (any Actor)?, _ body: (Waiter) -> Void, onCancel: @Sendable () -> Void
   ) async -> sending Outcome {
     nonisolated(unsafe) let outcome = await withTaskCancellationHandler {
@@ -96,7 +96,7 @@ final class Suspension<Outcome>: ItemFollower, @unchecked Sendable {
   }
 
   /// The task goes on with an outcome that nobody else has.
-  func resume(_ outcome: Outcome) {
+  package func resume(_ outcome: Outcome) {
     nonisolated(unsafe) let outcome = outcome
     unsafe continuation.resume(returning: unsafe outcome)
   }

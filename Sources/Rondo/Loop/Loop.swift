@@ -59,13 +59,8 @@ public final class Loop: @unchecked Sendable {
       else { return nil }
       return token
     }
-    script?.sources = { [unowned core] descriptor, mode in
-      core.slots.all.compactMap { item, token in
-        guard let source = item as? DescriptorSource, source.descriptor == descriptor, source.isValid,
-          core.slots[token].installed & mode.bit != 0
-        else { return nil }
-        return (source, token)
-      }
+    script?.sources = { [unowned core] in
+      core.slots.all.filter { $0.item.kind == .descriptor }.map { downcast($0.item, to: DescriptorSource.self) }
     }
   }
 

@@ -4,7 +4,7 @@ import Synchronization
 /// What a timeout calls.
 @safe enum TimeoutHandler {
   case closure(() -> Void)
-  /// A function of C and what it is given, which take the room of a closure and need none.
+  /// A function of C and what it is given, in the room of a closure.
   case function(@convention(c) (UnsafeMutableRawPointer?) -> Void, UnsafeMutableRawPointer?)
 }
 

@@ -75,6 +75,11 @@ public final class LoopThread: Sendable {
     if !isCurrent { life.join() }
   }
 
+  /// Has the thread end as `stop(_:)` does, and waits for nothing. Any thread.
+  package func requestEnd(_ blocks: Stop = .drain) {
+    life.requestEnd(blocks)
+  }
+
   /// Ends the thread as `stop(_:)` does, and suspends until its loop is gone.
   public func end(_ blocks: Stop = .drain) async {
     life.requestEnd(blocks)

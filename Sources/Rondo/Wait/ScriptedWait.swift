@@ -1,3 +1,4 @@
+import CLinux
 import Synchronization
 
 /// Waiting in virtual time: the clock jumps to the next deadline or scripted event. No syscalls. *loop thread*
@@ -50,26 +51,29 @@ package final class ScriptedWait {
     now = now.advanced(by: nanoseconds)
   }
 
-  /// Readiness told by script, by source; consumed by the next wait in a mode that holds the source.
-  private var readiness: [(source: Loop.DescriptorSource, readiness: Loop.DescriptorSource.Readiness)] = []
+  /// Readiness told by script; consumed by the next wait in a mode that holds the source, or one of that descriptor.
+  private var readiness: [(subject: Subject, readiness: Loop.DescriptorSource.Readiness)] = []
+  /// Whether the kernel is asked as well what is ready.
+  package var looksAtDescriptors = false
 
-  /// The same by descriptor, for sources that nobody outside can name.
-  private var readyDescriptors: [(descriptor: CInt, readiness: Loop.DescriptorSource.Readiness)] = []
-
-  /// *constant* once set. The loop's sources of a descriptor in a mode, as it names them in its records.
-  var sources: ((CInt, ModeState) -> [(source: Loop.DescriptorSource, token: Token)])?
+  private enum Subject {
+    case source(Loop.DescriptorSource)
+    case descriptor(CInt)
+  }
 
   /// *constant* once set. How the loop names a source in its records; nil if it is not in that mode of this loop.
   var token: ((Loop.DescriptorSource, ModeState) -> Token?)?
+  /// *constant* once set. The loop's descriptor sources, of whatever mode.
+  var sources: (() -> [Loop.DescriptorSource])?
 
   /// Makes a descriptor source ready, once.
   package func makeReady(_ source: Loop.DescriptorSource, _ ready: Loop.DescriptorSource.Readiness) {
-    readiness.append((source, ready))
+    readiness.append((.source(source), ready))
   }
 
-  /// Makes every source of a descriptor ready that wants to hear it, once.
+  /// Makes the sources of a descriptor ready, once.
   package func makeReady(_ descriptor: CInt, _ ready: Loop.DescriptorSource.Readiness) {
-    readyDescriptors.append((descriptor, ready))
+    readiness.append((.descriptor(descriptor), ready))
   }
 
   func wait(_ frame: RunFrame, until deadline: Instant, blocks: Bool) -> WaitOutcome {
@@ -97,33 +101,36 @@ package final class ScriptedWait {
   }
 
   private func collect(_ frame: RunFrame) {
-    collectSources(frame)
-    collectDescriptors(frame)
-  }
-
-  private func collectDescriptors(_ frame: RunFrame) {
-    guard let sources, !readyDescriptors.isEmpty else { return }
-    readyDescriptors.removeAll { entry in
-      var isTold = false
-      for (source, token) in sources(entry.descriptor, frame.mode) {
-        let told = entry.readiness.intersection(source.enabled)
-        guard !told.isEmpty else { continue }
-        frame.ready.append(ReadyDescriptor(token: token, readiness: told))
-        isTold = true
+    if !readiness.isEmpty {
+      readiness.removeAll { entry in
+        switch entry.subject {
+        case .source(let source): tell(source, entry.readiness, frame)
+        case .descriptor(let descriptor):
+          // All of them are told, as the kernel would.
+          sources?().filter { $0.descriptor == descriptor && tell($0, entry.readiness, frame) }.isEmpty == false
+        }
       }
-      return isTold
     }
+    if looksAtDescriptors { look(frame) }
   }
 
-  private func collectSources(_ frame: RunFrame) {
-    guard let token else { return }
-    guard !readiness.isEmpty else { return }
-    readiness.removeAll { entry in
-      guard let token = token(entry.source, frame.mode) else { return false }
-      let told = entry.readiness.intersection(entry.source.enabled)
-      guard !told.isEmpty else { return false }
-      frame.ready.append(ReadyDescriptor(token: token, readiness: told))
-      return true
+  /// - Returns: Whether the source is in the mode, and wants to be told.
+  private func tell(
+    _ source: Loop.DescriptorSource, _ readiness: Loop.DescriptorSource.Readiness, _ frame: RunFrame
+  ) -> Bool {
+    let told = readiness.intersection(source.enabled)
+    guard !told.isEmpty, let token = token?(source, frame.mode) else { return false }
+    frame.ready.append(ReadyDescriptor(token: token, readiness: told))
+    return true
+  }
+
+  /// Asks the kernel what is ready, of what is enabled: one poll(2) for each direction of each source.
+  private func look(_ frame: RunFrame) {
+    for source in sources?() ?? [] {
+      var ready: Loop.DescriptorSource.Readiness = []
+      if source.enabled.contains(.read), rondo_is_ready(source.descriptor, 0) != 0 { ready.insert(.read) }
+      if source.enabled.contains(.write), rondo_is_ready(source.descriptor, 1) != 0 { ready.insert(.write) }
+      _ = tell(source, ready, frame)
     }
   }
 }

@@ -13,7 +13,7 @@ public import Rondo
 /// let child = try ChildSource(spawning: command) { _, exit in log.note("\(exit)") }
 /// loop.add(child)
 /// ```
-public struct ChildSource: DaemonSource, Hashable {
+public struct ChildSource: DaemonSource {
   private let item: Loop.DescriptorSource
   private let child: Child
 
@@ -78,12 +78,6 @@ public struct ChildSource: DaemonSource, Hashable {
 
   public var items: [Loop.Item] { [item, child.deadline] }
 
-  /// Ends the source, and leaves the child to itself. Who wants to know of its end has to wait for it. Any thread.
-  public func invalidate() {
-    item.invalidate()
-    child.deadline.invalidate()
-  }
-
   /// Sends a signal to the child, never to another process that has got its number. Any thread.
   ///
   /// - Throws: `.gone` once it has been reaped, `.notPermitted`, `.unknownSignal`.
@@ -107,8 +101,4 @@ public struct ChildSource: DaemonSource, Hashable {
     }
     child.deadline.setFireDate(after: grace)
   }
-
-  public static func == (left: ChildSource, right: ChildSource) -> Bool { left.item === right.item }
-
-  public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(item)) }
 }

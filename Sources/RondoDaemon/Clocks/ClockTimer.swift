@@ -17,7 +17,7 @@ public import Rondo
 ///
 /// Dates are durations since the beginning of the clock. Where a clock is set back, dates come again. The date told last
 /// is not told twice, so that a small correction has no job run again; those before it are told anew.
-public struct ClockTimer: DaemonSource, Hashable {
+public struct ClockTimer: DaemonSource {
   private let item: Loop.DescriptorSource
   private let alarm: ClockAlarm
 
@@ -130,15 +130,6 @@ public struct ClockTimer: DaemonSource, Hashable {
   public var nextDate: Duration? { isValid ? alarm.next.map { .nanoseconds($0) } : nil }
 
   public var items: [Loop.Item] { [item] }
-
-  /// Ends the timer. Any thread.
-  public func invalidate() {
-    item.invalidate()
-  }
-
-  public static func == (left: ClockTimer, right: ClockTimer) -> Bool { left.item === right.item }
-
-  public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(item)) }
 }
 
 /// Why there can be no timer on a clock.

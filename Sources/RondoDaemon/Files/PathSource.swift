@@ -12,7 +12,7 @@ public import Rondo
 /// }
 /// loop.add(configuration)
 /// ```
-public struct PathSource: DaemonSource, Hashable {
+public struct PathSource: DaemonSource {
   private let item: Loop.DescriptorSource
   private let watch: PathWatch
 
@@ -75,13 +75,4 @@ public struct PathSource: DaemonSource, Hashable {
   public var exists: Bool { watch.exists }
 
   public var items: [Loop.Item] { [item] }
-
-  /// Ends the source. Any thread.
-  public func invalidate() {
-    item.invalidate()
-  }
-
-  public static func == (left: PathSource, right: PathSource) -> Bool { left.item === right.item }
-
-  public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(item)) }
 }

@@ -89,16 +89,18 @@ public final class LoopGroup: Sendable {
 
   // MARK: - The end
 
-  /// Ends the threads one after the other. Returns when all are gone, with their loops. See `LoopThread.stop(_:)`.
+  /// Ends the threads, all at once, and returns when they are gone. See `LoopThread.stop(_:)`.
   ///
   /// On one of them it does not wait for that one. A group of others' loops does nothing.
   @available(*, noasync, message: "This blocks the thread until others have ended. Use await group.end().")
   public func stop(_ blocks: LoopThread.Stop = .drain) {
+    for thread in threads { thread.requestEnd(blocks) }
     for thread in threads { thread.stop(blocks) }
   }
 
   /// Ends the threads as `stop(_:)` does, and suspends until all are gone.
   public func end(_ blocks: LoopThread.Stop = .drain) async {
+    for thread in threads { thread.requestEnd(blocks) }
     for thread in threads { await thread.end(blocks) }
   }
 

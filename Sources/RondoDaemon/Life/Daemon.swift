@@ -66,10 +66,12 @@ public final class Daemon: @unchecked Sendable {
   /// - Parameters:
   ///   - loop: The main thread's, as a rule.
   ///   - limit: How long work under way may take after the stop handlers. systemd kills after TimeoutStopSec, 90 s.
+  ///   - claimsSignals: Whether SIGTERM, SIGINT and SIGHUP are its: false where somebody else has them, and calls ``stop()``.
   ///   - environment: What to look for systemd in; nil for the process's own.
   /// - Throws: What is malformed in the environment, or a signal that cannot be had.
   public init(
-    on loop: Loop = .main, drainingFor limit: Duration = .seconds(30), environment: [String: String]? = nil
+    on loop: Loop = .main, drainingFor limit: Duration = .seconds(30), claimsSignals: Bool = true,
+    environment: [String: String]? = nil
   ) throws(DaemonError) {
     self.loop = loop
     drainLimit = limit
@@ -78,10 +80,12 @@ public final class Daemon: @unchecked Sendable {
     manager = try ServiceManager(environment: environment)
     do throws(SignalError) {
       try SignalSource.ignore(SIGPIPE)
-      for signal in [SIGTERM, SIGINT] {
+      for signal in claimsSignals ? [SIGTERM, SIGINT] : [] {
         signals.append(try SignalSource(signal, order: .min) { [weak self] _, delivery in self?.heard(delivery) })
       }
-      signals.append(try SignalSource(SIGHUP) { [weak self] _, delivery in self?.hungUp(delivery) })
+      if claimsSignals {
+        signals.append(try SignalSource(SIGHUP) { [weak self] _, delivery in self?.hungUp(delivery) })
+      }
     } catch {
       for source in signals { source.invalidate() }
       throw .signal(error)
@@ -181,6 +185,14 @@ public final class Daemon: @unchecked Sendable {
   /// Stops it gracefully, as SIGTERM does; asked again, it changes nothing. Any thread.
   public func stop() {
     loop.perform(in: .common) { self.perform(self.machine.withLock { $0.askedToStop() }) }
+  }
+
+  /// Ends the run at once, or the one that is yet to begin; no handler is called. Any thread.
+  package func endAtOnce() {
+    loop.perform(in: .common) {
+      self.machine.withLock { $0.runWasStopped() }
+      self.loop.requestStop()
+    }
   }
 
   /// Tells systemd in a few words what the daemon does at present: `systemctl status` shows it. Any thread.

@@ -83,8 +83,9 @@ public final class RateLimiter: @unchecked Sendable {
   public func limiting<Readiness>(
     _ handler: sending @escaping (Loop.DescriptorSource, Readiness) -> Void
   ) -> sending (Loop.DescriptorSource, Readiness) -> Void {
-    { source, readiness in
-      self.call(.descriptor(source), mayLeaveOut: true) { handler(source, readiness) }
+    let lease = Lease(self)
+    return { source, readiness in
+      lease.limiter.call(.descriptor(source), mayLeaveOut: true) { handler(source, readiness) }
     }
   }
 
@@ -92,10 +93,11 @@ public final class RateLimiter: @unchecked Sendable {
   public func limiting(
     _ handler: sending @escaping (SocketSource, SocketSource.Event) -> Void
   ) -> sending (SocketSource, SocketSource.Event) -> Void {
-    { source, event in
+    let lease = Lease(self)
+    return { source, event in
       switch event {
       case .accepted, .received, .readable:
-        self.call(.socket(source), mayLeaveOut: false) { handler(source, event) }
+        lease.limiter.call(.socket(source), mayLeaveOut: false) { handler(source, event) }
       default: handler(source, event)
       }
     }
@@ -105,9 +107,10 @@ public final class RateLimiter: @unchecked Sendable {
   public func limiting<Source: DaemonSource, Told>(
     _ handler: sending @escaping (Source, Told) -> Void
   ) -> sending (Source, Told) -> Void {
-    { source, told in
+    let lease = Lease(self)
+    return { source, told in
       guard let item = source.items[0] as? Loop.DescriptorSource else { return handler(source, told) }
-      self.call(.descriptor(item), mayLeaveOut: false) { handler(source, told) }
+      lease.limiter.call(.descriptor(item), mayLeaveOut: false) { handler(source, told) }
     }
   }
 
@@ -185,6 +188,18 @@ public final class RateLimiter: @unchecked Sendable {
     ended.subject.raise(ended.taken)
     if telling, ended.isTold { told(self, .resumed) }
   }
+
+  /// Held by the handler of what is limited, and so let go when that is invalidated: its rest is over then, and nobody is
+  /// told. Any thread.
+  fileprivate final class Lease: Sendable {
+    let limiter: RateLimiter
+
+    init(_ limiter: RateLimiter) {
+      self.limiter = limiter
+    }
+
+    deinit { limiter.endRest(telling: false) }
+  }
 }
 
 extension Loop.Source {
@@ -196,9 +211,10 @@ extension Loop.Source {
     order: Int = 0, limitedBy limiter: RateLimiter, perform: sending @escaping () -> Void
   ) {
     let own = Guarded(WeakSource())
+    let lease = RateLimiter.Lease(limiter)
     self.init(order: order) {
       guard let source = own.withLock({ $0.source }) else { return }
-      limiter.call(.source(source), mayLeaveOut: true, perform)
+      lease.limiter.call(.source(source), mayLeaveOut: true, perform)
     }
     own.withLock { $0.source = self }
   }

@@ -20,7 +20,7 @@ public import Rondo
 /// The kernel's word is for the first who asks: it comes while the source is in a loop that waits by itself. A host that
 /// waits for an embedded loop's descriptor takes it from the loop, as Foundation's loop of the thread does if there is one,
 /// and so do moments in which the source is in no loop.
-public struct PressureSource: DaemonSource, Hashable {
+public struct PressureSource: DaemonSource {
   private let item: Loop.DescriptorSource
   private let watch: PressureWatch
 
@@ -67,13 +67,4 @@ public struct PressureSource: DaemonSource, Hashable {
   public var pressure: Pressure? { watch.pressure }
 
   public var items: [Loop.Item] { [item] }
-
-  /// Ends the source. Any thread.
-  public func invalidate() {
-    item.invalidate()
-  }
-
-  public static func == (left: PressureSource, right: PressureSource) -> Bool { left.item === right.item }
-
-  public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(item)) }
 }

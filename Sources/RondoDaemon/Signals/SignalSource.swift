@@ -15,7 +15,7 @@ public import Rondo
 ///
 /// A child that is forked has no part in its parent's sources: there the signal acts as it did before. A program that is
 /// executed begins with the default, as after every handler.
-public struct SignalSource: DaemonSource, Hashable {
+public struct SignalSource: DaemonSource {
   private let item: Loop.DescriptorSource
   private let subscription: SignalSubscription
 
@@ -75,10 +75,6 @@ public struct SignalSource: DaemonSource, Hashable {
     subscription.cancel()
     item.invalidate()
   }
-
-  public static func == (left: SignalSource, right: SignalSource) -> Bool { left.item === right.item }
-
-  public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(item)) }
 }
 
 extension SignalSource {

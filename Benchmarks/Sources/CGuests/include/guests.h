@@ -84,3 +84,10 @@ void guest_curl_free(void *multi);
 void guest_curl_get(void *multi, int name, const char *url);
 // The descriptor is ready: 1 to read, 2 to write; or -1: the time is over.
 void guest_curl_act(void *multi, int descriptor, int ready);
+
+// MARK: - Certificates
+
+// Writes DIRECTORY/NAME.pem and NAME.key: valid from so many seconds from now to so many, for `hosts` as X509V3 writes them
+// ("DNS:rondo.test,IP:127.0.0.1"), signed by ISSUER's key in the same directory, or by itself, as an authority.
+int guest_certificate(const char *directory, const char *name, const char *hosts, long from, long to, const char *issuer,
+                      const char *password);

@@ -1,0 +1,28 @@
+import Glibc
+public import RondoSockets
+
+extension Daemon {
+  /// Removes the file that a Unix-domain listener has made, when the daemon is to stop: nobody else does. Any thread.
+  ///
+  /// A listener of another kind, or at an abstract name, leaves no file, and nothing is done. A file that somebody has put
+  /// there instead meanwhile is left alone.
+  public func removeFileWhenStopping(of listener: Socket) {
+    guard case .unix(let address) = listener.localAddress, address.place == .file else { return }
+    let path = String(decoding: address.bytes, as: UTF8.self)
+    guard let own = FileIdentity(path) else { return }
+    whenStopping { if FileIdentity(path) == own { _ = unsafe unlink(path) } }
+  }
+}
+
+/// Which file a name stands for. See stat(2).
+private struct FileIdentity: Equatable {
+  let device: dev_t
+  let number: ino_t
+
+  init?(_ path: String) {
+    var information = stat()
+    guard unsafe lstat(path, &information) == 0 else { return nil }
+    device = information.st_dev
+    number = information.st_ino
+  }
+}

@@ -1,0 +1,169 @@
+#if Log
+  internal import CLinux
+  internal import Glibc
+  public import Rondo
+  internal import RondoSockets
+
+  /// Where lines go that may not hold up a loop: a bounded buffer, and a thread that writes it to a descriptor.
+  ///
+  /// Whoever writes a line copies it into the buffer, and never waits for a disk, a terminal or a pipe that nobody reads.
+  /// What does not fit is dropped and counted, and the count stands among the lines as soon as there is room. Any thread.
+  public final class LogSink: Sendable {
+    /// *constant*
+    private let buffer: LogBuffer
+    /// *constant* Writes, and may be held up by whoever reads.
+    private let thread: LoopThread
+    /// *constant* Signalled when there is something to write.
+    private let source: Loop.Source
+
+    /// A sink with a thread of its own. Costs its loop's three descriptors.
+    ///
+    /// What is in it is written before the process exits, by exit(3) or a return from main, if that takes no longer than a
+    /// second; and when the last reference to the sink goes.
+    ///
+    /// - Parameters:
+    ///   - descriptor: Written to as it is, blocking or not; 2 is the standard error. It stays the caller's, who keeps it open.
+    ///   - limit: How many bytes may wait to be written; as many may be under way.
+    /// - Throws: `.noThread`, `.noDescriptors`.
+    public init(
+      descriptor: CInt = 2, limit: Int = 1024 * 1024
+    ) throws(LoopThread.StartError) {
+      precondition(limit > 0, "A sink needs room for a line. Give it a limit of some kilobytes at least.")
+      let buffer = LogBuffer(descriptor, limit)
+      self.buffer = buffer
+      thread = try LoopThread(name: "log")
+      source = Loop.Source { buffer.drain() }
+      thread.execute { LogBuffer.blockPipeSignal() }
+      thread.loop.add(source)
+      _ = Self.exitHook
+      Self.sinks.withLock { sinks in
+        sinks.removeAll { $0.sink == nil }
+        sinks.append(Weak(sink: self))
+      }
+    }
+
+    deinit {
+      // The thread finishes what it was given.
+      let buffer = buffer
+      thread.execute { buffer.drain() }
+    }
+
+    /// Keeps a line to be written, its end included. Drops it if there is no room.
+    public func write(_ line: String) {
+      write(Array(line.utf8))
+    }
+
+    func write(_ line: [UInt8]) {
+      buffer.append(line)
+      source.signal()
+    }
+
+    /// How many lines were dropped, for want of room or because the descriptor takes none.
+    public var droppedLineCount: Int { buffer.dropped }
+
+    /// Waits until what was written before has reached the descriptor. Blocks the thread.
+    ///
+    /// - Returns: False if that took longer than `limit`.
+    @available(*, noasync, message: "It blocks the thread. Call it where the program ends.")
+    @discardableResult
+    public func flush(within limit: Duration = .seconds(1)) -> Bool {
+      if thread.isCurrent {
+        buffer.drain()
+        return true
+      }
+      guard let (reader, writer) = try? Socket.pair() else { return false }
+      let isAccepted = thread.execute { [buffer] in
+        buffer.drain()
+        try? writer.finishSending()
+      }
+      // Readable at the end of what the writer sends.
+      return isAccepted && rondo_poll_two(reader.descriptor, CInt(POLLIN), -1, limit.pollMilliseconds) > 0
+    }
+
+    // MARK: - The end of the process
+
+    private struct Weak {
+      weak var sink: LogSink?
+    }
+
+    private static let sinks = Guarded<[Weak]>([])
+
+    private static let exitHook: CInt = atexit {
+      for sink in LogSink.sinks.withLock({ $0.compactMap(\.sink) }) { sink.flush(within: .seconds(1)) }
+    }
+  }
+
+  /// Lines that wait to be written. Any thread; drained by one.
+  final class LogBuffer: Sendable {
+    /// *constant*
+    private let descriptor: CInt
+    /// *constant*
+    private let limit: Int
+    /// *its lock*
+    private let state = Guarded(State())
+
+    private struct State {
+      var bytes: [UInt8] = []
+      /// All that were, and those of them that nobody was told of yet.
+      var dropped = 0
+      var untold = 0
+    }
+
+    init(_ descriptor: CInt, _ limit: Int) {
+      self.descriptor = descriptor
+      self.limit = limit
+    }
+
+    var dropped: Int { state.withLock { $0.dropped } }
+
+    /// Drops the line if there is no room for it.
+    func append(_ line: [UInt8]) {
+      state.withLock { state in
+        if state.bytes.count + line.count <= limit {
+          state.bytes += line
+        } else {
+          state.dropped += 1
+          state.untold += 1
+        }
+      }
+    }
+
+    /// Writes what there is. The sink's thread; it may take for ever.
+    func drain() {
+      while true {
+        let (bytes, untold) = state.withLock { state in
+          defer { (state.bytes, state.untold) = ([], 0) }
+          return (state.bytes, state.untold)
+        }
+        if bytes.isEmpty && untold == 0 { return }
+        write(bytes)
+        // They came when the buffer was full of what has been written now.
+        if untold > 0 { write(Array("Rondo: \(untold) lines of the log were dropped, for want of room\n".utf8)) }
+      }
+    }
+
+    private func write(_ bytes: [UInt8]) {
+      var rest = bytes[...]
+      while !rest.isEmpty {
+        let count = unsafe rest.withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) }
+        if count >= 0 {
+          rest = rest.dropFirst(count)
+        } else if errno == EAGAIN {
+          _ = rondo_poll_two(descriptor, CInt(POLLOUT), -1, -1)
+        } else if errno != EINTR {
+          // Nobody reads any more, or the disk is full: these lines are lost, and those after them may not be.
+          let lost = rest.count { $0 == UInt8(ascii: "\n") }
+          return state.withLock { $0.dropped += lost }
+        }
+      }
+    }
+
+    /// A reader that has gone is an error of write(2), and no end of the process.
+    static func blockPipeSignal() {
+      var signals = sigset_t()
+      unsafe sigemptyset(&signals)
+      unsafe sigaddset(&signals, SIGPIPE)
+      unsafe pthread_sigmask(SIG_BLOCK, &signals, nil)
+    }
+  }
+#endif

@@ -1,0 +1,106 @@
+#if Log
+  internal import Glibc
+  public import Logging
+
+  /// Writes what swift-log is told into a ``LogSink``, one line a message, without ever waiting.
+  ///
+  /// Characters that could end a line or command a terminal are escaped: what a stranger has sent stays in its line.
+  ///
+  /// ```swift
+  /// let sink = try LogSink()
+  /// LoggingSystem.bootstrap { LoopLogHandler(label: $0, to: sink) }
+  /// ```
+  public struct LoopLogHandler: LogHandler {
+    public var metadata: Logger.Metadata = [:]
+    public var metadataProvider: Logger.MetadataProvider?
+    public var logLevel = Logger.Level.info
+    private let label: String
+    private let sink: LogSink
+    private let style: Style
+
+    /// How a line begins.
+    public enum Style: Hashable, Sendable {
+      /// With the time in UTC, and the level's name.
+      case dated
+      /// With the level as systemd's journal reads it, which knows the time. See sd-daemon(3).
+      case journal
+    }
+
+    public init(
+      label: String, to sink: LogSink, style: Style = .dated, metadataProvider: Logger.MetadataProvider? = nil
+    ) {
+      self.label = label
+      self.sink = sink
+      self.style = style
+      self.metadataProvider = metadataProvider
+    }
+
+    public subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+      get { metadata[key] }
+      set { metadata[key] = newValue }
+    }
+
+    public func log(event: LogEvent) {
+      sink.write(line(for: event))
+    }
+
+    /// The line of an event, its end included.
+    func line(for event: LogEvent) -> [UInt8] {
+      var all = metadata
+      all.merge(metadataProvider?.get() ?? [:]) { $1 }
+      all.merge(event.metadata ?? [:]) { $1 }
+      if let error = event.error { all["error"] = all["error"] ?? "\(error)" }
+      let beginning =
+        switch style {
+        case .dated: "\(Self.date()) \(event.level) "
+        case .journal: "<\(event.level.priority)>"
+        }
+      var line = Array("\(beginning)\(label):".utf8)
+      for (key, value) in all.sorted(by: { $0.key < $1.key }) { Self.append(" \(key)=\(value)", to: &line) }
+      Self.append(" [\(event.source)] \(event.message)", to: &line)
+      line.append(UInt8(ascii: "\n"))
+      return line
+    }
+
+    /// As Swift writes them in a literal.
+    private static func append(_ text: String, to line: inout [UInt8]) {
+      for byte in text.utf8 {
+        switch byte {
+        case UInt8(ascii: "\n"): line += Array(#"\n"#.utf8)
+        case 0..<0x20, 0x7f: line += Array(#"\u{\#(String(byte, radix: 16))}"#.utf8)
+        default: line.append(byte)
+        }
+      }
+    }
+
+    /// 2026-01-31T23:59:59.123Z
+    private static func date() -> String {
+      var now = timespec()
+      unsafe clock_gettime(CLOCK_REALTIME, &now)
+      var parts = unsafe tm()
+      unsafe gmtime_r(&now.tv_sec, &parts)
+      let date = unsafe (parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday)
+      let time = unsafe (parts.tm_hour, parts.tm_min, parts.tm_sec)
+      func padded(_ number: CInt, _ width: Int) -> String {
+        let digits = String(number)
+        return String(repeating: "0", count: max(0, width - digits.count)) + digits
+      }
+      return "\(padded(date.0, 4))-\(padded(date.1, 2))-\(padded(date.2, 2))"
+        + "T\(padded(time.0, 2)):\(padded(time.1, 2)):\(padded(time.2, 2)).\(padded(CInt(now.tv_nsec / 1_000_000), 3))Z"
+    }
+  }
+
+  extension Logger.Level {
+    /// syslog(3)'s.
+    fileprivate var priority: Int {
+      switch self {
+      case .trace, .debug: 7
+      case .info: 6
+      case .notice: 5
+      case .warning: 4
+      case .error: 3
+      case .critical: 2
+      }
+    }
+  }
+#endif

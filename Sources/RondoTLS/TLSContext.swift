@@ -1,0 +1,99 @@
+#if TLS
+  internal import CTLSGuest
+
+  /// What the connections of a server have in common: its certificate, and the protocols it speaks. Any thread.
+  ///
+  /// A certificate that is replaced needs a new context; connections keep the one they began with.
+  public final class TLSServerContext: Sendable {
+    let handle: TLSContextHandle
+
+    /// A server with the certificate and the key in two files, both PEM. Reads them at once.
+    ///
+    /// - Parameters:
+    ///   - certificateChain: The server's certificate, then those that vouch for it.
+    ///   - privateKey: The key of the first of them, without a password.
+    ///   - protocols: What it speaks, the best first, as ALPN names it. A client that offers others alone is refused.
+    /// - Throws: `.certificateChain`, `.privateKey`, `.keyMismatch`, `.noMemory`.
+    public init(certificateChain: String, privateKey: String, protocols: [String] = []) throws(TLSError) {
+      var refusal = rondo_tls_refusal()
+      let protocols = TLSContextHandle.encode(protocols)
+      let pointer = unsafe rondo_tls_server_context(
+        certificateChain, privateKey, protocols, UInt32(protocols.count), &refusal)
+      guard let pointer = unsafe pointer else {
+        let reason = refusal.reason
+        switch UInt32(refusal.what) {
+        case RONDO_TLS_REFUSED_CHAIN.rawValue: throw .certificateChain(path: certificateChain, reason: reason)
+        case RONDO_TLS_REFUSED_KEY.rawValue: throw .privateKey(path: privateKey, reason: reason)
+        case RONDO_TLS_REFUSED_PAIR.rawValue:
+          throw .keyMismatch(certificateChain: certificateChain, privateKey: privateKey)
+        default: throw .noMemory
+        }
+      }
+      handle = unsafe TLSContextHandle(pointer)
+    }
+  }
+
+  /// What the connections of a client have in common: whom it trusts, and the protocols it speaks. Any thread.
+  public final class TLSClientContext: Sendable {
+    let handle: TLSContextHandle
+
+    /// Who may vouch for a server.
+    public enum Trust: Hashable, Sendable {
+      /// Whomever the system trusts: OpenSSL's default files, SSL_CERT_FILE and SSL_CERT_DIR among them.
+      case system
+      /// The authorities in this PEM file, and nobody else.
+      case authorities(file: String)
+    }
+
+    /// A client that talks to servers with a certificate for their name, by somebody it trusts.
+    ///
+    /// - Parameter protocols: What it speaks, the best first, as ALPN names it.
+    /// - Throws: `.authorities`, `.noMemory`.
+    public init(trusting trust: Trust = .system, protocols: [String] = []) throws(TLSError) {
+      var refusal = rondo_tls_refusal()
+      let protocols = TLSContextHandle.encode(protocols)
+      let path: String? = if case .authorities(let file) = trust { file } else { nil }
+      let pointer = unsafe rondo_tls_client_context(path, protocols, UInt32(protocols.count), &refusal)
+      guard let pointer = unsafe pointer else {
+        let isFile = UInt32(refusal.what) == RONDO_TLS_REFUSED_AUTHORITIES.rawValue
+        if isFile { throw .authorities(path: path, reason: refusal.reason) }
+        throw .noMemory
+      }
+      handle = unsafe TLSContextHandle(pointer)
+    }
+  }
+
+  /// OpenSSL's SSL_CTX, which counts its references, and what goes with it. Any thread.
+  @safe final class TLSContextHandle: @unchecked Sendable {
+    /// *constant* OpenSSL locks what is in it.
+    let pointer: UnsafeMutableRawPointer
+
+    @unsafe init(_ pointer: UnsafeMutableRawPointer) {
+      unsafe self.pointer = pointer
+    }
+
+    deinit { unsafe rondo_tls_context_free(pointer) }
+
+    /// As ALPN writes them: each after a byte with its length.
+    static func encode(_ protocols: [String]) -> [UInt8] {
+      let bytes = protocols.flatMap { name in
+        precondition(
+          1...255 ~= name.utf8.count, "ALPN names a protocol in 1 to 255 bytes, as 'h2' or 'http/1.1', not '\(name)'.")
+        return [UInt8(name.utf8.count)] + Array(name.utf8)
+      }
+      precondition(bytes.count <= 65_535, "ALPN has room for 65,535 bytes of names, not for \(bytes.count).")
+      return bytes
+    }
+  }
+
+  extension rondo_tls_refusal {
+    fileprivate var reason: String { string(of: text) }
+  }
+
+  /// What stands in one of C's arrays of characters, up to the zero.
+  func string<Characters>(of characters: Characters) -> String {
+    unsafe withUnsafeBytes(of: characters) { bytes in
+      unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+    }
+  }
+#endif

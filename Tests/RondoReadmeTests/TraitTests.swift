@@ -1,0 +1,27 @@
+import Foundation
+import Testing
+
+/// The manifest's traits, as SwiftPM understands them.
+@Suite struct TraitTests {
+  @Test func `without a trait no other package is fetched, nor resolved`() throws {
+    let root = URL(fileURLWithPath: #filePath).appending(path: "../../..").standardized
+    let scratch = FileManager.default.temporaryDirectory.appending(path: "rondo-traits-\(UUID().uuidString)")
+    defer { try? FileManager.default.removeItem(at: scratch) }
+    let package = Process()
+    package.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    // A directory of its own: the one of the tests is locked while they run.
+    package.arguments = [
+      "swift", "package", "--package-path", root.path, "--scratch-path", scratch.path, "show-dependencies",
+    ]
+    let output = Pipe()
+    package.standardOutput = output
+    package.standardError = FileHandle.nullDevice
+    try package.run()
+    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    package.waitUntilExit()
+    #expect(package.terminationStatus == 0 && text.contains("No external dependencies found"), "\(text)")
+    let checkouts = (try? FileManager.default.contentsOfDirectory(atPath: scratch.path + "/checkouts")) ?? []
+    let repositories = (try? FileManager.default.contentsOfDirectory(atPath: scratch.path + "/repositories")) ?? []
+    #expect(checkouts.isEmpty && repositories.isEmpty)
+  }
+}
