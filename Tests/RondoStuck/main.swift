@@ -66,11 +66,10 @@ func begin() {
   began.withLock { $0 = ContinuousClock.now }
 }
 
-// Whoever started the program may have blocked it.
-var alarms = sigset_t()
-unsafe sigemptyset(&alarms)
-unsafe sigaddset(&alarms, SIGALRM)
-unsafe pthread_sigmask(SIG_UNBLOCK, &alarms, nil)
+// Whoever started the program may have blocked them: threads of Dispatch do.
+var signals = sigset_t()
+unsafe sigfillset(&signals)
+unsafe pthread_sigmask(SIG_UNBLOCK, &signals, nil)
 alarm(120)
 let monitor = try StallMonitor(limit: .milliseconds(limit)) { stall in
   print(stall.json.text)

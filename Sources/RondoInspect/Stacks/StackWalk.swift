@@ -47,8 +47,11 @@ struct StackWalk {
     for index in words.indices {
       let place = sp + UInt64(index) * 8
       guard let chain = chain(from: place, above: sp, in: stack), chain.count >= 3 else { continue }
-      steps += guesses(in: words[..<index])
-      return steps + chain
+      // A library without frames saves the frame pointer of the last function that has one: it looks like a frame's
+      // record, and leads past the functions in between.
+      let next = Self.stripped(words[index])
+      let skipped = next > place + 16 ? guesses(from: place + 16, to: min(next, stack.end)) : []
+      return steps + guesses(in: words[..<index]) + chain.prefix(1) + skipped + chain.dropFirst()
     }
     return steps + guesses(in: words[...])
   }
