@@ -41,7 +41,7 @@ BENCH := --package-path Benchmarks --manifest-cache none
 # SwiftNIO takes two minutes to build, so only the full suite has it, in a directory of its own.
 BENCH_FULL := $(BENCH) --traits NIO --scratch-path Benchmarks/.build/full
 # What the sanitizers are worth running over: everything with threads.
-SANITIZED := 'RondoStressTests|RondoTests|RondoDaemonTests|RondoFoundationTests|RondoPortsTests|RondoRecipesTests|RondoSocketsTests'
+SANITIZED := 'RondoStressTests|RondoTests|RondoDaemonTests|RondoFoundationTests|RondoInspectTests|RondoPortsTests|RondoRecipesTests|RondoSocketsTests'
 # The tests whose loops can have one of Foundation's beside them.
 BRIDGED := '^(RondoTests|RondoDaemonTests|RondoSocketsTests)\.'
 

@@ -18,6 +18,8 @@ let package = Package(
     .library(name: "RondoDaemon", targets: ["RondoDaemon"]),
     .library(name: "RondoFoundation", targets: ["RondoFoundation"]),
     .library(name: "RondoGLib", targets: ["RondoGLib"]),
+    .library(name: "RondoInspect", targets: ["RondoInspect"]),
+    .executable(name: "rondo-inspect", targets: ["rondo-inspect"]),
     .library(name: "RondoLibuv", targets: ["RondoLibuv"]),
     .library(name: "RondoLog", targets: ["RondoLog"]),
     .library(name: "RondoMain", targets: ["RondoMain"]),
@@ -97,6 +99,23 @@ let package = Package(
       linkerSettings: [.linkedLibrary("event_openssl", .when(traits: ["TLS"]))]),
     .target(name: "RondoTLS", dependencies: ["Rondo", "RondoSockets", "CTLSGuest", "CLinux"], swiftSettings: strict),
     .target(name: "RondoTesting", dependencies: ["Rondo"], swiftSettings: strict),
+    // Records that other threads read, the signal that stops a thread, and what the dynamic linker knows of it.
+    .target(name: "CInspect"),
+    .target(name: "RondoInspect", dependencies: ["Rondo", "CInspect", "CLinux"], swiftSettings: strict),
+    .executableTarget(
+      name: "rondo-inspect", dependencies: ["CInspect"], exclude: ["rondo-gdb.py"], swiftSettings: strict),
+    // Programs that get stuck, each in its way; some of them in C without frame pointers.
+    .target(
+      name: "CStuck", path: "Tests/CStuck",
+      cSettings: [.unsafeFlags(["-fomit-frame-pointer", "-O2"])]),
+    .executableTarget(
+      name: "rondo-stuck", dependencies: ["CStuck", "Rondo", "RondoInspect"], path: "Tests/RondoStuck",
+      swiftSettings: strict),
+    .testTarget(
+      name: "RondoInspectTests",
+      dependencies: [
+        "CInspect", "RondoInspect", "Rondo", "RondoTesting", "RondoTestProcess", "rondo-inspect", "rondo-stuck",
+      ], swiftSettings: strict),
     // Examples: each prints what it shows, and a test compares.
     .executableTarget(name: "async-main", dependencies: ["Rondo", "RondoMain"], swiftSettings: strict),
     .executableTarget(name: "permanent-thread", dependencies: ["Rondo", "RondoFoundation"], swiftSettings: strict),

@@ -7,10 +7,11 @@ extension Loop.Timer {
   /// - Parameter handler: May use the actor's state. Adding the timer to a loop that the actor does not run on traps.
   public static func isolated<A: Actor>(
     to actor: A, after delay: Duration, tolerance: Duration = .zero, order: Int = 0,
+    fileID: StaticString = #fileID, line: UInt = #line,
     handler: @escaping @Sendable (isolated A, Tick) -> Void
   ) -> Loop.Timer {
     let handler = IsolatedHandler(actor, handler)
-    let timer = IsolatedTimer(after: delay, tolerance: tolerance, order: order) { tick in
+    let timer = IsolatedTimer(after: delay, tolerance: tolerance, order: order, fileID: fileID, line: line) { tick in
       handler.call { actor, handler in handler(actor, tick) }
     }
     return timer.owned(by: actor)
@@ -19,9 +20,10 @@ extension Loop.Timer {
   /// The same with a handler of the main actor, for `Loop.main`.
   public static func isolated(
     to actor: MainActor, after delay: Duration, tolerance: Duration = .zero, order: Int = 0,
+    fileID: StaticString = #fileID, line: UInt = #line,
     handler: @escaping @MainActor (Tick) -> Void
   ) -> Loop.Timer {
-    IsolatedTimer(after: delay, tolerance: tolerance, order: order) { tick in
+    IsolatedTimer(after: delay, tolerance: tolerance, order: order, fileID: fileID, line: line) { tick in
       MainActor.assumeIsolated { handler(tick) }
     }.owned(by: actor)
   }
@@ -32,10 +34,11 @@ extension Loop.Timer {
   /// - Parameter handler: May use the actor's state. Adding the timer to a loop that the actor does not run on traps.
   public static func isolated<A: Actor>(
     to actor: A, every interval: Duration, tolerance: Duration = .zero, order: Int = 0,
+    fileID: StaticString = #fileID, line: UInt = #line,
     handler: @escaping @Sendable (isolated A, Tick) -> Void
   ) -> Loop.Timer {
     let handler = IsolatedHandler(actor, handler)
-    let timer = IsolatedTimer(every: interval, tolerance: tolerance, order: order) { tick in
+    let timer = IsolatedTimer(every: interval, tolerance: tolerance, order: order, fileID: fileID, line: line) { tick in
       handler.call { actor, handler in handler(actor, tick) }
     }
     return timer.owned(by: actor)
@@ -44,9 +47,10 @@ extension Loop.Timer {
   /// The same with a handler of the main actor, for `Loop.main`.
   public static func isolated(
     to actor: MainActor, every interval: Duration, tolerance: Duration = .zero, order: Int = 0,
+    fileID: StaticString = #fileID, line: UInt = #line,
     handler: @escaping @MainActor (Tick) -> Void
   ) -> Loop.Timer {
-    IsolatedTimer(every: interval, tolerance: tolerance, order: order) { tick in
+    IsolatedTimer(every: interval, tolerance: tolerance, order: order, fileID: fileID, line: line) { tick in
       MainActor.assumeIsolated { handler(tick) }
     }.owned(by: actor)
   }
@@ -58,10 +62,12 @@ extension Loop.Observer {
   /// - Parameter handler: May use the actor's state. Adding the observer to a loop that the actor does not run on traps.
   public static func isolated<A: Actor>(
     to actor: A, _ activities: Loop.Activity, repeats: Bool = true, order: Int = 0,
+    fileID: StaticString = #fileID, line: UInt = #line,
     handler: @escaping @Sendable (isolated A, Loop.Activity) -> Void
   ) -> Loop.Observer {
     let handler = IsolatedHandler(actor, handler)
-    let observer = IsolatedObserver(activities, repeats: repeats, order: order) { activity in
+    let observer = IsolatedObserver(activities, repeats: repeats, order: order, fileID: fileID, line: line) {
+      activity in
       handler.call { actor, handler in handler(actor, activity) }
     }
     observer.owner = HandlerOwner(actor)
@@ -71,9 +77,11 @@ extension Loop.Observer {
   /// The same with a handler of the main actor, for `Loop.main`.
   public static func isolated(
     to actor: MainActor, _ activities: Loop.Activity, repeats: Bool = true, order: Int = 0,
+    fileID: StaticString = #fileID, line: UInt = #line,
     handler: @escaping @MainActor (Loop.Activity) -> Void
   ) -> Loop.Observer {
-    let observer = IsolatedObserver(activities, repeats: repeats, order: order) { activity in
+    let observer = IsolatedObserver(activities, repeats: repeats, order: order, fileID: fileID, line: line) {
+      activity in
       MainActor.assumeIsolated { handler(activity) }
     }
     observer.owner = HandlerOwner(actor)
@@ -88,12 +96,13 @@ extension Loop.DescriptorSource {
   /// - Throws: `.notOpen` for a negative or closed descriptor, `.notPollable` for a regular file or a directory.
   public static func isolated<A: Actor>(
     to actor: A, _ descriptor: CInt, for interest: Readiness, trigger: Trigger = .level, order: Int = 0,
-    closesOnInvalidation: Bool = false,
+    closesOnInvalidation: Bool = false, fileID: StaticString = #fileID, line: UInt = #line,
     handler: @escaping @Sendable (isolated A, Loop.DescriptorSource, Readiness) -> Void
   ) throws(Loop.DescriptorError) -> Loop.DescriptorSource {
     let handler = IsolatedHandler(actor, handler)
     let source = try IsolatedDescriptorSource(
-      descriptor, for: interest, trigger: trigger, order: order, closesOnInvalidation: closesOnInvalidation
+      descriptor, for: interest, trigger: trigger, order: order, closesOnInvalidation: closesOnInvalidation,
+      fileID: fileID, line: line
     ) { source, readiness in
       handler.call { actor, handler in handler(actor, source, readiness) }
     }
@@ -104,11 +113,12 @@ extension Loop.DescriptorSource {
   /// The same with a handler of the main actor, for `Loop.main`.
   public static func isolated(
     to actor: MainActor, _ descriptor: CInt, for interest: Readiness, trigger: Trigger = .level, order: Int = 0,
-    closesOnInvalidation: Bool = false,
+    closesOnInvalidation: Bool = false, fileID: StaticString = #fileID, line: UInt = #line,
     handler: @escaping @MainActor (Loop.DescriptorSource, Readiness) -> Void
   ) throws(Loop.DescriptorError) -> Loop.DescriptorSource {
     let source = try IsolatedDescriptorSource(
-      descriptor, for: interest, trigger: trigger, order: order, closesOnInvalidation: closesOnInvalidation
+      descriptor, for: interest, trigger: trigger, order: order, closesOnInvalidation: closesOnInvalidation,
+      fileID: fileID, line: line
     ) { source, readiness in
       MainActor.assumeIsolated { handler(source, readiness) }
     }
@@ -122,19 +132,23 @@ extension Loop.Source {
   ///
   /// - Parameter perform: May use the actor's state. Adding the source to a loop that the actor does not run on traps.
   public static func isolated<A: Actor>(
-    to actor: A, order: Int = 0, perform: @escaping @Sendable (isolated A) -> Void
+    to actor: A, order: Int = 0, fileID: StaticString = #fileID, line: UInt = #line,
+    perform: @escaping @Sendable (isolated A) -> Void
   ) -> Loop.Source {
     let handler = IsolatedHandler(actor, perform)
-    return IsolatedSource(order: order, owner: HandlerOwner(actor)) {
+    return IsolatedSource(order: order, fileID: fileID, line: line, owner: HandlerOwner(actor)) {
       handler.call { actor, perform in perform(actor) }
     }
   }
 
   /// The same with a `perform` of the main actor, for `Loop.main`.
   public static func isolated(
-    to actor: MainActor, order: Int = 0, perform: @escaping @MainActor () -> Void
+    to actor: MainActor, order: Int = 0, fileID: StaticString = #fileID, line: UInt = #line,
+    perform: @escaping @MainActor () -> Void
   ) -> Loop.Source {
-    IsolatedSource(order: order, owner: HandlerOwner(actor)) { MainActor.assumeIsolated { perform() } }
+    IsolatedSource(order: order, fileID: fileID, line: line, owner: HandlerOwner(actor)) {
+      MainActor.assumeIsolated { perform() }
+    }
   }
 }
 
@@ -192,9 +206,11 @@ private final class IsolatedSource: Loop.Source, @unchecked Sendable {
   /// *constant*
   private let owner: HandlerOwner
 
-  init(order: Int, owner: HandlerOwner, perform: sending @escaping () -> Void) {
+  init(
+    order: Int, fileID: StaticString, line: UInt, owner: HandlerOwner, perform: sending @escaping () -> Void
+  ) {
     self.owner = owner
-    super.init(order: order, perform: perform)
+    super.init(order: order, fileID: fileID, line: line, perform: perform)
   }
 
   override func enter(_ loop: Loop, _ mode: Loop.Mode) -> Bool {

@@ -167,6 +167,6 @@ extension Loop.Timer {
       Schedule(
         fireDate: Schedule.date(after: interval, from: now), interval: Schedule.validInterval(interval),
         tolerance: Schedule.validTolerance(tolerance)),
-      order: 0, handler: handler)
+      order: 0, Label(fileID: #fileID, line: #line), handler: handler)
   }
 }

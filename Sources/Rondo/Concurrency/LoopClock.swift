@@ -73,6 +73,6 @@ extension Loop.Timer {
       Schedule(
         fireDate: min(date, Instant(nanoseconds: Schedule.longest)), interval: 0,
         tolerance: Schedule.validTolerance(tolerance, of: "A sleep")),
-      order: 0, handler: handler)
+      order: 0, Label(fileID: #fileID, line: #line), handler: handler)
   }
 }

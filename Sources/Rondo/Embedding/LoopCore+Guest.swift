@@ -141,6 +141,7 @@ extension LoopCore {
       counters.sleeps.count()
       waitCount += 1
       pulse.enter(.waiting)
+      if isProbed { probeSleep(until: deadline) }
       goToHost(guest, .asleep)
       return true
     }
@@ -158,6 +159,7 @@ extension LoopCore {
     pulse.enter(.observers)
     forgetClock()
     absorbAfterSleep()
+    if isProbed { probeWake(frame, guest.deadline) }
     if !isSleepOver(frame, guest.deadline) {
       counters.spuriousWakeups.count()
       if announceSleep(guest) { return false }

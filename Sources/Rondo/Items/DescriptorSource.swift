@@ -15,6 +15,8 @@ extension Loop {
     public let closesOnInvalidation: Bool
     /// *atomic* What the user wants to hear of, `Readiness` bits. Beside the handler: a callout reads no further.
     let interest: Atomic<UInt8>
+    /// *atomic* Set by whoever closes. Here it takes no room.
+    private let isClosed = Atomic<Bool>(false)
     /// *until released* Called on the loop's thread.
     @safe @exclusivity(unchecked) private(set) var handler: ((DescriptorSource, Readiness) -> Void)?
     /// *constant* Which file the descriptor stood for when the source was made.
@@ -23,8 +25,6 @@ extension Loop {
     @safe @exclusivity(unchecked) private var reason: InvalidationReason?
     /// *constant*
     private let reasonLock = Lock()
-    /// *atomic* Set by whoever closes.
-    private let isClosed = Atomic<Bool>(false)
 
     /// How a descriptor is ready.
     public struct Readiness: OptionSet, Hashable, Sendable, CustomStringConvertible {
@@ -67,7 +67,7 @@ extension Loop {
     /// - Throws: `.notOpen` for a negative or closed descriptor, `.notPollable` for a regular file or a directory.
     public init(
       _ descriptor: CInt, for interest: Readiness, trigger: Trigger = .level, order: Int = 0,
-      closesOnInvalidation: Bool = false,
+      closesOnInvalidation: Bool = false, fileID: StaticString = #fileID, line: UInt = #line,
       handler: sending @escaping (DescriptorSource, Readiness) -> Void
     ) throws(DescriptorError) {
       identity = try FileIdentity(of: descriptor)
@@ -77,7 +77,7 @@ extension Loop {
       self.closesOnInvalidation = closesOnInvalidation
       self.interest = Atomic(interest.rawValue)
       self.handler = handler
-      super.init(kind: .descriptor, order: order)
+      super.init(kind: .descriptor, order: order, Label(fileID: fileID, line: line))
     }
 
     override func releaseHandlers() {

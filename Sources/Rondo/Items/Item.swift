@@ -41,20 +41,35 @@ extension Loop {
     @safe @exclusivity(unchecked) private(set) var isCommon = false
     /// *atomic* Where the last change of its modes may stand in its loop's mail.
     let mailed = Atomic<UInt32>(.max)
+    /// *atomic* What it is called, or where it was made.
+    private let labelWord: Atomic<UInt64>
 
     enum Kind: UInt8 {
       case observer, source, descriptor, timer
     }
 
     @inline(__always)
-    init(kind: Kind, order: Int) {
+    init(kind: Kind, order: Int, _ label: Label) {
       self.kind = kind
+      labelWord = Atomic(label.word)
       place = Int32(clamping: order)
     }
 
     /// Lower runs first among items of its kind; equal orders run in order of insertion. What goes beyond 32 bits counts
     /// as the nearest number that does not.
     public final var order: Int { Int(place) }
+
+    /// What the item is called in reports: where it was made, "Module/File.swift:42", unless it was given a name.
+    ///
+    /// Any thread. A name takes effect with the next callout. It is for a kind of items: a process keeps the first
+    /// 16,384 different names, up to 127 bytes of each, for good, and an item that comes later stays as it was called.
+    public final var name: String {
+      get { label.text ?? "?" }
+      set { if let label = Label(name: newValue) { labelWord.store(label.word, ordering: .releasing) } }
+    }
+
+    /// What it is called, for a probe.
+    package final var label: Label { Label(word: labelWord.load(ordering: .acquiring)) }
 
     /// Whether the item can still be called.
     public final var isValid: Bool {

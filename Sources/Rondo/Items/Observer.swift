@@ -10,12 +10,13 @@ extension Loop {
 
     /// An observer that is called on the loop's thread at `activities`.
     public init(
-      _ activities: Activity, repeats: Bool = true, order: Int = 0, handler: sending @escaping (Activity) -> Void
+      _ activities: Activity, repeats: Bool = true, order: Int = 0,
+      fileID: StaticString = #fileID, line: UInt = #line, handler: sending @escaping (Activity) -> Void
     ) {
       self.activities = activities
       self.repeats = repeats
       self.handler = handler
-      super.init(kind: .observer, order: order)
+      super.init(kind: .observer, order: order, Label(fileID: fileID, line: line))
     }
 
     override func releaseHandlers() {

@@ -14,8 +14,6 @@ extension Loop {
     @safe @exclusivity(unchecked) private var cancelHandler: (@Sendable (Loop, Mode) -> Void)?
     /// *atomic* Ticket of the first outstanding signal; 0 when there is none.
     private let signalTicket = Atomic<UInt64>(0)
-    /// *atomic* Whether it stands in a loop's stack of signals from other threads.
-    let isStacked = Atomic<Bool>(false)
     /// *whoever set `isStacked`, then loop thread* The next entry of that stack.
     @safe @exclusivity(unchecked) var below: Unmanaged<Source>?
     /// *constant* The source that this one stands for in a further loop; nil for the one that its user made.
@@ -26,6 +24,8 @@ extension Loop {
     private let standInsLock = Lock()
     /// *atomic* Whether there may be a stand-in.
     private let isShared = Atomic<Bool>(false)
+    /// *atomic* Whether it stands in a loop's stack of signals from other threads.
+    let isStacked = Atomic<Bool>(false)
 
     /// A source whose `perform` runs on the loop's thread after `signal()`.
     ///
@@ -33,7 +33,7 @@ extension Loop {
     ///   - schedule: Told once for each mode the source joins, on the thread that adds it, with no lock held.
     ///   - cancel: Told once for each mode the source leaves, on the thread that removes it, with no lock held.
     public init(
-      order: Int = 0,
+      order: Int = 0, fileID: StaticString = #fileID, line: UInt = #line,
       schedule: (@Sendable (Loop, Mode) -> Void)? = nil,
       cancel: (@Sendable (Loop, Mode) -> Void)? = nil,
       perform: sending @escaping () -> Void
@@ -42,7 +42,7 @@ extension Loop {
       scheduleHandler = schedule
       cancelHandler = cancel
       original = nil
-      super.init(kind: .source, order: order)
+      super.init(kind: .source, order: order, Label(fileID: fileID, line: line))
     }
 
     /// One that stands for `original` in a further loop, and keeps its handlers.
@@ -51,7 +51,7 @@ extension Loop {
       scheduleHandler = nil
       cancelHandler = nil
       self.original = original
-      super.init(kind: .source, order: original.order)
+      super.init(kind: .source, order: original.order, original.label)
       original.holdHandlers()
     }
 
@@ -106,11 +106,11 @@ extension Loop {
       }
     }
 
-    /// Takes the signal; whoever gets true performs.
+    /// Takes the signal; whoever gets its ticket performs, and who gets 0 does not.
     @inline(__always)
-    func takeSignal() -> Bool {
-      if let original { return original.signalTicket.exchange(0, ordering: .sequentiallyConsistent) != 0 }
-      return signalTicket.exchange(0, ordering: .sequentiallyConsistent) != 0
+    func takeSignal() -> UInt64 {
+      if let original { return original.signalTicket.exchange(0, ordering: .sequentiallyConsistent) }
+      return signalTicket.exchange(0, ordering: .sequentiallyConsistent)
     }
 
     // MARK: - Membership in several loops

@@ -18,12 +18,12 @@ extension Loop {
     private let plannedTolerance: Atomic<Int64>
 
     @inline(__always)
-    init(_ schedule: Schedule, order: Int, handler: sending @escaping (Tick) -> Void) {
+    init(_ schedule: Schedule, order: Int, _ label: Label, handler: sending @escaping (Tick) -> Void) {
       self.handler = handler
       plannedDate = PlannedDate(schedule.fireDate)
       plannedInterval = Atomic(schedule.interval)
       plannedTolerance = Atomic(schedule.tolerance)
-      super.init(kind: .timer, order: order)
+      super.init(kind: .timer, order: order, label)
     }
 
     /// A timer that fires once, `delay` from now.
@@ -32,23 +32,24 @@ extension Loop {
     ///   - tolerance: How much later it may fire so that wakeups are shared. Not negative.
     ///   - order: Decides between timers of the same nanosecond, lower first.
     public convenience init(
-      after delay: Duration, tolerance: Duration = .zero, order: Int = 0, handler: sending @escaping (Tick) -> Void
+      after delay: Duration, tolerance: Duration = .zero, order: Int = 0,
+      fileID: StaticString = #fileID, line: UInt = #line, handler: sending @escaping (Tick) -> Void
     ) {
       let now = Loop.clockOfThread
       self.init(
         Timer.makeSchedule(Schedule.date(after: delay, from: now), every: nil, tolerance),
-        order: order, handler: handler)
+        order: order, Label(fileID: fileID, line: line), handler: handler)
     }
 
     /// A timer that fires every `interval`, for the first time one interval from now.
     public convenience init(
       every interval: Duration, tolerance: Duration = .zero, order: Int = 0,
-      handler: sending @escaping (Tick) -> Void
+      fileID: StaticString = #fileID, line: UInt = #line, handler: sending @escaping (Tick) -> Void
     ) {
       let now = Loop.clockOfThread
       self.init(
         Timer.makeSchedule(Schedule.date(after: interval, from: now), every: interval, tolerance),
-        order: order, handler: handler)
+        order: order, Label(fileID: fileID, line: line), handler: handler)
     }
 
     /// A timer that fires at `date`, and every `interval` from there if one is given.
@@ -57,11 +58,11 @@ extension Loop {
     /// machine is suspended.
     public convenience init(
       at date: SuspendingClock.Instant, every interval: Duration? = nil, tolerance: Duration = .zero, order: Int = 0,
-      handler: sending @escaping (Tick) -> Void
+      fileID: StaticString = #fileID, line: UInt = #line, handler: sending @escaping (Tick) -> Void
     ) {
       self.init(
         Timer.makeSchedule(Schedule.date(at: Instant(date), from: Loop.clockOfThread), every: interval, tolerance),
-        order: order, handler: handler)
+        order: order, Label(fileID: fileID, line: line), handler: handler)
     }
 
     /// A timer that fires at `date` of the clock that counts suspended time.
@@ -69,13 +70,13 @@ extension Loop {
     /// The date is converted once, now: if the machine is suspended before it fires, it is late by the time suspended.
     public convenience init(
       at date: ContinuousClock.Instant, every interval: Duration? = nil, tolerance: Duration = .zero, order: Int = 0,
-      handler: sending @escaping (Tick) -> Void
+      fileID: StaticString = #fileID, line: UInt = #line, handler: sending @escaping (Tick) -> Void
     ) {
       let suspended = rondo_boottime_now() - rondo_monotonic_now()
       self.init(
         Timer.makeSchedule(
           Schedule.date(at: Instant(date, suspended: suspended), from: Loop.clockOfThread), every: interval, tolerance),
-        order: order, handler: handler)
+        order: order, Label(fileID: fileID, line: line), handler: handler)
     }
 
     /// The next date it fires at; a date in the past counts as now. The new date is the grid's new origin.

@@ -36,6 +36,19 @@ extension Loop {
 
   @inline(__always)
   private func post(_ block: consuming Block, waking: Bool) -> Bool {
+    if core.isProbed { return postProbed(block, waking: waking) }
+    return deliver(block, waking: waking)
+  }
+
+  @inline(never)
+  private func postProbed(_ block: consuming Block, waking: Bool) -> Bool {
+    var block = block
+    core.probePost(&block)
+    return deliver(block, waking: waking)
+  }
+
+  @inline(__always)
+  private func deliver(_ block: consuming Block, waking: Bool) -> Bool {
     guard isCurrent else { return postFromElsewhere(block, waking: waking) }
     // What others posted before comes first.
     core.applyMail()

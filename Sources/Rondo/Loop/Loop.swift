@@ -23,6 +23,8 @@ public final class Loop: @unchecked Sendable {
   package let script: ScriptedWait?
   /// *atomic* Nanoseconds a second that may be spun for precise timers.
   private let spinAllowance = Atomic<Int64>(100_000_000)
+  /// *atomic* What the loop is called, if it was given a name.
+  private let labelWord = Atomic<UInt64>(0)
   /// *constant* How jobs of the loop's actors come in.
   let actorLane: JobLane
   /// *constant* How jobs of tasks that prefer the loop come in.
@@ -50,6 +52,7 @@ public final class Loop: @unchecked Sendable {
     taskLane = JobLane(core: core, thread: thread, group: core.jobs)
     core.loop = self
     taskLane.serveTasks(preferring: self)
+    if script == nil { LoopAttendants.greet(self) }
     script?.token = { [unowned core] source, mode in
       guard source.isIn(core.loop), let token = core.slots.token(of: source),
         core.slots[token].installed & mode.bit != 0
@@ -260,8 +263,22 @@ public final class Loop: @unchecked Sendable {
   /// It costs two readings of the clock a sleep, some 50 ns, where a mode without timers needs none.
   public var timesSleep: Bool {
     get { counters.timesSleep.load(ordering: .relaxed) }
-    set { counters.timesSleep.store(newValue, ordering: .relaxed) }
+    set {
+      counters.timesSleep.store(newValue, ordering: .relaxed)
+      if newValue { counters.watchesSleep.store(true, ordering: .relaxed) }
+    }
   }
+
+  /// What the loop is called in reports: "main", its thread's name, or "loop", unless it was given a name. Any thread.
+  ///
+  /// Names are kept for good: see ``Item/name``.
+  public var name: String {
+    get { label.text ?? (core.isMain ? "main" : "loop") }
+    set { if let label = Label(name: newValue) { labelWord.store(label.word, ordering: .releasing) } }
+  }
+
+  /// The name that it was given; none if it was given none.
+  package var label: Label { Label(word: labelWord.load(ordering: .acquiring)) }
 
   /// What the loop does at this moment, for a watcher on another thread. Any thread.
   public var heartbeat: Heartbeat { pulse.snapshot }

@@ -25,7 +25,7 @@ extension LoopCore {
       else { continue }
       counters.observerCallouts.count()
       frame.calling = ObjectIdentifier(observer)
-      callOutObserver(observer, activity)
+      if isProbed { probedObserver(observer, activity) } else { callOutObserver(observer, activity) }
       frame.calling = nil
       if !observer.repeats { observer.invalidate() }
     }
@@ -54,7 +54,7 @@ extension LoopCore {
       }
       guard let body = frame.blocks[index].body.take(), !discardsBlocks.load(ordering: .relaxed) else { continue }
       counters.blockCallouts.count()
-      callOutBlock(body)
+      if isProbed { probedBlock(body.call) } else { callOutBlock(body.call) }
     }
     frame.blocks.removeAll(keepingCapacity: true)
     if !unmatched.isEmpty { blocks.insert(contentsOf: unmatched, at: 0) }
@@ -129,12 +129,14 @@ extension LoopCore {
     assertOwnThread()
     // Being installed is what keeps the handler: a source that left and was added again has yet to be.
     guard slots[token].installed & source.modes.load(ordering: .relaxed) & frame.mode.bit != 0,
-      source.mayPerform, source.takeSignal()
+      source.mayPerform
     else { return }
+    let ticket = source.takeSignal()
+    if ticket == 0 { return }
     counters.sourceCallouts.count()
     frame.calling = ObjectIdentifier(source)
     wakes.beginSource()
-    callOutSource(source)
+    if isProbed { probedSource(source, ticket) } else { callOutSource(source) }
     wakes.endSource()
     frame.calling = nil
     frame.turn.hasHandledSource = true
@@ -203,8 +205,12 @@ extension LoopCore {
     let isInSeveralModes = slots[token].isInSeveralModes
     if isInSeveralModes { firing.append(FiringTimer(token: token)) }
     frame.calling = ObjectIdentifier(timer)
-    callOutTimer(
-      timer, Loop.Timer.Tick(timer: timer, scheduledAt: date, firedAt: max(date, limit), missed: Int(missed)))
+    if isProbed {
+      probedTimer(timer, date, limit, missed)
+    } else {
+      callOutTimer(
+        timer, Loop.Timer.Tick(timer: timer, scheduledAt: date, firedAt: max(date, limit), missed: Int(missed)))
+    }
     frame.calling = nil
     finishFire(of: timer, token)
     // Not by place: it may have left the list with the loop.
@@ -284,7 +290,7 @@ extension LoopCore {
     guard !readiness.isEmpty else { return false }
     counters.descriptorCallouts.count()
     frame.calling = ObjectIdentifier(source)
-    callOutDescriptorSource(source, readiness)
+    if isProbed { probedDescriptor(source, readiness) } else { callOutDescriptorSource(source, readiness) }
     frame.calling = nil
     frame.turn.hasHandledSource = true
     return true
@@ -326,7 +332,7 @@ extension LoopCore {
     counters.mainQueueCallouts.count()
     isDrainingMainQueue = true
     owesMainQueue = false
-    callOutMainQueue()
+    if isProbed { probedMainQueue() } else { callOutMainQueue() }
     isDrainingMainQueue = false
     frame.turn.hasHandledSource = true
     frame.turn.hasServedMainQueue = true

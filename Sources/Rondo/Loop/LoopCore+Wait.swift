@@ -104,8 +104,8 @@ extension LoopCore {
     pulse.enter(.waiting)
     counters.sleeps.count()
     waitCount += 1
-    let isTimed = counters.timesSleep.load(ordering: .relaxed)
-    let outcome = isTimed ? timedWait(frame, until: alarm) : wait.wait(frame, until: alarm, blocks: true)
+    let isWatched = counters.watchesSleep.load(ordering: .relaxed)
+    let outcome = isWatched ? watchedWait(frame, until: alarm) : wait.wait(frame, until: alarm, blocks: true)
     frame.turn.hasSlept = true
     frame.turn.isExhausted = outcome == .exhausted
     pulse.enter(.observers)
@@ -113,11 +113,14 @@ extension LoopCore {
     absorbAfterSleep()
   }
 
+  /// The same, timed, or with somebody who is told of it.
   @inline(never)
-  private func timedWait(_ frame: RunFrame, until alarm: Instant) -> WaitOutcome {
-    let before = wait.now
+  private func watchedWait(_ frame: RunFrame, until alarm: Instant) -> WaitOutcome {
+    if isProbed { probeSleep(until: alarm) }
+    let before = counters.timesSleep.load(ordering: .relaxed) ? wait.now : nil
     let outcome = wait.wait(frame, until: alarm, blocks: true)
-    counters.nanosecondsAsleep.count(UInt64(max(0, wait.now.nanoseconds - before.nanoseconds)))
+    if let before { counters.nanosecondsAsleep.count(UInt64(max(0, wait.now.nanoseconds - before.nanoseconds))) }
+    if isProbed { probeWake(frame, alarm) }
     return outcome
   }
 

@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// One thread needs no check of exclusive access, and a callout may come back to any of this. Each field is exempt by
 /// itself: in one exempt struct, a change of one field would by the language's rules be an access of all the others.
-final class LoopCore {
+@safe final class LoopCore {
   /// *constant* once set. The handle that owns this core, and outlives it.
   @safe unowned(unsafe) var loop: Loop!
   /// *constant* Whether this is the main thread's loop, and serves the main dispatch queue.
@@ -20,6 +20,8 @@ final class LoopCore {
   let counters: Counters
   /// *constant*
   let pulse: Pulse
+  /// *atomic* Who is told what the loop does. Once set it stays, and lives as long as the core.
+  let probe = unsafe Atomic<Unmanaged<ProbeBox>?>(nil)
   /// *constant*
   let wait: Wait
   /// *constant*
@@ -109,6 +111,10 @@ final class LoopCore {
     self.wait = wait
     modes = [ModeState(index: 0, name: .default, isCommon: true)]
     mailbox.withLock { $0.states = Array(modes) }
+  }
+
+  deinit {
+    unsafe probe.load(ordering: .acquiring)?.release()
   }
 
   /// The clock: read once a phase, and only if somebody asks. A mode without timers costs no reading.

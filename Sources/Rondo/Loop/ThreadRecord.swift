@@ -180,7 +180,10 @@ import Synchronization
   }
 
   /// Whether the thread has ever asked for its record.
-  var hasStarted: Bool { threadID.load(ordering: .relaxed) != 0 }
+  var hasStarted: Bool { number != 0 }
+
+  /// The kernel's name for the thread; 0 until it has asked for its record.
+  var number: Int32 { threadID.load(ordering: .relaxed) }
 
   /// Whether the calling thread is the record's.
   @inline(__always)

@@ -3,8 +3,19 @@ import Synchronization
 /// A run-loop block and the modes it may run in.
 struct Block {
   /// Taken out by whoever runs it, so that it dies right after its run.
-  var body: (() -> Void)?
+  var body: Body?
   let modes: ModeSet
+
+  /// A structure around it: an optional would keep a bare function in a form of its own, whose code is nobody's.
+  struct Body {
+    let call: () -> Void
+  }
+
+  @inline(__always)
+  init(body: @escaping () -> Void, modes: ModeSet) {
+    self.body = Body(call: body)
+    self.modes = modes
+  }
 }
 
 /// What other threads have left for the loop, in order.

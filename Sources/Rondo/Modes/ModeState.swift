@@ -55,6 +55,9 @@ import Synchronization
     runCount -= 1
   }
 
+  /// Whether a run of the mode has ever begun.
+  var wasRun: Bool { !frames.isEmpty }
+
   /// The loop ends: frames and mode keep each other.
   func dropFrames() {
     frames = []

@@ -115,7 +115,7 @@ extension LoopCore {
     if timeouts[slot].isQueued { dropEntries(slot) }
     disarm(slot)
     counters.timerCallouts.count()
-    callOutTimeout(handler)
+    if isProbed { probedTimeout(slot, date, handler) } else { callOutTimeout(handler) }
     // Discarded in its callout, its handler dies here; the slot may be another timeout's.
     guard timeouts.holds(token) else { return }
     timeouts[slot].handler = handler

@@ -24,6 +24,7 @@ public final class LoopThread: Sendable {
     } catch {
       throw .noDescriptors(errno: error.errno)
     }
+    loop.name = name
     life = ThreadLife(record: record, loop: loop, name: name)
     do {
       try life.start(stackSize: stackSize)

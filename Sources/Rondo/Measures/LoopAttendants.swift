@@ -1,0 +1,20 @@
+import Synchronization
+
+/// Who wants to hear of every loop that is made: one floor above, at most.
+package enum LoopAttendants {
+  /// *atomic* Whether there is one: who makes a loop without pays for none.
+  private static let isThere = Atomic<Bool>(false)
+  private static let attendant = Guarded<(@Sendable (Loop) -> Void)?>(nil)
+
+  /// Has each loop that is made from now on shown to `attendant`, on the thread that makes it, before it has an item. A
+  /// loop in virtual time is not.
+  package static func set(_ attendant: @escaping @Sendable (Loop) -> Void) {
+    self.attendant.withLock { $0 = attendant }
+    isThere.store(true, ordering: .releasing)
+  }
+
+  static func greet(_ loop: Loop) {
+    guard isThere.load(ordering: .acquiring) else { return }
+    attendant.withLock { $0 }?(loop)
+  }
+}

@@ -1,0 +1,176 @@
+internal import CInspect
+internal import CLinux
+import Glibc
+public import Rondo
+import Synchronization
+
+/// Opens the process to `rondo-inspect`, a command of the same user, and says which loops it tells of.
+///
+/// The environment does the same: `RONDO_INSPECT=socket` for every loop that is made, `measure` to measure them as well,
+/// and `stalls=250` to have stalls of more than 250 ms reported on stderr; several of them with commas in between.
+public enum Inspector {
+  private static let responder = Guarded<Responder?>(nil)
+
+  /// Opens the socket, if it is not open. Any thread.
+  ///
+  /// Every loop of the process that is made from now on is told of, and those whose ``Rondo/Loop/insight`` was asked for.
+  /// - Throws: `OpenError` if there is no socket or no thread for it.
+  public static func open() throws(OpenError) {
+    LoopAttendants.set(attend)
+    try responder.withLock { (responder) throws(OpenError) in
+      if let responder, responder.process == getpid() { return }
+      responder = try Responder()
+    }
+  }
+
+  /// Closes the socket. Any thread.
+  public static func close() {
+    let responder = responder.withLock { $0.take() }
+    responder?.end()
+  }
+
+  /// Why the process cannot be asked.
+  public enum OpenError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The watcher's thread could not be started.
+    case noThread(LoopThread.StartError)
+    /// Somebody else has the socket of this process, or there are no descriptors left.
+    case noSocket
+
+    public var description: String {
+      switch self {
+      case .noThread(let error): "rondo-inspect needs a thread: \(error)"
+      case .noSocket: "rondo-inspect's socket could not be opened"
+      }
+    }
+  }
+
+  // MARK: - The environment
+
+  /// What the environment asks for, once there is a loop.
+  private struct Wishes: Sendable {
+    var opens = false
+    var measures = false
+    var stallLimit: Duration?
+  }
+
+  private static let wishes = Guarded<Wishes?>(nil)
+  private static let monitor = Guarded<StallMonitor?>(nil)
+
+  /// Before main: no loop is made, and no thread.
+  static func readEnvironment() {
+    guard let text = unsafe getenv("RONDO_INSPECT").map({ unsafe String(cString: $0) }) else { return }
+    guard let found = wishes(in: text) else {
+      return ErrorOutput.write("rondo: RONDO_INSPECT=\(text) is none of socket, measure and stalls=MILLISECONDS.\n")
+    }
+    wishes.withLock { $0 = found }
+    LoopAttendants.set(attend)
+  }
+
+  private static func wishes(in text: String) -> Wishes? {
+    var found = Wishes()
+    for word in text.split(separator: ",") {
+      switch word {
+      case "socket", "1": found.opens = true
+      case "measure": (found.opens, found.measures) = (true, true)
+      case _ where word.hasPrefix("stalls="):
+        guard let limit = Int(word.dropFirst(7)), 1...3_600_000 ~= limit else { return nil }
+        found.stallLimit = .milliseconds(limit)
+      default: return nil
+      }
+    }
+    return found
+  }
+
+  /// A loop has been made.
+  @Sendable private static func attend(_ loop: Loop) {
+    // The watcher's own is nobody's business.
+    if Watcher.isBeingMadeHere { return }
+    let insight = loop.insight
+    guard let wishes = wishes.withLock({ $0 }) else { return }
+    if wishes.measures { insight.measure() }
+    do {
+      if wishes.opens { try openOnce() }
+      if let limit = wishes.stallLimit { try monitor(limit).watch(loop) }
+    } catch {
+      ErrorOutput.write("rondo: \(error)\n")
+    }
+  }
+
+  private static func openOnce() throws(OpenError) {
+    try responder.withLock { (responder) throws(OpenError) in
+      if responder == nil { responder = try Responder() }
+    }
+  }
+
+  private static func monitor(_ limit: Duration) throws(LoopThread.StartError) -> StallMonitor {
+    try monitor.withLock { (monitor) throws(LoopThread.StartError) in
+      if let monitor { return monitor }
+      let made = try StallMonitor(limit: limit)
+      monitor = made
+      return made
+    }
+  }
+}
+
+/// Answers the questions that come to the process's door.
+@safe final class Responder: @unchecked Sendable {
+  /// *constant*
+  let process: pid_t
+  private let watcher: Watcher
+  /// *watcher's thread*
+  private var door: Door?
+
+  init() throws(Inspector.OpenError) {
+    process = getpid()
+    do { watcher = try Watcher.shared() } catch { throw .noThread(error) }
+    // The name is taken here, where the caller can be told.
+    let socket = rondo_door_open(getpid())
+    guard socket >= 0 else { throw .noSocket }
+    watcher.perform { [self] in
+      door = Door(socket: socket) { [self] question, reply in answer(question, reply) }
+    }
+  }
+
+  func end() {
+    watcher.perform { [self] in
+      door?.end()
+      door = nil
+    }
+  }
+
+  private func answer(_ question: Question, _ reply: @escaping @Sendable (String) -> Void) {
+    let loops = Recorders.all
+    switch question {
+    case .report:
+      Inquiry { reply(Report.json(loops, $0).text + "\n") }.begin(loops, by: watcher)
+    case .stack: reply(Self.stacks(loops).text + "\n")
+    case .prometheus: reply(Prometheus.text(loops))
+    case .trace(let milliseconds): trace(loops, milliseconds, reply)
+    }
+  }
+
+  private static func stacks(_ loops: [(loop: Loop, recorder: Recorder)]) -> JSON {
+    .array(
+      loops.filter { $0.loop.threadNumber != 0 }.map { loop, recorder in
+        let sample = ThreadSampler.sample(of: loop.threadNumber)
+        return .members([
+          "loop": .string(loop.name), "thread": .number(Int64(loop.threadNumber)),
+          "activity": .string("\(sample.activity)"),
+          "callouts": .array(CalloutsUnderWay.read(recorder).callouts.map(\.json)),
+          "stack": .array(sample.stack.map(\.json)),
+        ])
+      })
+  }
+
+  private func trace(
+    _ loops: [(loop: Loop, recorder: Recorder)], _ milliseconds: Int, _ reply: @escaping @Sendable (String) -> Void
+  ) {
+    guard let trace = Trace(loops) else { return reply("{\"error\":\"A trace is being taken.\"}\n") }
+    let timer = Loop.Timer(after: .milliseconds(milliseconds)) { _ in
+      let events = trace.end()
+      reply(events.text + "\n")
+    }
+    timer.name = "rondo-inspect's trace"
+    Loop.current.add(timer)
+  }
+}

@@ -1,0 +1,82 @@
+internal import CInspect
+
+/// How long something took, each time, in HdrHistogram's form: to 3 %, from 1 ns to an hour.
+public struct Histogram: Sendable, Hashable {
+  /// How many values there are.
+  public private(set) var count: UInt64 = 0
+  /// The longest.
+  public private(set) var longest: Duration = .zero
+  private var sum: UInt64 = 0
+  /// By bucket; empty for none.
+  private var buckets: [UInt64] = []
+
+  init() {}
+
+  /// A copy of what a record has.
+  init(count: UInt64, sum: UInt64, longest: UInt64, buckets: [UInt64]) {
+    // The writer goes on: what is in the buckets counts.
+    self.count = buckets.reduce(0, +)
+    self.sum = sum
+    self.longest = .nanoseconds(Int64(clamping: longest))
+    self.buckets = self.count == 0 ? [] : buckets
+  }
+
+  public var mean: Duration { count == 0 ? .zero : .nanoseconds(Int64(clamping: sum / count)) }
+
+  /// The sum of all.
+  public var total: Duration { .nanoseconds(Int64(clamping: sum)) }
+
+  /// What that part of the values does not exceed: 0.5 for the median. At most 3 % too much, and never more than the longest.
+  public func value(at part: Double) -> Duration {
+    precondition(part >= 0 && part <= 1, "A part of the values is from 0 to 1, not \(part).")
+    guard count > 0 else { return .zero }
+    let rank = max(1, UInt64((part * Double(count)).rounded(.up)))
+    var passed: UInt64 = 0
+    for (index, bucket) in buckets.enumerated() {
+      passed += bucket
+      if passed >= rank {
+        return min(longest, .nanoseconds(Int64(clamping: rondo_histogram_value(UInt32(index)))))
+      }
+    }
+    return longest
+  }
+
+  /// Both together.
+  public func merging(_ other: Histogram) -> Histogram {
+    if buckets.isEmpty { return other }
+    if other.buckets.isEmpty { return self }
+    var merged = self
+    merged.count += other.count
+    merged.sum &+= other.sum
+    merged.longest = max(longest, other.longest)
+    for index in merged.buckets.indices { merged.buckets[index] += other.buckets[index] }
+    return merged
+  }
+
+  /// One value more.
+  mutating func add(_ value: Duration) {
+    if buckets.isEmpty { buckets = [UInt64](repeating: 0, count: Int(rondo_histogram_buckets)) }
+    let nanoseconds = UInt64(max(0, value.nanoseconds))
+    buckets[Int(rondo_histogram_bucket(nanoseconds))] += 1
+    count += 1
+    sum &+= nanoseconds
+    longest = max(longest, value)
+  }
+
+  /// The parts that reports give.
+  static let parts: [(name: String, part: Double)] = [
+    ("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999),
+  ]
+
+  var json: JSON {
+    var members = [
+      JSON.Member(name: "count", value: .number(Int64(clamping: count))),
+      JSON.Member(name: "mean", value: .number(mean.nanoseconds)),
+    ]
+    for (name, part) in Self.parts {
+      members.append(JSON.Member(name: name, value: .number(value(at: part).nanoseconds)))
+    }
+    members.append(JSON.Member(name: "max", value: .number(longest.nanoseconds)))
+    return .object(members)
+  }
+}

@@ -1,0 +1,85 @@
+internal import CInspect
+internal import Rondo
+import Synchronization
+
+/// What the callouts of items that were made in one place, or have one name, took.
+public struct Measures: Sendable {
+  /// "timer", "descriptor", "source", "observer", "timeout", "block", "main queue" or "job".
+  public let kind: String
+  /// What the items are called, or the code of blocks and jobs; empty for a whole kind or loop.
+  public let name: String
+  public private(set) var callouts: UInt64
+  /// How often it was the first callout after a sleep: the cause of a wakeup.
+  public private(set) var wakeups: UInt64
+  /// Grid points of timers that passed without a fire.
+  public private(set) var missed: UInt64
+  /// From when it was ready to its callout: a timer's date, a signal, a post, or the end of the sleep for a descriptor.
+  public private(set) var ready: Histogram
+  /// From the beginning of the callout to its end.
+  public private(set) var run: Histogram
+
+  /// Callouts that shared another one's wakeup.
+  public var coalesced: UInt64 { callouts - min(wakeups, callouts) }
+
+  init(kind: String, name: String) {
+    self.kind = kind
+    self.name = name
+    (callouts, wakeups, missed) = (0, 0, 0)
+    (ready, run) = (Histogram(), Histogram())
+  }
+
+  fileprivate init(_ place: rondo_place, _ ready: Histogram, _ run: Histogram) {
+    kind = Names.text(ofKind: UInt64(place.kind))
+    name = place.kind == 255 ? "" : Names.text(of: Label(word: place.label))
+    (callouts, wakeups, missed) = (place.callouts, place.wakeups, place.missed)
+    self.ready = ready
+    self.run = run
+  }
+
+  /// Adds up what is of one kind, or all.
+  static func sum(of all: [Measures], kind: String) -> Measures {
+    all.reduce(into: Measures(kind: kind, name: "")) { sum, one in
+      sum.callouts += one.callouts
+      sum.wakeups += one.wakeups
+      sum.missed += one.missed
+      sum.ready = sum.ready.merging(one.ready)
+      sum.run = sum.run.merging(one.run)
+    }
+  }
+
+  var json: JSON {
+    .members([
+      "kind": .string(kind), "name": .string(name), "callouts": .number(Int64(clamping: callouts)),
+      "wakeups": .number(Int64(clamping: wakeups)), "coalesced": .number(Int64(clamping: coalesced)),
+      "missed": .number(Int64(clamping: missed)), "ready": ready.json, "run": run.json,
+    ])
+  }
+}
+
+extension Recorder {
+  /// What was measured so far, place by place. Any thread.
+  var measured: [Measures] {
+    guard let measures = unsafe measures.load(ordering: .acquiring) else { return [] }
+    var found: [Measures] = []
+    for index in 0...UInt32(rondo_place_limit) {
+      var place = rondo_place()
+      var (ready, run) = unsafe (rondo_histogram(), rondo_histogram())
+      var readyBuckets = [UInt64](repeating: 0, count: Int(rondo_histogram_buckets))
+      var runBuckets = readyBuckets
+      let isThere = unsafe readyBuckets.withUnsafeMutableBufferPointer { readyRoom in
+        unsafe runBuckets.withUnsafeMutableBufferPointer { runRoom in
+          unsafe ready.buckets = readyRoom.baseAddress
+          unsafe run.buckets = runRoom.baseAddress
+          return unsafe rondo_measures_read(measures, index, &place, &ready, &run)
+        }
+      }
+      guard isThere != 0 else { break }
+      if place.callouts == 0 { continue }
+      found.append(
+        unsafe Measures(
+          place, Histogram(count: ready.count, sum: ready.sum, longest: ready.longest, buckets: readyBuckets),
+          Histogram(count: run.count, sum: run.sum, longest: run.longest, buckets: runBuckets)))
+    }
+    return found.sorted { $0.run.total > $1.run.total }
+  }
+}

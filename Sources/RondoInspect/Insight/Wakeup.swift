@@ -1,0 +1,130 @@
+internal import CInspect
+internal import Rondo
+
+/// A turn in which a loop did something, or woke: why, and what for.
+public struct Wakeup: Sendable {
+  /// The number of the turn, among all those of the loop.
+  public let turn: UInt64
+  /// When the loop woke, in nanoseconds of CLOCK_MONOTONIC; nil if it did not sleep in this turn.
+  public let time: Int64?
+  /// How long it had slept.
+  public let asleep: Duration?
+  /// "descriptor", "main queue", "post", "timer" or "timeout", the end of the run's time; "none" if it did not sleep.
+  public let reason: String
+  /// The kind and the name of the first item that was called, observers aside; nil if none was.
+  public let kind: String?
+  public let name: String?
+  public let callouts: Int
+  /// Of a timer, in nanoseconds.
+  let interval: Int64?
+
+  fileprivate init(_ turn: rondo_turn, name: (UInt64) -> String) {
+    self.turn = turn.number
+    let slept = turn.asleep >= 0
+    time = slept ? turn.woke : nil
+    asleep = slept ? .nanoseconds(turn.asleep) : nil
+    reason = Names.text(ofReason: turn.reason)
+    kind = turn.kind == 255 ? nil : Names.text(ofKind: UInt64(turn.kind))
+    self.name = turn.kind == 255 ? nil : name(turn.label)
+    callouts = Int(turn.callouts)
+    interval = turn.kind == CalloutKind.timer.rawValue ? turn.detail : nil
+  }
+
+  var json: JSON {
+    .members([
+      "turn": .number(Int64(clamping: turn)), "time": JSON.optional(time), "asleep": JSON.optional(asleep?.nanoseconds),
+      "reason": .string(reason), "kind": kind.map(JSON.string), "name": name.map(JSON.string),
+      "callouts": .number(Int64(callouts)),
+    ])
+  }
+}
+
+/// What wakes a loop, and how often.
+public struct Waker: Sendable {
+  public let reason: String
+  public let kind: String?
+  public let name: String?
+  public let wakeups: Int
+  /// Over the time that the last turns cover.
+  public let perSecond: Double
+
+  var json: JSON {
+    .members([
+      "reason": .string(reason), "kind": kind.map(JSON.string), "name": name.map(JSON.string),
+      "wakeups": .number(Int64(wakeups)), "perSecond": .thousandths(Int64((perSecond * 1_000).rounded())),
+    ])
+  }
+}
+
+/// A timer that woke its loop although something else was about to.
+public struct SavableWakeups: Sendable {
+  /// What the timer is called.
+  public let name: String
+  /// How many of the last wakeups a tolerance would have saved.
+  public let count: Int
+  /// The tolerance that saves them: at most a tenth of the interval.
+  public let tolerance: Duration
+
+  var json: JSON {
+    .members([
+      "name": .string(name), "count": .number(Int64(count)), "tolerance": .number(tolerance.nanoseconds),
+    ])
+  }
+}
+
+extension Recorder {
+  /// The last turns, the oldest first. Any thread.
+  var wakeups: [Wakeup] {
+    let turns = unsafe [rondo_turn](unsafeUninitializedCapacity: rondo_turn_count) { buffer, count in
+      unsafe count = Int(rondo_record_turns(record, buffer.baseAddress!))
+    }
+    var names: [UInt64: String] = [:]
+    return turns.map { turn in
+      Wakeup(turn) { label in
+        if let known = names[label] { return known }
+        let name = Names.text(of: Label(word: label))
+        names[label] = name
+        return name
+      }
+    }
+  }
+}
+
+enum WakeupSummary {
+  /// What woke the loop, the most frequent first.
+  static func wakers(_ wakeups: [Wakeup]) -> [Waker] {
+    struct Key: Hashable {
+      let reason: String
+      let kind: String?
+      let name: String?
+    }
+    let slept = wakeups.filter { $0.time != nil }
+    guard let first = slept.first?.time, let last = slept.last?.time else { return [] }
+    // The first one closes no span.
+    let seconds = Double(max(last - first, 1)) / 1e9
+    var counts: [Key: Int] = [:]
+    for wakeup in slept { counts[Key(reason: wakeup.reason, kind: wakeup.kind, name: wakeup.name), default: 0] += 1 }
+    return counts.map { key, count in
+      Waker(
+        reason: key.reason, kind: key.kind, name: key.name, wakeups: count,
+        perSecond: slept.count < 2 ? 0 : Double(count) / seconds)
+    }
+    .sorted { ($0.wakeups, $1.name ?? "") > ($1.wakeups, $0.name ?? "") }
+  }
+
+  /// Timers that woke the loop by themselves shortly before it woke anyway, by at most a tenth of their interval.
+  static func savable(_ wakeups: [Wakeup]) -> [SavableWakeups] {
+    var found: [String: (count: Int, tolerance: Int64)] = [:]
+    let slept = wakeups.filter { $0.time != nil }
+    for (this, next) in zip(slept, slept.dropFirst()) {
+      guard this.reason == "timer", this.callouts == 1, let name = this.name, let interval = this.interval,
+        interval > 0,
+        next.name != name, let early = this.time, let late = next.time, late - early <= interval / 10
+      else { continue }
+      let known = found[name] ?? (0, 0)
+      found[name] = (known.count + 1, max(known.tolerance, late - early))
+    }
+    return found.map { SavableWakeups(name: $0, count: $1.count, tolerance: .nanoseconds($1.tolerance)) }
+      .sorted { ($0.count, $1.name) > ($1.count, $0.name) }
+  }
+}

@@ -1,0 +1,33 @@
+internal import CInspect
+import Rondo
+
+/// The records of this process's loops.
+enum Recorders {
+  private struct Entry {
+    weak var loop: Loop?
+    let recorder: Recorder
+  }
+
+  private static let entries = Guarded<[Entry]>([])
+
+  /// The record of a loop, made on first use. Any thread.
+  static func recorder(of loop: Loop) -> Recorder {
+    if let recorder = loop.probe as? Recorder { return recorder }
+    let made = Recorder(of: loop)
+    guard let recorder = loop.attach(made) as? Recorder else {
+      preconditionFailure("A loop tells one probe, and has another already.")
+    }
+    guard recorder === made else { return recorder }
+    recorder.describe(loop)
+    entries.withLock { entries in
+      entries.removeAll { $0.loop == nil }
+      entries.append(Entry(loop: loop, recorder: recorder))
+    }
+    return recorder
+  }
+
+  /// Every loop that has a record, in order of appearance.
+  static var all: [(loop: Loop, recorder: Recorder)] {
+    entries.withLock { entries in entries.compactMap { entry in entry.loop.map { ($0, entry.recorder) } } }
+  }
+}

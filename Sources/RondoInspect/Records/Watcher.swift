@@ -1,0 +1,75 @@
+internal import CInspect
+import Glibc
+import Rondo
+import Synchronization
+
+/// The thread that looks at loops and answers questions about them; one in a process, from the first who asks.
+final class Watcher: Sendable {
+  private let thread: LoopThread
+  /// *constant* The process it is in: a forked child has none.
+  private let process: pid_t
+  /// *watcher's thread* Who is to hear when a loop that was idle wakes.
+  private let listeners = Guarded<[Listener]>([])
+
+  private struct Listener {
+    weak var rounds: StallRounds?
+  }
+
+  private static let kept = Guarded<Watcher?>(nil)
+  /// *atomic* The thread that makes the watcher: the watcher's own loop is not to be watched.
+  private static let maker = Atomic<Int32>(0)
+
+  /// The process's watcher, made on first use.
+  static func shared() throws(LoopThread.StartError) -> Watcher {
+    try kept.withLock { (present) throws(LoopThread.StartError) in
+      if let present, present.process == getpid() { return present }
+      maker.store(ThreadState.ownNumber, ordering: .relaxed)
+      defer { maker.store(0, ordering: .relaxed) }
+      let made = try Watcher()
+      present = made
+      return made
+    }
+  }
+
+  /// The process's watcher, if there is one.
+  static var present: Watcher? {
+    kept.withLock { $0?.process == getpid() ? $0 : nil }
+  }
+
+  /// Whether the calling thread is about to make the watcher.
+  static var isBeingMadeHere: Bool { maker.load(ordering: .relaxed) == ThreadState.ownNumber }
+
+  private init() throws(LoopThread.StartError) {
+    thread = try LoopThread(name: "rondo-watcher")
+    process = getpid()
+    // Signals are for the program's threads.
+    thread.execute { rondo_block_signals() }
+  }
+
+  /// Runs `work` on the watcher's thread.
+  func perform(_ work: @escaping @Sendable () -> Void) {
+    thread.execute(work)
+  }
+
+  // MARK: - Idle loops
+
+  func addListener(_ rounds: StallRounds) {
+    listeners.withLock { $0.append(Listener(rounds: rounds)) }
+  }
+
+  /// A loop wakes. On its thread: one wakeup of the watcher's.
+  func unpark() {
+    perform { [weak self] in
+      self?.listeners.withLock { listeners in
+        listeners.removeAll { $0.rounds == nil }
+        return listeners.compactMap(\.rounds)
+      }.forEachRounds()
+    }
+  }
+}
+
+extension [StallRounds] {
+  fileprivate func forEachRounds() {
+    for rounds in self { rounds.unpark() }
+  }
+}

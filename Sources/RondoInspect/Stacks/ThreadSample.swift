@@ -1,0 +1,34 @@
+import CInspect
+
+/// A thread of this process at a moment: what it does, and its stack.
+struct ThreadSample: Sendable {
+  let activity: ThreadActivity
+  let stack: [StackFrame]
+
+  /// Looks at a thread, not the calling one. A blocked thread is not disturbed; a running one is stopped by a signal for
+  /// as long as it takes to read its stack. Symbols are looked up afterwards.
+  static func take(of thread: Int32) -> ThreadSample {
+    let (activity, place) = ThreadState.activity(of: thread)
+    switch activity {
+    case .blocked:
+      guard let place, let map = MemoryMap.capture() else { return ThreadSample(activity: activity, stack: []) }
+      let steps = StackWalk(map).steps(pc: place.pc, sp: place.sp, fp: nil)
+      // It may have gone on meanwhile, and then what was read is of two moments.
+      if ThreadState.activity(of: thread).1 == place {
+        return ThreadSample(activity: activity, stack: Symbolicator.frames(of: steps))
+      }
+      return stopping(thread)
+    case .running: return stopping(thread)
+    case .stopped, .unknown: return ThreadSample(activity: activity, stack: [])
+    }
+  }
+
+  private static func stopping(_ thread: Int32) -> ThreadSample {
+    guard let map = MemoryMap.capture() else { return ThreadSample(activity: .running, stack: []) }
+    var registers = rondo_registers()
+    guard unsafe rondo_stop_thread(thread, &registers) == 0 else { return ThreadSample(activity: .running, stack: []) }
+    let steps = StackWalk(map).steps(pc: registers.pc, sp: registers.sp, fp: registers.fp)
+    rondo_release_thread()
+    return ThreadSample(activity: .running, stack: Symbolicator.frames(of: steps))
+  }
+}

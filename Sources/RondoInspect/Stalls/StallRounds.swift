@@ -1,0 +1,198 @@
+internal import CInspect
+internal import CLinux
+import Rondo
+import Synchronization
+
+/// A monitor's looks at its loops. *watcher's thread* once it is made.
+@safe final class StallRounds: @unchecked Sendable {
+  private let limit: Int64
+  private let report: @Sendable (Stall) -> Void
+  private var watched: [Watched] = []
+  private var timer: Loop.Timer?
+  /// When the next look was to be.
+  private var planned: Int64 = 0
+  /// When a stall was reported last.
+  private var lastReport: Int64?
+  private var unreported = 0
+  /// Looks at nothing but loops that rest, one after the other.
+  private var idleLooks = 0
+  private var isParked = false
+
+  private struct Watched {
+    weak var loop: Loop?
+    let recorder: Recorder
+    var detector: StallDetector
+    /// How long the thread had waited for a processor when it was seen in its callout for the second time.
+    var delay: Int64?
+    /// The stall that was reported, and its beat.
+    var reported: (stall: Stall, beat: UInt64)?
+  }
+
+  /// Nanoseconds.
+  private static let leastPause: Int64 = 1_000_000_000
+  /// Idle looks before the watcher sleeps until a loop wakes.
+  private static let idleLimit = 16
+
+  init(limit: Int64, report: @escaping @Sendable (Stall) -> Void) {
+    self.limit = limit
+    self.report = report
+  }
+
+  func add(_ loop: Loop, _ recorder: Recorder) {
+    guard !watched.contains(where: { $0.loop === loop }) else { return }
+    watched.append(Watched(loop: loop, recorder: recorder, detector: StallDetector(limit: limit)))
+    if timer == nil { start() }
+    unpark()
+  }
+
+  func remove(_ loop: Loop) {
+    watched.removeAll { $0.loop === loop || $0.loop == nil }
+  }
+
+  func end() {
+    timer?.invalidate()
+    timer = nil
+    watched = []
+  }
+
+  private func start() {
+    let timer = Loop.Timer(every: .nanoseconds(max(limit / 8, 1))) { [weak self] _ in self?.look() }
+    timer.name = "stall monitor"
+    self.timer = timer
+    planned = rondo_monotonic_now() + limit / 8
+    Loop.current.add(timer)
+  }
+
+  // MARK: - Looks
+
+  private func look() {
+    let now = rondo_monotonic_now()
+    // The watcher itself could not run: the process was stopped, or the machine has too much to do. Who was late is not
+    // the one to judge.
+    let wasAway = now - planned > max(limit / 2, 20_000_000)
+    watched.removeAll { $0.loop == nil }
+    var next = Int64.max
+    var isIdle = true
+    for index in watched.indices {
+      if wasAway { watched[index].detector.startAgain(at: now) }
+      look(at: index, now)
+      if !watched[index].detector.isResting { isIdle = false }
+      next = min(next, watched[index].detector.nextLook(after: now))
+    }
+    idleLooks = isIdle ? idleLooks + 1 : 0
+    plan(next, now)
+  }
+
+  private func plan(_ next: Int64, _ now: Int64) {
+    guard let timer else { return }
+    if idleLooks >= Self.idleLimit {
+      // Whoever wakes from here on says so. A loop that woke before it could see this is found by one more look.
+      for entry in watched where !entry.recorder.isParked.load(ordering: .relaxed) {
+        entry.recorder.isParked.store(true, ordering: .sequentiallyConsistent)
+      }
+      if idleLooks > Self.idleLimit {
+        isParked = true
+        planned = .max
+        return timer.setFireDate(after: .seconds(1 << 30))
+      }
+    }
+    planned = min(next, now + limit / 8)
+    timer.setFireDate(after: .nanoseconds(max(1, planned - rondo_monotonic_now())))
+  }
+
+  /// A loop has woken that was idle.
+  func unpark() {
+    idleLooks = 0
+    guard isParked, let timer else { return }
+    isParked = false
+    planned = rondo_monotonic_now() + limit / 8
+    timer.setFireDate(after: .nanoseconds(limit / 8))
+  }
+
+  private func look(at index: Int, _ now: Int64) {
+    guard let loop = watched[index].loop else { return }
+    let heartbeat = loop.heartbeat
+    let sight = StallDetector.Sight(
+      callouts: unsafe rondo_record_beat(watched[index].recorder.record), phases: heartbeat.beats,
+      isBusy: heartbeat.phase != .waiting && heartbeat.phase != .notRunning)
+    let before = watched[index].detector.state
+    switch watched[index].detector.look(sight, at: now) {
+    case .none:
+      if watched[index].detector.state != before {
+        watched[index].delay = nil
+      } else if case .busy = before, watched[index].delay == nil {
+        watched[index].delay = ThreadState.processorDelay(of: loop.threadNumber)
+      }
+    case .limitReached(let duration): judge(loop, index, sight, heartbeat, duration, now)
+    case .ended(let duration): reportEnd(index, duration)
+    }
+  }
+
+  private func judge(
+    _ loop: Loop, _ index: Int, _ sight: StallDetector.Sight, _ heartbeat: Loop.Heartbeat, _ duration: Int64,
+    _ now: Int64
+  ) {
+    let thread = loop.threadNumber
+    var duration = duration
+    if let earlier = watched[index].delay, let delay = ThreadState.processorDelay(of: thread), delay > earlier {
+      watched[index].delay = delay
+      watched[index].detector.excuse(delay - earlier)
+      duration -= delay - earlier
+      if duration < limit { return }
+    }
+    if ThreadState.activity(of: thread).0 == .stopped { return watched[index].detector.startAgain(at: now) }
+    if let lastReport, now - lastReport < Self.leastPause {
+      unreported += 1
+      return watched[index].detector.confirm()
+    }
+    let recorder = watched[index].recorder
+    let (beat, callouts) = CalloutsUnderWay.read(recorder)
+    // Its callout has ended since.
+    guard beat == sight.callouts else { return }
+    unsafe rondo_record_watch_end(recorder.record, beat)
+    let sample = ThreadSampler.sample(of: thread)
+    // The stack of something else says nothing of this.
+    let isStill = unsafe rondo_record_beat(recorder.record) == beat
+    let stall = Stall(
+      loop: loop.name, thread: thread, threadName: ThreadState.name(of: thread) ?? "", phase: heartbeat.phase,
+      depth: heartbeat.depth, callouts: callouts, duration: .nanoseconds(duration), isOver: false,
+      activity: sample.activity, stack: isStill ? sample.stack : [], unreported: unreported)
+    watched[index].detector.confirm()
+    watched[index].reported = (stall, beat)
+    unreported = 0
+    lastReport = now
+    report(stall)
+  }
+
+  private func reportEnd(_ index: Int, _ duration: Int64) {
+    guard let (stall, beat) = watched[index].reported else { return }
+    watched[index].reported = nil
+    let ended = unsafe rondo_record_ended(watched[index].recorder.record, beat)
+    // The record knows better than the look after it.
+    let late = ended > 0 ? max(0, rondo_monotonic_now() - ended) : 0
+    report(
+      Stall(
+        loop: stall.loop, thread: stall.thread, threadName: stall.threadName, phase: stall.phase, depth: stall.depth,
+        callouts: stall.callouts, duration: max(stall.duration, .nanoseconds(duration - late)), isOver: true,
+        activity: stall.activity, stack: [], unreported: 0))
+  }
+}
+
+/// What a record says of the callouts under way.
+enum CalloutsUnderWay {
+  static func read(_ recorder: Recorder) -> (beat: UInt64, callouts: [Stall.Callout]) {
+    var beat: UInt64 = 0
+    let entries = unsafe [rondo_callout](unsafeUninitializedCapacity: rondo_callout_depth) { buffer, count in
+      count = unsafe Int(max(0, rondo_record_callouts(recorder.record, buffer.baseAddress!, &beat)))
+    }
+    return (
+      beat,
+      entries.map { entry in
+        let kind = Names.text(ofKind: entry.kind)
+        return Stall.Callout(
+          kind: kind, name: Names.text(of: Label(word: entry.label)),
+          descriptor: kind == "descriptor" ? CInt(truncatingIfNeeded: entry.detail) : nil)
+      }
+    )
+  }
+}

@@ -1,0 +1,88 @@
+import CInspect
+import FoundationEssentials
+import Glibc
+
+/// The process that is asked.
+enum Process {
+  enum Problem: Error, CustomStringConvertible {
+    case notFound(String, open: [(number: pid_t, name: String)])
+    case ambiguous(String, [pid_t])
+    case closed(pid_t)
+    case otherUser(pid_t)
+    case failed(pid_t, errno: CInt)
+    case noAnswer(pid_t)
+
+    var description: String {
+      switch self {
+      case .notFound(let name, let open):
+        let known = open.map { "\($0.number) \($0.name)" }.joined(separator: ", ")
+        return "no process \"\(name)\" can be asked. " + (open.isEmpty ? "None can." : "These can: \(known).")
+      case .ambiguous(let name, let numbers):
+        return
+          "several processes are called \"\(name)\": \(numbers.map(String.init).joined(separator: ", ")). Give a number."
+      case .closed(let number):
+        return
+          "process \(number) cannot be asked: it calls no Inspector.open(), and was not started with RONDO_INSPECT=socket."
+      case .otherUser(let number): return "process \(number) is another user's, or another one has taken its socket."
+      case .failed(let number, let error): return "process \(number): \(unsafe String(cString: strerror(error)))"
+      case .noAnswer(let number): return "process \(number) has too much to answer at present, or no answer to that."
+      }
+    }
+  }
+
+  /// The number of a process by number or name.
+  static func find(_ target: String) throws(Problem) -> pid_t {
+    if let number = pid_t(target), number > 0 { return number }
+    let open = openProcesses
+    let found = open.filter { $0.name == target }
+    guard let first = found.first else { throw .notFound(target, open: open) }
+    if found.count > 1 { throw .ambiguous(target, found.map { $0.number }) }
+    return first.number
+  }
+
+  /// The processes that have a socket, with their names: unix(7), proc(5).
+  private static var openProcesses: [(number: pid_t, name: String)] {
+    guard let text = Self.text("/proc/net/unix", limit: 16 << 20) else { return [] }
+    let mark = "@rondo-inspect/"
+    let numbers = Set(
+      text.split(separator: "\n").compactMap { line in
+        line.split(separator: " ").last.flatMap { $0.hasPrefix(mark) ? pid_t($0.dropFirst(mark.count)) : nil }
+      })
+    return numbers.sorted().compactMap { number in
+      guard let name = Self.text("/proc/\(number)/comm", limit: 64)?.split(separator: "\n").first.map(String.init)
+      else { return nil }
+      let program = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(number)/exe")) ?? name
+      // The kernel keeps 15 bytes of a name.
+      return (number, String(program.split(separator: "/").last ?? ""))
+    }
+  }
+
+  private static func text(_ path: String, limit: Int) -> String? {
+    let bytes = unsafe [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
+      unsafe count = max(0, rondo_read_file(path, buffer.baseAddress!, limit))
+    }
+    return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
+  }
+
+  /// Asks, and waits for the whole answer.
+  static func ask(_ number: pid_t, _ question: String) throws(Problem) -> [UInt8] {
+    let socket = rondo_door_knock(number)
+    if socket == -ECONNREFUSED || socket == -ENOENT { throw .closed(number) }
+    if socket == -EPERM { throw .otherUser(number) }
+    guard socket >= 0 else { throw .failed(number, errno: -socket) }
+    defer { close(socket) }
+    let line = Array((question + "\n").utf8)
+    guard unsafe rondo_door_send(socket, line, line.count) == line.count else { throw .noAnswer(number) }
+    var answer: [UInt8] = []
+    var part = [UInt8](repeating: 0, count: 65_536)
+    while true {
+      let count = unsafe read(socket, &part, part.count)
+      if count < 0 && errno == EINTR { continue }
+      if count < 0 && errno != ECONNRESET { throw .failed(number, errno: errno) }
+      if count <= 0 { break }
+      answer += part.prefix(count)
+    }
+    if answer.isEmpty { throw .noAnswer(number) }
+    return answer
+  }
+}

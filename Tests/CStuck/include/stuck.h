@@ -1,0 +1,9 @@
+// Functions that do not come back soon, compiled without frame pointers.
+#pragma once
+
+#include <stdint.h>
+
+// Computes until the word is not zero.
+void stuck_compute(volatile uint32_t *word);
+// Calls `body` from the middle of a computation that has a use for every register.
+void stuck_call(void (*body)(void *), void *context);

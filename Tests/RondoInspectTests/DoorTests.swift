@@ -1,0 +1,223 @@
+import CInspect
+import Foundation
+import Glibc
+import Rondo
+import RondoTestProcess
+import Testing
+
+@testable import RondoInspect
+
+/// The socket of this process, as a stranger comes to it.
+@Suite(.serialized) struct DoorTests {
+  /// What comes back for some bytes; the connection's end included.
+  private static func answer(to bytes: [UInt8]) -> String {
+    let socket = rondo_door_knock(getpid())
+    guard socket >= 0 else { return "refused \(socket)" }
+    defer { close(socket) }
+    _ = unsafe rondo_door_send(socket, bytes, bytes.count)
+    var (answer, part) = ([UInt8](), [UInt8](repeating: 0, count: 65_536))
+    while true {
+      let count = unsafe read(socket, &part, part.count)
+      if count <= 0 { break }
+      answer += part.prefix(count)
+    }
+    return String(decoding: answer, as: UTF8.self)
+  }
+
+  /// Asks again while the door has no room, as when guests before have not left yet.
+  private static func report() throws -> [String: Any] {
+    for _ in 0..<200 {
+      let text = answer(to: Array("report\n".utf8))
+      if let found = try? JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any] { return found }
+      usleep(50_000)
+    }
+    throw NoAnswer()
+  }
+
+  private struct NoAnswer: Error {}
+
+  /// Not by `Inspector.open()`, which would have it told of every other test's loops.
+  private static func open() throws { _ = try responder.get() }
+
+  private static let responder = Result { () throws(Inspector.OpenError) in try Responder() }
+
+  @Test func `a process tells of its loops`() throws {
+    try Self.open()
+    let thread = try LoopThread(name: "door test")
+    let timer = Loop.Timer(every: .seconds(3_600)) { _ in }
+    timer.name = "hourly"
+    thread.loop.add(timer)
+    _ = thread.loop.insight
+    let report = try Self.report()
+    #expect(report["process"] as? Int == Int(getpid()))
+    let loops = try #require(report["loops"] as? [[String: Any]])
+    let own = try #require(loops.first { $0["name"] as? String == "door test" })
+    #expect(own["hasAnswered"] as? Bool == true)
+    let items = try #require(own["items"] as? [[String: Any]])
+    #expect(items.contains { $0["name"] as? String == "hourly" && $0["interval"] as? Int == 3_600_000_000_000 })
+    #expect(!loops.contains { $0["name"] as? String == "rondo-watcher" })
+    stop(thread)
+  }
+
+  @Test func `a stuck loop is told of, with its callout and its stack`() throws {
+    try Self.open()
+    let thread = try LoopThread(name: "stuck test")
+    let (isIn, mayGo) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let source = Loop.Source {
+      isIn.signal()
+      mayGo.wait()
+    }
+    source.name = "the stuck one"
+    _ = thread.loop.insight
+    thread.loop.add(source)
+    source.signal()
+    isIn.wait()
+    let loops = try #require(try Self.report()["loops"] as? [[String: Any]])
+    let own = try #require(loops.first { $0["name"] as? String == "stuck test" })
+    #expect(own["hasAnswered"] as? Bool == false)
+    #expect((own["callouts"] as? [[String: Any]])?.last?["name"] as? String == "the stuck one")
+    let stacks = Self.answer(to: Array("stack\n".utf8))
+    #expect(stacks.contains("callOutSource"))
+    mayGo.signal()
+    stop(thread)
+  }
+
+  @Test func `rubbish, floods and silence leave the door open`() throws {
+    try Self.open()
+    #expect(Self.answer(to: Array("what\n".utf8)) == "")
+    #expect(Self.answer(to: Array("trace 0\n".utf8)) == "")
+    #expect(Self.answer(to: Array("trace 99999999999999999999\n".utf8)) == "")
+    #expect(Self.answer(to: [UInt8](repeating: 0x41, count: 100_000)) == "")
+    #expect(Self.answer(to: [0, 255, 10, 10, 10]) == "")
+    // More than there is room for, none of whom says a word.
+    let silent = (0..<64).map { _ in rondo_door_knock(getpid()) }
+    for socket in silent where socket >= 0 { close(socket) }
+    _ = try Self.report()
+  }
+
+  @Test func `another user is sent away without a word`() throws {
+    try Self.open()
+    try #require(try Self.report()["process"] as? Int == Int(getpid()))
+    guard geteuid() == 0 else { return }
+    let process = getpid()
+    let child = forkProcess()
+    if child == 0 {
+      guard setgid(65_534) == 0, setuid(65_534) == 0 else { _exit(3) }
+      _exit(Self.isSentAway(by: process) ? 0 : 1)
+    }
+    #expect(end(of: child) == .exit(0))
+  }
+
+  /// In a forked child: system calls and nothing else.
+  private static func isSentAway(by process: pid_t) -> Bool {
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    let name = Array("\0rondo-inspect/\(process)".utf8)
+    unsafe withUnsafeMutableBytes(of: &address.sun_path) { path in
+      for (index, byte) in name.enumerated() { unsafe path[index] = byte }
+    }
+    let socket = Glibc.socket(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0)
+    let length = socklen_t(MemoryLayout<sa_family_t>.size + name.count)
+    let isIn = unsafe withUnsafePointer(to: &address) { address in
+      unsafe address.withMemoryRebound(to: sockaddr.self, capacity: 1) { unsafe connect(socket, $0, length) == 0 }
+    }
+    guard isIn else { return true }
+    let question = Array("report\n".utf8)
+    _ = unsafe rondo_door_send(socket, question, question.count)
+    var byte: UInt8 = 0
+    return unsafe read(socket, &byte, 1) <= 0
+  }
+
+  @Test func `a trace has each block with an arrow from its post`() throws {
+    try Self.open()
+    let thread = try LoopThread(name: "trace test")
+    _ = thread.loop.insight
+    try thread.sync {}
+    let before = thread.loop.statistics.blockCallouts
+    let (begun, another) = (Trace([(thread.loop, Recorders.recorder(of: thread.loop))]), Trace([]))
+    let trace = try #require(begun)
+    #expect(another == nil)
+    for _ in 0..<100 { thread.loop.perform {} }
+    try thread.sync {}
+    let text = trace.end().text
+    let after = thread.loop.statistics.blockCallouts
+    let events = try #require(
+      (try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])?["traceEvents"] as? [[String: Any]])
+    func count(_ phase: String, _ category: String) -> Int {
+      events.count { $0["ph"] as? String == phase && $0["cat"] as? String == category }
+    }
+    #expect(count("B", "block") == Int(after - before))
+    #expect(count("s", "post") == Int(after - before))
+    let starts = events.filter { $0["ph"] as? String == "s" }.compactMap { $0["id"] as? String }
+    let ends = events.filter { $0["ph"] as? String == "f" }.compactMap { $0["id"] as? String }
+    #expect(Set(starts) == Set(ends) && Set(starts).count == starts.count)
+    // Every event has what the format asks for.
+    for event in events {
+      #expect(event["ph"] is String && event["pid"] is Int && event["tid"] is Int)
+      if event["ph"] as? String != "M" { #expect(event["ts"] is Double || event["ts"] is Int) }
+    }
+    stop(thread)
+  }
+
+  private func stop(_ thread: LoopThread) { thread.stop() }
+}
+
+/// The command, as it is typed.
+@Suite(.serialized) struct CommandTests {
+  /// Runs `body` beside a program that waits to be asked.
+  private func beside(_ way: String, _ body: (String) throws -> Void) throws {
+    let process = Process()
+    process.executableURL = Programs.directory.appending(path: "rondo-stuck")
+    process.arguments = [way]
+    process.environment = ProcessInfo.processInfo.environment.merging(["RONDO_INSPECT": "socket"]) { $1 }
+    let output = Pipe()
+    process.standardOutput = output
+    try process.run()
+    defer {
+      // The one signal that a thread which starts programs cannot have blocked for them.
+      kill(process.processIdentifier, SIGKILL)
+      process.waitUntilExit()
+    }
+    // Its first word says that it is there.
+    #expect(!output.fileHandleForReading.availableData.isEmpty)
+    try body(String(process.processIdentifier))
+  }
+
+  @Test func `a process is told of in words, as JSON and for Prometheus`() throws {
+    try beside("serve") { number in
+      let words = try Programs.run("rondo-inspect", number)
+      #expect(words.status == 0)
+      #expect(words.lines.contains { $0.contains("loop main") })
+      #expect(words.lines.contains { $0.contains("timer beat") })
+      let json = try Programs.run("rondo-inspect", number, "--json")
+      #expect((json.objects.first?["loops"] as? [[String: Any]])?.first?["name"] as? String == "main")
+      let prometheus = try Programs.run("rondo-inspect", number, "--prometheus")
+      #expect(prometheus.lines.contains { $0.hasPrefix("rondo_turns_total{loop=\"main\",thread=\"\(number)\"} ") })
+      #expect(
+        prometheus.lines.contains {
+          $0.hasPrefix("rondo_run_seconds{") && $0.contains("item=\"beat\",quantile=\"0.99\"")
+        })
+      let trace = try Programs.run("rondo-inspect", number, "trace", "200ms")
+      #expect(trace.objects.first?["traceEvents"] != nil)
+    }
+  }
+
+  @Test func `a stuck process says where it is`() throws {
+    try beside("hold") { number in
+      let stack = try Programs.run("rondo-inspect", number, "stack")
+      #expect(stack.status == 0)
+      #expect(stack.lines.contains { $0.contains("in timer holder") })
+      #expect(stack.lines.contains { $0.contains("stuckInSleep") })
+      let words = try Programs.run("rondo-inspect", number)
+      #expect(words.lines.contains { $0.contains("does not answer") })
+    }
+  }
+
+  @Test func `what cannot be asked is said`() throws {
+    #expect(try Programs.run("rondo-inspect", "1").status == 1)
+    #expect(try Programs.run("rondo-inspect", "no-such-program").status == 1)
+    #expect(try Programs.run("rondo-inspect").status == 2)
+    #expect(try Programs.run("rondo-inspect", "1", "trace", "5h").status == 2)
+    #expect(try Programs.run("rondo-inspect", "--help").status == 0)
+  }
+}
