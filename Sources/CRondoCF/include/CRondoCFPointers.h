@@ -1,0 +1,12 @@
+#define RONDO_CF_IMPLEMENTATION 1
+#include "rondo/CFRunLoop.h"
+
+// How many references there are to an object.
+CFIndex rondo_cf_retain_count(const void *object);
+
+// Calls a block that takes nothing, an object, or an object and an activity.
+void rondo_cf_call(void *block);
+void rondo_cf_call_timer(void *block, void *timer);
+void rondo_cf_call_observer(void *block, void *observer, CFRunLoopActivity activity);
+void *rondo_cf_block_copy(const void *block);
+void rondo_cf_block_release(const void *block);
