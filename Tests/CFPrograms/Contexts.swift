@@ -123,7 +123,7 @@ private func makeSource(_ info: Counted, order: Int = 0) -> CFRunLoopSource {
 private func sourceContexts() {
   let loop = CFRunLoopGetCurrent()!
   let infos = ["a", "b", "c"].map { Counted($0) }
-  func use() {
+  func use() -> CFRunLoopSource {
     let sources = zip(infos, [1, -1, 0]).map { makeSource($0, order: $1) }
     for source in sources {
       CFRunLoopAddSource(loop, source, kCFRunLoopDefaultMode)
@@ -143,9 +143,14 @@ private func sourceContexts() {
     CFRunLoopAddSource(loop, sources[1], kCFRunLoopDefaultMode)
     note("contained \(CFRunLoopContainsSource(loop, sources[1], kCFRunLoopDefaultMode))")
     note("end of use")
+    return sources[2]
   }
-  use()
-  // The third is the loop's alone now.
+  // The third is still in the loop.
+  var third: CFRunLoopSource? = use()
+  note("left \(infos.map(\.count))")
+  CFRunLoopRemoveSource(loop, third, kCFRunLoopDefaultMode)
+  note("removed")
+  third = nil
   note("left \(infos.map(\.count))")
 }
 

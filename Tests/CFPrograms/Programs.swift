@@ -40,12 +40,12 @@ func phases() {
     CFRunLoopAddSource(loop, keeper, kCFRunLoopDefaultMode)
     // By order, and in sequence of insertion.
     for (name, order) in [("late", 5), ("early", -5), ("first", 0), ("second", 0)] {
-      let observer = CFRunLoopObserverCreateWithHandler(nil, CFRunLoopActivity.beforeTimers.rawValue, true, order) { _, _ in
-        note(name)
-      }
+      let turn = CFRunLoopActivity.beforeTimers.rawValue
+      let observer = CFRunLoopObserverCreateWithHandler(nil, turn, true, order) { _, _ in note(name) }
       CFRunLoopAddObserver(loop, observer, kCFRunLoopDefaultMode)
     }
-    let once = CFRunLoopObserverCreateWithHandler(nil, CFRunLoopActivity.allActivities.rawValue, false, 0) { observer, activity in
+    let all = CFRunLoopActivity.allActivities.rawValue
+    let once = CFRunLoopObserverCreateWithHandler(nil, all, false, 0) { observer, activity in
       note("once \(string(activity)) valid \(CFRunLoopObserverIsValid(observer))")
     }!
     CFRunLoopAddObserver(loop, once, kCFRunLoopDefaultMode)

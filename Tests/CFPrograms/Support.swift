@@ -104,14 +104,15 @@ func makeKeeper() -> CFRunLoopSource {
 /// Notes every phase of a mode.
 @discardableResult
 func observeAll(_ mode: CFRunLoopMode = kCFRunLoopDefaultMode) -> CFRunLoopObserver {
-  let observer = CFRunLoopObserverCreateWithHandler(nil, CFRunLoopActivity.allActivities.rawValue, true, 0) { _, activity in
-    note(string(activity))
-  }!
+  let all = CFRunLoopActivity.allActivities.rawValue
+  let observer = CFRunLoopObserverCreateWithHandler(nil, all, true, 0) { _, activity in note(string(activity)) }!
   CFRunLoopAddObserver(CFRunLoopGetCurrent(), observer, mode)
   return observer
 }
 
 /// A timer that fires once, or every `interval` seconds.
-func makeTimer(after delay: Double, every interval: Double = 0, _ body: @escaping (CFRunLoopTimer?) -> Void) -> CFRunLoopTimer {
+func makeTimer(
+  after delay: Double, every interval: Double = 0, _ body: @escaping (CFRunLoopTimer?) -> Void
+) -> CFRunLoopTimer {
   CFRunLoopTimerCreateWithHandler(nil, CFAbsoluteTimeGetCurrent() + delay, interval, 0, 0, body)
 }

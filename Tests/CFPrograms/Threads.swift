@@ -106,7 +106,7 @@ final class CommandSource {
   private var commands: [String] = []
   private var source: CFRunLoopSource!
   /// Where it can be woken: told by schedule, forgotten by cancel.
-  private(set) var loops: [(loop: CFRunLoop, mode: String)] = []
+  private var loops: [(loop: CFRunLoop, mode: String)] = []
   let isScheduled = DispatchSemaphore(value: 0)
 
   init() {
@@ -129,20 +129,26 @@ final class CommandSource {
   func fire(_ command: String) {
     lock.wait()
     commands.append(command)
+    let known = loops
     lock.signal()
     CFRunLoopSourceSignal(source)
-    for (loop, _) in loops { CFRunLoopWakeUp(loop) }
+    for (loop, _) in known { CFRunLoopWakeUp(loop) }
   }
 
   private func scheduled(_ loop: CFRunLoop, _ mode: String) {
     note("schedule \(mode)")
+    lock.wait()
     loops.append((loop, mode))
+    lock.signal()
     isScheduled.signal()
   }
 
   private func cancelled(_ loop: CFRunLoop, _ mode: String) {
-    note("cancel \(mode) same loop \(loops.contains { $0.loop === loop })")
+    lock.wait()
+    let count = loops.count
     loops.removeAll { $0.loop === loop && $0.mode == mode }
+    lock.signal()
+    note("cancel \(mode) of \(count) same loop")
   }
 
   private func perform() {
@@ -154,7 +160,7 @@ final class CommandSource {
       note("command \(command)")
       if command == "quit" {
         invalidate()
-        note("loops \(loops.count)")
+        note("left \(loops.count)")
       }
     }
   }

@@ -124,7 +124,9 @@ static void blocks(void) {
 static void values(void) {
   CFStringRef constant = CFSTR("a constant");
   print_string("string", constant);
-  printf("length %ld\n", (long)CFStringGetLength(CFSTR("gr\xc3\xbc\xc3\x9f")));
+  CFStringRef greeting = CFStringCreateWithCString(NULL, "gr\xc3\xbc\xc3\x9f", kCFStringEncodingUTF8);
+  printf("length %ld\n", (long)CFStringGetLength(greeting));
+  CFRelease(greeting);
   CFStringRef made = CFStringCreateWithCString(NULL, "a constant", kCFStringEncodingUTF8);
   printf("equal %d hash %d\n", CFEqual(made, constant), CFHash(made) == CFHash(constant));
   CFRelease(made);

@@ -30,7 +30,8 @@ public func RondoCFGetTypeID(_ object: UnsafeRawPointer?) -> CFTypeID {
 
 @c @implementation
 public func RondoCFEqual(_ one: UnsafeRawPointer?, _ other: UnsafeRawPointer?) -> Bool {
-  guard let one = unsafe object(one, CFObject.self), let other = unsafe object(other, CFObject.self) else { return false }
+  guard let one = unsafe object(one, CFObject.self), let other = unsafe object(other, CFObject.self)
+  else { return false }
   return one.isEqual(to: other)
 }
 

@@ -34,7 +34,8 @@ public func RondoCFRunLoopObserverCreateWithHandler(
 public func RondoCFRunLoopContainsObserver(
   _ loop: UnsafeMutableRawPointer?, _ observer: UnsafeMutableRawPointer?, _ name: UnsafeRawPointer?
 ) -> Bool {
-  guard let runLoop = unsafe runLoop(loop), let observer = unsafe object(observer, ObserverObject.self), let mode = unsafe mode(name)
+  guard let runLoop = unsafe runLoop(loop), let observer = unsafe object(observer, ObserverObject.self),
+    let mode = unsafe mode(name)
   else { return false }
   return runLoop.loop.contains(observer.item, in: mode)
 }
@@ -43,7 +44,8 @@ public func RondoCFRunLoopContainsObserver(
 public func RondoCFRunLoopAddObserver(
   _ loop: UnsafeMutableRawPointer?, _ observer: UnsafeMutableRawPointer?, _ name: UnsafeRawPointer?
 ) {
-  guard let runLoop = unsafe runLoop(loop), let observer = unsafe object(observer, ObserverObject.self), let mode = unsafe mode(name)
+  guard let runLoop = unsafe runLoop(loop), let observer = unsafe object(observer, ObserverObject.self),
+    let mode = unsafe mode(name)
   else { return }
   observer.add(to: runLoop, mode)
 }
@@ -52,7 +54,8 @@ public func RondoCFRunLoopAddObserver(
 public func RondoCFRunLoopRemoveObserver(
   _ loop: UnsafeMutableRawPointer?, _ observer: UnsafeMutableRawPointer?, _ name: UnsafeRawPointer?
 ) {
-  guard let runLoop = unsafe runLoop(loop), let observer = unsafe object(observer, ObserverObject.self), let mode = unsafe mode(name)
+  guard let runLoop = unsafe runLoop(loop), let observer = unsafe object(observer, ObserverObject.self),
+    let mode = unsafe mode(name)
   else { return }
   observer.remove(from: runLoop, mode)
 }

@@ -25,7 +25,8 @@ public func RondoCFRunLoopSourceCreate(
 public func RondoCFRunLoopContainsSource(
   _ loop: UnsafeMutableRawPointer?, _ source: UnsafeMutableRawPointer?, _ name: UnsafeRawPointer?
 ) -> Bool {
-  guard let runLoop = unsafe runLoop(loop), let source = unsafe object(source, SourceObject.self), let mode = unsafe mode(name)
+  guard let runLoop = unsafe runLoop(loop), let source = unsafe object(source, SourceObject.self),
+    let mode = unsafe mode(name)
   else { return false }
   return runLoop.member(equalTo: source, in: mode) != nil
 }
@@ -34,7 +35,8 @@ public func RondoCFRunLoopContainsSource(
 public func RondoCFRunLoopAddSource(
   _ loop: UnsafeMutableRawPointer?, _ source: UnsafeMutableRawPointer?, _ name: UnsafeRawPointer?
 ) {
-  guard let runLoop = unsafe runLoop(loop), let source = unsafe object(source, SourceObject.self), let mode = unsafe mode(name)
+  guard let runLoop = unsafe runLoop(loop), let source = unsafe object(source, SourceObject.self),
+    let mode = unsafe mode(name)
   else { return }
   source.add(to: runLoop, mode)
 }
@@ -43,7 +45,8 @@ public func RondoCFRunLoopAddSource(
 public func RondoCFRunLoopRemoveSource(
   _ loop: UnsafeMutableRawPointer?, _ source: UnsafeMutableRawPointer?, _ name: UnsafeRawPointer?
 ) {
-  guard let runLoop = unsafe runLoop(loop), let source = unsafe object(source, SourceObject.self), let mode = unsafe mode(name)
+  guard let runLoop = unsafe runLoop(loop), let source = unsafe object(source, SourceObject.self),
+    let mode = unsafe mode(name)
   else { return }
   source.remove(from: runLoop, mode)
 }

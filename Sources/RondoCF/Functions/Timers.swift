@@ -34,7 +34,8 @@ public func RondoCFRunLoopTimerCreateWithHandler(
 public func RondoCFRunLoopContainsTimer(
   _ loop: UnsafeMutableRawPointer?, _ timer: UnsafeMutableRawPointer?, _ name: UnsafeRawPointer?
 ) -> Bool {
-  guard let runLoop = unsafe runLoop(loop), let timer = unsafe object(timer, TimerObject.self), let mode = unsafe mode(name)
+  guard let runLoop = unsafe runLoop(loop), let timer = unsafe object(timer, TimerObject.self),
+    let mode = unsafe mode(name)
   else { return false }
   return runLoop.loop.contains(timer.item, in: mode)
 }
@@ -43,7 +44,8 @@ public func RondoCFRunLoopContainsTimer(
 public func RondoCFRunLoopAddTimer(
   _ loop: UnsafeMutableRawPointer?, _ timer: UnsafeMutableRawPointer?, _ name: UnsafeRawPointer?
 ) {
-  guard let runLoop = unsafe runLoop(loop), let timer = unsafe object(timer, TimerObject.self), let mode = unsafe mode(name)
+  guard let runLoop = unsafe runLoop(loop), let timer = unsafe object(timer, TimerObject.self),
+    let mode = unsafe mode(name)
   else { return }
   timer.add(to: runLoop, mode)
 }
@@ -52,7 +54,8 @@ public func RondoCFRunLoopAddTimer(
 public func RondoCFRunLoopRemoveTimer(
   _ loop: UnsafeMutableRawPointer?, _ timer: UnsafeMutableRawPointer?, _ name: UnsafeRawPointer?
 ) {
-  guard let runLoop = unsafe runLoop(loop), let timer = unsafe object(timer, TimerObject.self), let mode = unsafe mode(name)
+  guard let runLoop = unsafe runLoop(loop), let timer = unsafe object(timer, TimerObject.self),
+    let mode = unsafe mode(name)
   else { return }
   timer.remove(from: runLoop, mode)
 }

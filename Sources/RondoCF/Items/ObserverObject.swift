@@ -40,7 +40,8 @@ import Rondo
   override var member: Loop.Item { item }
 
   override var text: String {
-    "\(head("CFRunLoopObserver")){valid = \(isValid ? "Yes" : "No"), activities = \(activities), repeats = \(repeats), order = \(order), context = \(info?.text ?? "-")}"
+    let about = "activities = \(activities), repeats = \(repeats), order = \(order), context = \(info?.text ?? "-")"
+    return "\(head("CFRunLoopObserver")){valid = \(isValid ? "Yes" : "No"), \(about)}"
   }
 
   /// The loop's thread. Calls out.

@@ -45,9 +45,10 @@ import Rondo
 
   // MARK: - Callouts
 
-  private typealias ScheduleCallBack = @convention(c) (
-    UnsafeMutableRawPointer?, UnsafeMutableRawPointer?, UnsafeRawPointer?
-  ) -> Void
+  private typealias ScheduleCallBack =
+    @convention(c) (
+      UnsafeMutableRawPointer?, UnsafeMutableRawPointer?, UnsafeRawPointer?
+    ) -> Void
 
   private func scheduled(in loop: Loop, _ mode: Loop.Mode) {
     unsafe tell(context.schedule, loop, mode)

@@ -61,7 +61,8 @@ import Rondo
   override var member: Loop.Item { item }
 
   override var text: String {
-    "\(head("CFRunLoopTimer")){valid = \(isValid ? "Yes" : "No"), interval = \(interval), context = \(info?.text ?? "-")}"
+    let about = "interval = \(interval), context = \(info?.text ?? "-")"
+    return "\(head("CFRunLoopTimer")){valid = \(isValid ? "Yes" : "No"), \(about)}"
   }
 
   /// The loop's thread. Calls out.

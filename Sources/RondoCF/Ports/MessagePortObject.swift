@@ -37,7 +37,8 @@ import RondoPorts
   override class var typeID: UInt { 45 }
 
   override var text: String {
-    "\(head("CFMessagePort")){valid = \(isValid ? "Yes" : "No"), remote = \(isRemote ? "Yes" : "No"), name = \(name.string)}"
+    let about = "remote = \(isRemote ? "Yes" : "No"), name = \(name.string)"
+    return "\(head("CFMessagePort")){valid = \(isValid ? "Yes" : "No"), \(about)}"
   }
 
   var isRemote: Bool { if case .remote = end { true } else { false } }
@@ -90,9 +91,11 @@ import RondoPorts
     if let found = find(name.string, \.local) { return (found, false) }
     let link = Link()
     guard let portName = try? MessagePortName(name.string),
-      let local = try? LocalMessagePort(answering: portName, with: { request in
-        unsafe link.port?.answer(request, callout)
-      })
+      let local = try? LocalMessagePort(
+        answering: portName,
+        with: { request in
+          unsafe link.port?.answer(request, callout)
+        })
     else { return nil }
     let port = MessagePortObject(name, .local(local), makeInfo())
     link.port = port
