@@ -166,7 +166,7 @@ let package = Package(
       name: "cf-programs-c", dependencies: ["CRondoCF", "RondoCF"], path: "Tests/CFProgramsC",
       cSettings: [.define("RONDO")]),
     .testTarget(
-      name: "RondoCFTests",
+      name: "RondoCoreFoundationTests",
       dependencies: ["RondoCoreFoundation", "cf-programs-real", "cf-programs-rondo", "cf-programs-c"],
       swiftSettings: strict),
     // Ported and unported files on one thread.

@@ -2,6 +2,7 @@
 #include "CRondoCFPointers.h"
 
 #include <stddef.h>
+#include <time.h>
 
 const void *RondokCFAllocatorDefault = NULL;
 const void *RondokCFAllocatorSystemDefault = NULL;
@@ -24,4 +25,10 @@ const CFArrayCallBacks RondokCFTypeArrayCallBacks = {0, retain, release, RondoCF
 __attribute__((constructor)) static void make_constants(void) {
   RondokCFRunLoopDefaultMode = RondoCFStringMakeConstant("kCFRunLoopDefaultMode");
   RondokCFRunLoopCommonModes = RondoCFStringMakeConstant("kCFRunLoopCommonModes");
+}
+
+CFAbsoluteTime rondo_cf_absolute_time(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  return (double)now.tv_sec - kCFAbsoluteTimeIntervalSince1970 + (double)now.tv_nsec / 1e9;
 }

@@ -14,6 +14,7 @@ import Testing
     }
     + ["ComingFromFoundation", "PortsAndSockets"].map { "Sources/RondoFoundation/RondoFoundation.docc/\($0).md" }
     + ["Sources/RondoRecipes/RondoRecipes.docc/RondoRecipes.md", "Sources/RondoDaemon/RondoDaemon.docc/RondoDaemon.md"]
+    + ["Sources/RondoCoreFoundation/RondoCoreFoundation.docc/RondoCoreFoundation.md"]
 
   /// Where a document's examples are compiled.
   private static func compiled(_ document: String) -> [String] {

@@ -1,6 +1,9 @@
 #define RONDO_CF_IMPLEMENTATION 1
 #include "rondo/CFRunLoop.h"
 
+// Seconds since 1 January 2001, by the wall clock.
+CFAbsoluteTime rondo_cf_absolute_time(void);
+
 // How many references there are to an object.
 CFIndex rondo_cf_retain_count(const void *object);
 

@@ -114,7 +114,7 @@ public func RondoCFDataGetTypeID() -> CFTypeID { DataObject.typeID }
 public func RondoCFDataCreate(
   _ allocator: UnsafeRawPointer?, _ bytes: UnsafePointer<UInt8>?, _ length: CFIndex
 ) -> UnsafeRawPointer? {
-  guard length == 0 || unsafe (length > 0 && bytes != nil) else { return nil }
+  guard unsafe length == 0 || (length > 0 && bytes != nil) else { return nil }
   return unsafe UnsafeRawPointer(DataObject(UnsafeBufferPointer(start: bytes, count: length)).owned)
 }
 
@@ -151,7 +151,7 @@ public func RondoCFArrayCreate(
   _ allocator: UnsafeRawPointer?, _ values: UnsafeMutablePointer<UnsafeRawPointer?>?, _ count: CFIndex,
   _ callbacks: UnsafePointer<CFArrayCallBacks>?
 ) -> UnsafeRawPointer? {
-  guard count == 0 || unsafe (count > 0 && values != nil) else { return nil }
+  guard unsafe count == 0 || (count > 0 && values != nil) else { return nil }
   let copy = unsafe Array(UnsafeBufferPointer(start: values, count: count))
   let retains = unsafe callbacks?.pointee.retain != nil
   return unsafe UnsafeRawPointer(ArrayObject(copy, retaining: retains).owned)
@@ -164,6 +164,7 @@ public func RondoCFArrayGetCount(_ array: UnsafeRawPointer?) -> CFIndex {
 
 @c @implementation
 public func RondoCFArrayGetValueAtIndex(_ array: UnsafeRawPointer?, _ index: CFIndex) -> UnsafeRawPointer? {
-  guard let values = unsafe object(array, ArrayObject.self)?.values, values.indices.contains(index) else { return nil }
+  guard let values = unsafe object(array, ArrayObject.self)?.values, unsafe values.indices.contains(index)
+  else { return nil }
   return unsafe values[index]
 }

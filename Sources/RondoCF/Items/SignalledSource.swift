@@ -61,7 +61,7 @@ import Rondo
   private func tell(_ function: ScheduleCallBack?, _ loop: Loop, _ mode: Loop.Mode) {
     guard let function = unsafe function else { return }
     let (runLoop, name) = (RunLoopObject.of(loop), StringObject(mode.rawValue))
-    unsafe withExtendedLifetime((runLoop, name)) { unsafe function(info.pointer, runLoop.pointer, name.pointer) }
+    withExtendedLifetime((runLoop, name)) { unsafe function(info.pointer, runLoop.pointer, name.pointer) }
   }
 
   private func perform() {

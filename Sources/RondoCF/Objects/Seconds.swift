@@ -1,4 +1,4 @@
-import Glibc
+internal import CRondoCFPointers
 
 // CoreFoundation measures in seconds of a Double, Rondo in nanoseconds; nothing may become early on the way.
 
@@ -17,11 +17,7 @@ extension Duration {
 }
 
 /// The wall clock: seconds since 1 January 2001.
-var absoluteTime: Double {
-  var now = timespec()
-  unsafe clock_gettime(CLOCK_REALTIME, &now)
-  return Double(now.tv_sec) - 978_307_200 + Double(now.tv_nsec) / 1e9
-}
+var absoluteTime: Double { rondo_cf_absolute_time() }
 
 /// How long it is until a date, rounded up by what a date can resolve nowadays.
 func delay(until date: Double) -> Duration {

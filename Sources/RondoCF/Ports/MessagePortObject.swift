@@ -27,7 +27,7 @@ import RondoPorts
   private init(_ name: StringObject, _ end: End, _ info: Info?) {
     self.name = name
     self.end = end
-    state = Guarded(State(info: info))
+    state = unsafe Guarded(State(info: info))
   }
 
   deinit {
@@ -152,7 +152,7 @@ import RondoPorts
 
   /// Calls out.
   func invalidate() {
-    let ended = state.withLock { state -> (Info?, CFMessagePortInvalidationCallBack?, PortSource?)? in
+    let ended = unsafe state.withLock { state -> (Info?, CFMessagePortInvalidationCallBack?, PortSource?)? in
       if state.isEnded { return nil }
       state.isEnded = true
       return unsafe (state.info.take(), state.invalidation.take(), state.source)

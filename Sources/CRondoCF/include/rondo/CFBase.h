@@ -28,13 +28,20 @@ extern "C" {
 #define RONDO_CF(result, name, parameters) extern result name parameters __asm__("Rondo" #name)
 #endif
 
-#ifndef __has_feature
-#define RONDO_CF_HAS_FEATURE(feature) 0
-#else
+#ifdef __has_feature
 #define RONDO_CF_HAS_FEATURE(feature) __has_feature(feature)
+#else
+#define RONDO_CF_HAS_FEATURE(feature) 0
 #endif
 
-#if RONDO_CF_HAS_FEATURE(objc_fixed_enum)
+/* Enumerations of a fixed type, where C has them as an extension. */
+#if defined(__clang__) && !defined(__cplusplus)
+#define RONDO_CF_FIXED_ENUMS 1
+#else
+#define RONDO_CF_FIXED_ENUMS 0
+#endif
+
+#if RONDO_CF_FIXED_ENUMS
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wfixed-enum-extension"
 #define RONDO_CF_ENUM(type, name) \
@@ -236,7 +243,7 @@ RONDO_CF(const void *, CFArrayGetValueAtIndex, (CFArrayRef array, CFIndex index)
 
 RONDO_CF_END
 
-#if RONDO_CF_HAS_FEATURE(objc_fixed_enum)
+#if RONDO_CF_FIXED_ENUMS
 #pragma clang diagnostic pop
 #endif
 

@@ -33,7 +33,7 @@
 
 #include "CFBase.h"
 
-#if RONDO_CF_HAS_FEATURE(objc_fixed_enum)
+#if RONDO_CF_FIXED_ENUMS
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wfixed-enum-extension"
 #endif
@@ -275,7 +275,7 @@ RONDO_CF_END
 }
 #endif
 
-#if RONDO_CF_HAS_FEATURE(objc_fixed_enum)
+#if RONDO_CF_FIXED_ENUMS
 #pragma clang diagnostic pop
 #endif
 

@@ -1,5 +1,4 @@
 import Foundation
-import RondoCoreFoundation
 import Testing
 
 /// Programs for CFRunLoop, compiled for the real one and for Rondo's: only the import or the include differs.
