@@ -257,7 +257,7 @@ docs: setup ## Build the documentation of each library into .build/docs.
 	  exit 1
 	fi
 	scratch=$(CURDIR)/.build/docs/build
-	for library in Rondo RondoC RondoDaemon RondoFoundation RondoRecipes; do
+	for library in Rondo RondoC RondoCoreFoundation RondoDaemon RondoFoundation RondoRecipes; do
 	  swift build --target $$library --scratch-path "$$scratch"
 	  graphs=$(CURDIR)/.build/docs/graphs/$$library
 	  mkdir -p "$$graphs"
@@ -268,6 +268,7 @@ docs: setup ## Build the documentation of each library into .build/docs.
 	    -Xcc -fmodule-map-file=Sources/CLinux/module.modulemap \
 	    -Xcc -fmodule-map-file=Sources/CDaemon/include/module.modulemap \
 	    -Xcc -fmodule-map-file=Sources/CRondo/include/module.modulemap \
+	    -Xcc -fmodule-map-file=Sources/CRondoCF/include/module.modulemap \
 	    -Xcc -fmodule-map-file=Sources/CLibevent/module.modulemap
 	  "$$docc" convert Sources/$$library/$$library.docc \
 	    --fallback-display-name $$library --fallback-bundle-identifier $$library \
