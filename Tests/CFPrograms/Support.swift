@@ -89,10 +89,16 @@ func string(_ activity: CFRunLoopActivity) -> String {
 
 /// Runs a mode of the calling thread's loop, and notes why that was over.
 @discardableResult
-func run(_ mode: CFRunLoopMode = kCFRunLoopDefaultMode, _ seconds: Double, _ one: Bool = false) -> CFRunLoopRunResult {
+func run(_ mode: CFRunLoopMode, _ seconds: Double, _ one: Bool = false) -> CFRunLoopRunResult {
   let result = CFRunLoopRunInMode(mode, seconds, one)
   note(string(result))
   return result
+}
+
+/// The same for the default mode.
+@discardableResult
+func run(_ seconds: Double, _ one: Bool = false) -> CFRunLoopRunResult {
+  run(kCFRunLoopDefaultMode, seconds, one)
 }
 
 /// A source that is never signalled, and so keeps a mode from being empty.

@@ -43,17 +43,19 @@ extern "C" {
 
 #if RONDO_CF_FIXED_ENUMS
 #pragma clang diagnostic push
-#pragma clang diagnostic ignored "-Wfixed-enum-extension"
+#pragma clang diagnostic ignored "-Wpedantic"
 #define RONDO_CF_ENUM(type, name) \
-  enum __attribute__((enum_extensibility(open))) name : type name; \
+  enum __attribute__((enum_extensibility(open))) name : type; \
+  typedef enum name name; \
   enum name : type
 #define RONDO_CF_OPTIONS(type, name) \
-  enum __attribute__((flag_enum, enum_extensibility(open))) name : type name; \
+  enum __attribute__((flag_enum, enum_extensibility(open))) name : type; \
+  typedef enum name name; \
   enum name : type
 #define RONDO_CF_CONSTANTS(type) enum : type
 #else
 #define RONDO_CF_ENUM(type, name) \
-  type name; \
+  typedef type name; \
   enum
 #define RONDO_CF_OPTIONS(type, name) RONDO_CF_ENUM(type, name)
 #define RONDO_CF_CONSTANTS(type) enum
@@ -110,7 +112,7 @@ static inline CFRange CFRangeMake(CFIndex location, CFIndex length) {
   return range;
 }
 
-typedef RONDO_CF_ENUM(CFIndex, CFComparisonResult) {
+RONDO_CF_ENUM(CFIndex, CFComparisonResult) {
   kCFCompareLessThan = -1L,
   kCFCompareEqualTo = 0,
   kCFCompareGreaterThan = 1
@@ -183,7 +185,7 @@ RONDO_CF(CFAbsoluteTime, CFAbsoluteTimeGetCurrent, (void));
 /* ------------------------------------------------------------------------------------------------------------- Strings */
 
 typedef UInt32 CFStringEncoding;
-typedef RONDO_CF_ENUM(CFStringEncoding, CFStringBuiltInEncodings) {
+RONDO_CF_ENUM(CFStringEncoding, CFStringBuiltInEncodings) {
   kCFStringEncodingISOLatin1 = 0x0201,
   kCFStringEncodingASCII = 0x0600,
   kCFStringEncodingUTF8 = 0x08000100

@@ -35,7 +35,7 @@
 
 #if RONDO_CF_FIXED_ENUMS
 #pragma clang diagnostic push
-#pragma clang diagnostic ignored "-Wfixed-enum-extension"
+#pragma clang diagnostic ignored "-Wpedantic"
 #endif
 
 #ifdef __cplusplus
@@ -47,7 +47,7 @@ RONDO_CF_BEGIN
 typedef CFStringRef CFRunLoopMode;
 
 /* Why a run returned; the first that holds, of handled source, timed out, stopped, finished. */
-typedef RONDO_CF_ENUM(SInt32, CFRunLoopRunResult) {
+RONDO_CF_ENUM(SInt32, CFRunLoopRunResult) {
   kCFRunLoopRunFinished = 1,
   kCFRunLoopRunStopped = 2,
   kCFRunLoopRunTimedOut = 3,
@@ -55,7 +55,7 @@ typedef RONDO_CF_ENUM(SInt32, CFRunLoopRunResult) {
 };
 
 /* The moments of a turn. */
-typedef RONDO_CF_OPTIONS(CFOptionFlags, CFRunLoopActivity) {
+RONDO_CF_OPTIONS(CFOptionFlags, CFRunLoopActivity) {
   kCFRunLoopEntry = (1UL << 0),
   kCFRunLoopBeforeTimers = (1UL << 1),
   kCFRunLoopBeforeSources = (1UL << 2),
