@@ -270,6 +270,69 @@ RONDO_CF(
     CFRunLoopSourceRef, CFMessagePortCreateRunLoopSource,
     (CFAllocatorRef allocator, CFMessagePortRef local, CFIndex order));
 
+/* ------------------------------------------------------------------------------------------------------------- Sockets */
+
+typedef int CFSocketNativeHandle;
+
+RONDO_CF_ENUM(CFIndex, CFSocketError) {
+  kCFSocketSuccess = 0,
+  kCFSocketError = -1L,
+  kCFSocketTimeout = -2L
+};
+
+/* What a socket calls out for: one of the first three, and room to write. Connecting is not told. */
+RONDO_CF_OPTIONS(CFOptionFlags, CFSocketCallBackType) {
+  kCFSocketNoCallBack = 0,
+  kCFSocketReadCallBack = 1,
+  kCFSocketAcceptCallBack = 2,
+  kCFSocketDataCallBack = 3,
+  kCFSocketConnectCallBack = 4,
+  kCFSocketWriteCallBack = 8
+};
+
+RONDO_CF_CONSTANTS(CFOptionFlags) {
+  kCFSocketAutomaticallyReenableReadCallBack = 1,
+  kCFSocketAutomaticallyReenableAcceptCallBack = 2,
+  kCFSocketAutomaticallyReenableDataCallBack = 3,
+  kCFSocketAutomaticallyReenableWriteCallBack = 8,
+  kCFSocketLeaveErrors = 64,
+  kCFSocketCloseOnInvalidate = 128
+};
+
+typedef struct {
+  CFIndex version;
+  void *info;
+  const void *(*retain)(const void *info);
+  void (*release)(const void *info);
+  CFStringRef (*copyDescription)(const void *info);
+} CFSocketContext;
+
+/* `data` is for accept a pointer to the descriptor, for data a CFDataRef, empty at the end,
+ * which invalidates the socket. `address` is NULL. */
+typedef void (*CFSocketCallBack)(
+    CFSocketRef socket, CFSocketCallBackType type, CFDataRef address, const void *data, void *info);
+
+RONDO_CF(CFTypeID, CFSocketGetTypeID, (void));
+/* The socket of a descriptor: the same one as long as that is valid. It closes the descriptor when it is invalidated. */
+RONDO_CF(
+    CFSocketRef, CFSocketCreateWithNative,
+    (CFAllocatorRef allocator, CFSocketNativeHandle descriptor, CFOptionFlags callBackTypes, CFSocketCallBack callout,
+     const CFSocketContext *context));
+RONDO_CF(
+    CFSocketRef, CFSocketCreate,
+    (CFAllocatorRef allocator, SInt32 protocolFamily, SInt32 socketType, SInt32 protocol, CFOptionFlags callBackTypes,
+     CFSocketCallBack callout, const CFSocketContext *context));
+/* The source by which a loop tells of the socket; the same one each time. In one loop at a time. */
+RONDO_CF(CFRunLoopSourceRef, CFSocketCreateRunLoopSource, (CFAllocatorRef allocator, CFSocketRef socket, CFIndex order));
+RONDO_CF(void, CFSocketInvalidate, (CFSocketRef socket));
+RONDO_CF(Boolean, CFSocketIsValid, (CFSocketRef socket));
+RONDO_CF(CFSocketNativeHandle, CFSocketGetNative, (CFSocketRef socket));
+RONDO_CF(void, CFSocketGetContext, (CFSocketRef socket, CFSocketContext *context));
+RONDO_CF(CFOptionFlags, CFSocketGetSocketFlags, (CFSocketRef socket));
+RONDO_CF(void, CFSocketSetSocketFlags, (CFSocketRef socket, CFOptionFlags flags));
+RONDO_CF(void, CFSocketEnableCallBacks, (CFSocketRef socket, CFOptionFlags callBackTypes));
+RONDO_CF(void, CFSocketDisableCallBacks, (CFSocketRef socket, CFOptionFlags callBackTypes));
+
 RONDO_CF_END
 #ifdef __cplusplus
 }
