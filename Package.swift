@@ -15,6 +15,8 @@ let package = Package(
     .library(name: "Rondo", targets: ["Rondo"]),
     // From C: the header, and what implements it. `make install` makes librondo.so of it.
     .library(name: "RondoC", targets: ["CRondo", "RondoC"]),
+    // CFRunLoop's own names: `import RondoCoreFoundation` in Swift, `#include <rondo/CFRunLoop.h>` in C.
+    .library(name: "RondoCoreFoundation", targets: ["CRondoCF", "RondoCF", "RondoCoreFoundation"]),
     .library(name: "RondoDaemon", targets: ["RondoDaemon"]),
     .library(name: "RondoFoundation", targets: ["RondoFoundation"]),
     .library(name: "RondoGLib", targets: ["RondoGLib"]),
@@ -53,6 +55,12 @@ let package = Package(
     // The C API: rondo.h, and its functions in Swift, which the compiler compares with the header.
     .target(name: "CRondo", exclude: ["Library"]),
     .target(name: "RondoC", dependencies: ["CRondo", "CLinux", "Rondo"], swiftSettings: strict),
+    // CFRunLoop's names: the header, its functions in Swift, and the module that shows the header to Swift.
+    .target(name: "CRondoCF"),
+    .target(
+      name: "RondoCF", dependencies: ["CRondoCF", "Rondo", "RondoPorts"], swiftSettings: strict,
+      linkerSettings: [.linkedLibrary("BlocksRuntime")]),
+    .target(name: "RondoCoreFoundation", dependencies: ["CRondoCF", "RondoCF"], swiftSettings: strict),
     // Signal handlers, and the calls that Swift's Glibc module lacks and that need more than a line of C.
     .target(name: "CDaemon"),
     .target(
@@ -208,6 +216,20 @@ let package = Package(
     .executableTarget(
       name: "transcript-rondo", dependencies: ["RondoFoundation"], path: "Tests/TranscriptRondo",
       swiftSettings: [.swiftLanguageMode(.v5), .define("RONDO")]),
+    // The programs that the literature on CFRunLoop is made of, with each of the two imports, in Swift and in C.
+    .executableTarget(
+      name: "cf-programs-real", path: "Tests/CFPrograms", swiftSettings: [.swiftLanguageMode(.v5)],
+      linkerSettings: [.linkedLibrary("Foundation"), .linkedLibrary("BlocksRuntime")]),
+    .executableTarget(
+      name: "cf-programs-rondo", dependencies: ["RondoCoreFoundation"], path: "Tests/CFProgramsRondo",
+      swiftSettings: [.swiftLanguageMode(.v5), .define("RONDO")]),
+    .executableTarget(
+      name: "cf-programs-c", dependencies: ["CRondoCF", "RondoCF"], path: "Tests/CFProgramsC",
+      cSettings: [.define("RONDO")]),
+    .testTarget(
+      name: "RondoCoreFoundationTests",
+      dependencies: ["RondoCoreFoundation", "cf-programs-real", "cf-programs-rondo", "cf-programs-c"],
+      swiftSettings: strict),
     // Ported and unported files on one thread.
     .executableTarget(
       name: "foundation-probe", dependencies: ["CForeignEvents", "Rondo", "RondoFoundation"],

@@ -55,6 +55,12 @@ extension Loop {
     return core.isEmpty(core.modeState(index))
   }
 
+  /// Whether an item is in a mode of the loop, or in its common set. Any thread.
+  package func holds(_ item: Item) -> Bool {
+    guard let seat = item.seat(in: self) else { return false }
+    return seat.whileIn(self) { !seat.isHomeless } ?? false
+  }
+
   /// How many runs are under way, one nested in the other. The loop's own thread.
   package var depth: Int {
     core.assertOwnThread()

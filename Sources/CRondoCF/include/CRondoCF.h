@@ -1,0 +1,1 @@
+#include "rondo/CFRunLoop.h"

@@ -1,0 +1,345 @@
+/*
+ * rondo/CFRunLoop.h - CFRunLoop's own names on Rondo's run loop
+ *
+ * C that was written for CFRunLoop compiles with this include instead of <CoreFoundation/CoreFoundation.h>, and does the
+ * same. In Swift the same names come with `import RondoCoreFoundation`.
+ *
+ *     #include <rondo/CFRunLoop.h>
+ *     #include <stdio.h>
+ *
+ *     static void tick(CFRunLoopTimerRef timer, void *info) {
+ *       (void)timer;
+ *       puts(info);
+ *       CFRunLoopStop(CFRunLoopGetCurrent());
+ *     }
+ *
+ *     int main(void) {
+ *       CFRunLoopTimerContext context = {0, "tick", NULL, NULL, NULL};
+ *       CFRunLoopTimerRef timer =
+ *           CFRunLoopTimerCreate(NULL, CFAbsoluteTimeGetCurrent() + 0.1, 0, 0, 0, tick, &context);
+ *       CFRunLoopAddTimer(CFRunLoopGetCurrent(), timer, kCFRunLoopCommonModes);
+ *       CFRelease(timer);
+ *       CFRunLoopRun();
+ *       return 0;
+ *     }
+ *
+ * A thread's loop may be used from any thread, and is run by its own. After its thread has ended a loop that was retained
+ * does nothing. Everything is as in CFRunLoop, except for what the page "The differences" of the documentation lists:
+ * nothing that was removed is called again, an empty mode never sleeps, tolerances work, a whole batch of events is served
+ * in one turn. A NULL for a loop or an item is answered with nothing, 0 or NULL.
+ */
+#ifndef RONDO_CFRUNLOOP_H
+#define RONDO_CFRUNLOOP_H
+
+#include "CFBase.h"
+
+#if RONDO_CF_FIXED_ENUMS
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wpedantic"
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+RONDO_CF_BEGIN
+
+/* A set of items that are called while a run is in that mode. A loop has room for 64. */
+typedef CFStringRef CFRunLoopMode;
+
+/* Why a run returned; the first that holds, of handled source, timed out, stopped, finished. */
+RONDO_CF_ENUM(SInt32, CFRunLoopRunResult) {
+  kCFRunLoopRunFinished = 1,
+  kCFRunLoopRunStopped = 2,
+  kCFRunLoopRunTimedOut = 3,
+  kCFRunLoopRunHandledSource = 4
+};
+
+/* The moments of a turn. */
+RONDO_CF_OPTIONS(CFOptionFlags, CFRunLoopActivity) {
+  kCFRunLoopEntry = (1UL << 0),
+  kCFRunLoopBeforeTimers = (1UL << 1),
+  kCFRunLoopBeforeSources = (1UL << 2),
+  kCFRunLoopBeforeWaiting = (1UL << 5),
+  kCFRunLoopAfterWaiting = (1UL << 6),
+  kCFRunLoopExit = (1UL << 7),
+  kCFRunLoopAllActivities = 0x0FFFFFFFU
+};
+
+#ifndef RONDO_CF_IMPLEMENTATION
+/* The mode of ordinary work. */
+RONDO_CF(const CFRunLoopMode, kCFRunLoopDefaultMode, );
+/* Stands for every common mode: items may be added to it; it cannot be run. */
+RONDO_CF(const CFRunLoopMode, kCFRunLoopCommonModes, );
+#endif
+
+/* --------------------------------------------------------------------------------------------------------------- Loops */
+
+RONDO_CF(CFTypeID, CFRunLoopGetTypeID, (void));
+/* The calling thread's loop, made when it is first asked for, and gone with the thread. */
+RONDO_CF(CFRunLoopRef, CFRunLoopGetCurrent, (void));
+RONDO_CF(CFRunLoopRef, CFRunLoopGetMain, (void));
+/* The mode of the innermost run; NULL if the loop does not run. */
+RONDO_CF(CFRunLoopMode, CFRunLoopCopyCurrentMode, (CFRunLoopRef loop));
+/* Every mode that something was added to, as strings. */
+RONDO_CF(CFArrayRef, CFRunLoopCopyAllModes, (CFRunLoopRef loop));
+/* Makes a mode common for good: what is in the common modes joins it. */
+RONDO_CF(void, CFRunLoopAddCommonMode, (CFRunLoopRef loop, CFRunLoopMode mode));
+/* 0 if the mode has no timer. */
+RONDO_CF(CFAbsoluteTime, CFRunLoopGetNextTimerFireDate, (CFRunLoopRef loop, CFRunLoopMode mode));
+
+/* Runs the calling thread's loop in the default mode until it is stopped, or nothing is left in it. */
+RONDO_CF(void, CFRunLoopRun, (void));
+/* Runs it in a mode for so many seconds; 0 is one turn that only looks. */
+RONDO_CF(
+    CFRunLoopRunResult, CFRunLoopRunInMode,
+    (CFRunLoopMode mode, CFTimeInterval seconds, Boolean returnAfterSourceHandled));
+RONDO_CF(Boolean, CFRunLoopIsWaiting, (CFRunLoopRef loop));
+/* Has a sleeping loop go round once more. A loop that does not run ignores it. Not in a signal handler. */
+RONDO_CF(void, CFRunLoopWakeUp, (CFRunLoopRef loop));
+/* Ends the innermost run. A loop that does not run ignores it. Not in a signal handler. */
+RONDO_CF(void, CFRunLoopStop, (CFRunLoopRef loop));
+
+#if RONDO_CF_HAS_BLOCKS
+/* Runs a block once, in a mode or one of an array of modes. Wakes nobody: see CFRunLoopWakeUp. */
+RONDO_CF(
+    void, CFRunLoopPerformBlock,
+    (CFRunLoopRef loop, CFTypeRef mode, RONDO_CF_BLOCK(void, block, (void))));
+#endif
+
+/* ------------------------------------------------------------------------------------------------------------- Sources */
+
+RONDO_CF(Boolean, CFRunLoopContainsSource, (CFRunLoopRef loop, CFRunLoopSourceRef source, CFRunLoopMode mode));
+/* A source may be in several loops. One equal to a source that is in the mode already is not added. */
+RONDO_CF(void, CFRunLoopAddSource, (CFRunLoopRef loop, CFRunLoopSourceRef source, CFRunLoopMode mode));
+RONDO_CF(void, CFRunLoopRemoveSource, (CFRunLoopRef loop, CFRunLoopSourceRef source, CFRunLoopMode mode));
+
+/* `retain` is called when the source is made, `release` when it has ended; all the functions may be NULL. */
+typedef struct {
+  CFIndex version;
+  void *info;
+  const void *(*retain)(const void *info);
+  void (*release)(const void *info);
+  CFStringRef (*copyDescription)(const void *info);
+  Boolean (*equal)(const void *info1, const void *info2);
+  CFHashCode (*hash)(const void *info);
+  /* Once for each mode that is joined, with no lock held. */
+  void (*schedule)(void *info, CFRunLoopRef loop, CFRunLoopMode mode);
+  /* Once for each mode that is left, with no lock held. */
+  void (*cancel)(void *info, CFRunLoopRef loop, CFRunLoopMode mode);
+  void (*perform)(void *info);
+} CFRunLoopSourceContext;
+
+RONDO_CF(CFTypeID, CFRunLoopSourceGetTypeID, (void));
+/* NULL for a context of another version than 0: a descriptor has no source of this kind here. */
+RONDO_CF(
+    CFRunLoopSourceRef, CFRunLoopSourceCreate,
+    (CFAllocatorRef allocator, CFIndex order, CFRunLoopSourceContext *context));
+RONDO_CF(CFIndex, CFRunLoopSourceGetOrder, (CFRunLoopSourceRef source));
+RONDO_CF(void, CFRunLoopSourceInvalidate, (CFRunLoopSourceRef source));
+RONDO_CF(Boolean, CFRunLoopSourceIsValid, (CFRunLoopSourceRef source));
+RONDO_CF(void, CFRunLoopSourceGetContext, (CFRunLoopSourceRef source, CFRunLoopSourceContext *context));
+/* Has it performed once. Wakes nobody: see CFRunLoopWakeUp. */
+RONDO_CF(void, CFRunLoopSourceSignal, (CFRunLoopSourceRef source));
+
+/* ----------------------------------------------------------------------------------------------------------- Observers */
+
+RONDO_CF(Boolean, CFRunLoopContainsObserver, (CFRunLoopRef loop, CFRunLoopObserverRef observer, CFRunLoopMode mode));
+RONDO_CF(void, CFRunLoopAddObserver, (CFRunLoopRef loop, CFRunLoopObserverRef observer, CFRunLoopMode mode));
+RONDO_CF(void, CFRunLoopRemoveObserver, (CFRunLoopRef loop, CFRunLoopObserverRef observer, CFRunLoopMode mode));
+
+/* `retain` is called when the observer is made, `release` when it is invalidated. */
+typedef struct {
+  CFIndex version;
+  void *info;
+  const void *(*retain)(const void *info);
+  void (*release)(const void *info);
+  CFStringRef (*copyDescription)(const void *info);
+} CFRunLoopObserverContext;
+
+typedef void (*CFRunLoopObserverCallBack)(CFRunLoopObserverRef observer, CFRunLoopActivity activity, void *info);
+
+RONDO_CF(CFTypeID, CFRunLoopObserverGetTypeID, (void));
+RONDO_CF(
+    CFRunLoopObserverRef, CFRunLoopObserverCreate,
+    (CFAllocatorRef allocator, CFOptionFlags activities, Boolean repeats, CFIndex order,
+     CFRunLoopObserverCallBack callout, CFRunLoopObserverContext *context));
+#if RONDO_CF_HAS_BLOCKS
+RONDO_CF(
+    CFRunLoopObserverRef, CFRunLoopObserverCreateWithHandler,
+    (CFAllocatorRef allocator, CFOptionFlags activities, Boolean repeats, CFIndex order,
+     RONDO_CF_BLOCK(void, block, (CFRunLoopObserverRef observer, CFRunLoopActivity activity))));
+#endif
+RONDO_CF(CFOptionFlags, CFRunLoopObserverGetActivities, (CFRunLoopObserverRef observer));
+RONDO_CF(Boolean, CFRunLoopObserverDoesRepeat, (CFRunLoopObserverRef observer));
+RONDO_CF(CFIndex, CFRunLoopObserverGetOrder, (CFRunLoopObserverRef observer));
+RONDO_CF(void, CFRunLoopObserverInvalidate, (CFRunLoopObserverRef observer));
+RONDO_CF(Boolean, CFRunLoopObserverIsValid, (CFRunLoopObserverRef observer));
+RONDO_CF(void, CFRunLoopObserverGetContext, (CFRunLoopObserverRef observer, CFRunLoopObserverContext *context));
+
+/* -------------------------------------------------------------------------------------------------------------- Timers */
+
+RONDO_CF(Boolean, CFRunLoopContainsTimer, (CFRunLoopRef loop, CFRunLoopTimerRef timer, CFRunLoopMode mode));
+RONDO_CF(void, CFRunLoopAddTimer, (CFRunLoopRef loop, CFRunLoopTimerRef timer, CFRunLoopMode mode));
+RONDO_CF(void, CFRunLoopRemoveTimer, (CFRunLoopRef loop, CFRunLoopTimerRef timer, CFRunLoopMode mode));
+
+/* `retain` is called when the timer is made and before each callout, `release` after each and on invalidation. */
+typedef struct {
+  CFIndex version;
+  void *info;
+  const void *(*retain)(const void *info);
+  void (*release)(const void *info);
+  CFStringRef (*copyDescription)(const void *info);
+} CFRunLoopTimerContext;
+
+typedef void (*CFRunLoopTimerCallBack)(CFRunLoopTimerRef timer, void *info);
+
+RONDO_CF(CFTypeID, CFRunLoopTimerGetTypeID, (void));
+/* Fires at a date, and if the interval is above 0 on the grid that begins there. `flags` and `order` are not used. */
+RONDO_CF(
+    CFRunLoopTimerRef, CFRunLoopTimerCreate,
+    (CFAllocatorRef allocator, CFAbsoluteTime fireDate, CFTimeInterval interval, CFOptionFlags flags, CFIndex order,
+     CFRunLoopTimerCallBack callout, CFRunLoopTimerContext *context));
+#if RONDO_CF_HAS_BLOCKS
+RONDO_CF(
+    CFRunLoopTimerRef, CFRunLoopTimerCreateWithHandler,
+    (CFAllocatorRef allocator, CFAbsoluteTime fireDate, CFTimeInterval interval, CFOptionFlags flags, CFIndex order,
+     RONDO_CF_BLOCK(void, block, (CFRunLoopTimerRef timer))));
+#endif
+/* 0 for an invalid timer. In its callout, the date it fires for. */
+RONDO_CF(CFAbsoluteTime, CFRunLoopTimerGetNextFireDate, (CFRunLoopTimerRef timer));
+RONDO_CF(void, CFRunLoopTimerSetNextFireDate, (CFRunLoopTimerRef timer, CFAbsoluteTime fireDate));
+RONDO_CF(CFTimeInterval, CFRunLoopTimerGetInterval, (CFRunLoopTimerRef timer));
+RONDO_CF(Boolean, CFRunLoopTimerDoesRepeat, (CFRunLoopTimerRef timer));
+RONDO_CF(CFIndex, CFRunLoopTimerGetOrder, (CFRunLoopTimerRef timer));
+RONDO_CF(void, CFRunLoopTimerInvalidate, (CFRunLoopTimerRef timer));
+RONDO_CF(Boolean, CFRunLoopTimerIsValid, (CFRunLoopTimerRef timer));
+RONDO_CF(void, CFRunLoopTimerGetContext, (CFRunLoopTimerRef timer, CFRunLoopTimerContext *context));
+/* How many seconds later than its date it may fire; up to half the interval of a repeating timer. */
+RONDO_CF(CFTimeInterval, CFRunLoopTimerGetTolerance, (CFRunLoopTimerRef timer));
+RONDO_CF(void, CFRunLoopTimerSetTolerance, (CFRunLoopTimerRef timer, CFTimeInterval tolerance));
+
+/* ------------------------------------------------------------------------------------------------------- Message ports */
+
+RONDO_CF_CONSTANTS(SInt32) {
+  kCFMessagePortSuccess = 0,
+  kCFMessagePortSendTimeout = -1,
+  kCFMessagePortReceiveTimeout = -2,
+  kCFMessagePortIsInvalid = -3,
+  kCFMessagePortTransportError = -4,
+  kCFMessagePortBecameInvalidError = -5
+};
+
+typedef struct {
+  CFIndex version;
+  void *info;
+  const void *(*retain)(const void *info);
+  void (*release)(const void *info);
+  CFStringRef (*copyDescription)(const void *info);
+} CFMessagePortContext;
+
+/* Answers a message. What it returns is released for it; NULL is an answer without data. */
+typedef CFDataRef (*CFMessagePortCallBack)(CFMessagePortRef local, SInt32 msgid, CFDataRef data, void *info);
+typedef void (*CFMessagePortInvalidationCallBack)(CFMessagePortRef port, void *info);
+
+RONDO_CF(CFTypeID, CFMessagePortGetTypeID, (void));
+/* The port of a name, which other processes of the same user find it by. The one of this process that has the name already,
+ * if there is one, and then `*shouldFreeInfo` is true. NULL if another process has it. */
+RONDO_CF(
+    CFMessagePortRef, CFMessagePortCreateLocal,
+    (CFAllocatorRef allocator, CFStringRef name, CFMessagePortCallBack callout, CFMessagePortContext *context,
+     Boolean *shouldFreeInfo));
+/* NULL if no port has the name. */
+RONDO_CF(CFMessagePortRef, CFMessagePortCreateRemote, (CFAllocatorRef allocator, CFStringRef name));
+RONDO_CF(Boolean, CFMessagePortIsRemote, (CFMessagePortRef port));
+RONDO_CF(CFStringRef, CFMessagePortGetName, (CFMessagePortRef port));
+RONDO_CF(void, CFMessagePortGetContext, (CFMessagePortRef port, CFMessagePortContext *context));
+RONDO_CF(void, CFMessagePortInvalidate, (CFMessagePortRef port));
+RONDO_CF(Boolean, CFMessagePortIsValid, (CFMessagePortRef port));
+RONDO_CF(CFMessagePortInvalidationCallBack, CFMessagePortGetInvalidationCallBack, (CFMessagePortRef port));
+/* Called once when the port becomes invalid; at once if it is. */
+RONDO_CF(
+    void, CFMessagePortSetInvalidationCallBack,
+    (CFMessagePortRef port, CFMessagePortInvalidationCallBack callout));
+/* With a `replyMode`, runs the thread's loop in that mode until the answer is there. Without one, wants no answer. */
+RONDO_CF(
+    SInt32, CFMessagePortSendRequest,
+    (CFMessagePortRef remote, SInt32 msgid, CFDataRef data, CFTimeInterval sendTimeout, CFTimeInterval rcvTimeout,
+     CFStringRef replyMode, CFDataRef *returnData));
+/* The source by which a loop receives a local port's messages; the same one each time. */
+RONDO_CF(
+    CFRunLoopSourceRef, CFMessagePortCreateRunLoopSource,
+    (CFAllocatorRef allocator, CFMessagePortRef local, CFIndex order));
+
+/* ------------------------------------------------------------------------------------------------------------- Sockets */
+
+typedef int CFSocketNativeHandle;
+
+RONDO_CF_ENUM(CFIndex, CFSocketError) {
+  kCFSocketSuccess = 0,
+  kCFSocketError = -1L,
+  kCFSocketTimeout = -2L
+};
+
+/* What a socket calls out for: one of the first three, and room to write. Connecting is not told. */
+RONDO_CF_OPTIONS(CFOptionFlags, CFSocketCallBackType) {
+  kCFSocketNoCallBack = 0,
+  kCFSocketReadCallBack = 1,
+  kCFSocketAcceptCallBack = 2,
+  kCFSocketDataCallBack = 3,
+  kCFSocketConnectCallBack = 4,
+  kCFSocketWriteCallBack = 8
+};
+
+RONDO_CF_CONSTANTS(CFOptionFlags) {
+  kCFSocketAutomaticallyReenableReadCallBack = 1,
+  kCFSocketAutomaticallyReenableAcceptCallBack = 2,
+  kCFSocketAutomaticallyReenableDataCallBack = 3,
+  kCFSocketAutomaticallyReenableWriteCallBack = 8,
+  kCFSocketLeaveErrors = 64,
+  kCFSocketCloseOnInvalidate = 128
+};
+
+typedef struct {
+  CFIndex version;
+  void *info;
+  const void *(*retain)(const void *info);
+  void (*release)(const void *info);
+  CFStringRef (*copyDescription)(const void *info);
+} CFSocketContext;
+
+/* `data` is for accept a pointer to the descriptor, for data a CFDataRef, empty at the end,
+ * which invalidates the socket. `address` is NULL. */
+typedef void (*CFSocketCallBack)(
+    CFSocketRef socket, CFSocketCallBackType type, CFDataRef address, const void *data, void *info);
+
+RONDO_CF(CFTypeID, CFSocketGetTypeID, (void));
+/* The socket of a descriptor: the same one as long as that is valid. It closes the descriptor when it is invalidated. */
+RONDO_CF(
+    CFSocketRef, CFSocketCreateWithNative,
+    (CFAllocatorRef allocator, CFSocketNativeHandle descriptor, CFOptionFlags callBackTypes, CFSocketCallBack callout,
+     const CFSocketContext *context));
+RONDO_CF(
+    CFSocketRef, CFSocketCreate,
+    (CFAllocatorRef allocator, SInt32 protocolFamily, SInt32 socketType, SInt32 protocol, CFOptionFlags callBackTypes,
+     CFSocketCallBack callout, const CFSocketContext *context));
+/* The source by which a loop tells of the socket; the same one each time. In one loop at a time. */
+RONDO_CF(CFRunLoopSourceRef, CFSocketCreateRunLoopSource, (CFAllocatorRef allocator, CFSocketRef socket, CFIndex order));
+RONDO_CF(void, CFSocketInvalidate, (CFSocketRef socket));
+RONDO_CF(Boolean, CFSocketIsValid, (CFSocketRef socket));
+RONDO_CF(CFSocketNativeHandle, CFSocketGetNative, (CFSocketRef socket));
+RONDO_CF(void, CFSocketGetContext, (CFSocketRef socket, CFSocketContext *context));
+RONDO_CF(CFOptionFlags, CFSocketGetSocketFlags, (CFSocketRef socket));
+RONDO_CF(void, CFSocketSetSocketFlags, (CFSocketRef socket, CFOptionFlags flags));
+RONDO_CF(void, CFSocketEnableCallBacks, (CFSocketRef socket, CFOptionFlags callBackTypes));
+RONDO_CF(void, CFSocketDisableCallBacks, (CFSocketRef socket, CFOptionFlags callBackTypes));
+
+RONDO_CF_END
+#ifdef __cplusplus
+}
+#endif
+
+#if RONDO_CF_FIXED_ENUMS
+#pragma clang diagnostic pop
+#endif
+
+#endif

@@ -1,0 +1,1 @@
+../CFPrograms/Contexts.swift

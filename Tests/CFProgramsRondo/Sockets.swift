@@ -1,0 +1,1 @@
+../CFPrograms/Sockets.swift
