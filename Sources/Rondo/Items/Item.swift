@@ -59,7 +59,7 @@ extension Loop {
     /// as the nearest number that does not.
     public final var order: Int { Int(place) }
 
-    /// What the item is called in reports: where it was made, "Module/File.swift:42", unless it was given a name.
+    /// What the item is called in reports. Where it was made, "Module/File.swift:42", unless it was given a name.
     ///
     /// Any thread. A name takes effect with the next callout. It is for a kind of items: a process keeps the first
     /// 16,384 different names, up to 127 bytes of each, for good, and an item that comes later stays as it was called.

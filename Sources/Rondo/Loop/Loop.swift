@@ -269,7 +269,8 @@ public final class Loop: @unchecked Sendable {
     }
   }
 
-  /// What the loop is called in reports: "main", its thread's name, or "loop", unless it was given a name. Any thread.
+  /// What the loop is called in reports. It is "main", its thread's name, or "loop", unless it was given a name. Any
+  /// thread.
   ///
   /// Names are kept for good: see ``Item/name``.
   public var name: String {

@@ -2,7 +2,7 @@ import Rondo
 import Synchronization
 
 extension LoopInsight {
-  /// What does not look right, in words: things that wait for nobody, wake for little, or pile up.
+  /// What does not look right, in words. Things that wait for nobody, wake for little, or pile up.
   ///
   /// The loop's own thread. Empty if all is well. What needs a while to show is judged by the last turns.
   public func audit() -> [String] {

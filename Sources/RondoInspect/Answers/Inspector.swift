@@ -4,7 +4,7 @@ import Glibc
 public import Rondo
 import Synchronization
 
-/// Opens the process to `rondo-inspect`, a command of the same user, and says which loops it tells of.
+/// Opens the process to `rondo-inspect`, a command of the same user. It says which loops it tells of.
 ///
 /// The environment does the same: `RONDO_INSPECT=socket` for every loop that is made, `measure` to measure them as well,
 /// and `stalls=250` to have stalls of more than 250 ms reported on stderr; several of them with commas in between.

@@ -1,6 +1,6 @@
 internal import CInspect
 
-/// How long something took, each time, in HdrHistogram's form: to 3 %, from 1 ns to an hour.
+/// How long something took, each time, in HdrHistogram's form. To 3 %, from 1 ns to an hour.
 public struct Histogram: Sendable, Hashable {
   /// How many values there are.
   public private(set) var count: UInt64 = 0

@@ -2,7 +2,7 @@ public import Rondo
 import Synchronization
 
 extension Loop {
-  /// What the loop can be asked, kept from the first time that it is asked for. Any thread.
+  /// What the loop can be asked. It is kept from the first time that it is asked for. Any thread.
   ///
   /// From then on the loop keeps a record of its callouts and its last 1,024 turns, which costs 60 KiB, a reading of the
   /// clock before and after a sleep, and some nanoseconds a callout.
@@ -46,13 +46,13 @@ public struct LoopInsight: Sendable {
   /// The same, all in one.
   public var measuresOfLoop: Measures { Measures.sum(of: measures, kind: "loop") }
 
-  /// The last turns in which it did something or woke, at most 1,024, the oldest first.
+  /// The last turns in which it did something or woke, the oldest first. At most 1,024 of them.
   public var wakeups: [Wakeup] { recorder.wakeups }
 
   /// What woke it in the last turns, the most frequent first.
   public var wakers: [Waker] { WakeupSummary.wakers(recorder.wakeups) }
 
-  /// Timers whose wakeups a tolerance would have saved in the last turns, because something else was about to come.
+  /// Timers whose wakeups a tolerance would have saved in the last turns. Something else was about to come.
   public var savableWakeups: [SavableWakeups] { WakeupSummary.savable(recorder.wakeups) }
 
   /// The callouts under way, the innermost last.

@@ -2,18 +2,19 @@ internal import CInspect
 internal import Rondo
 import Synchronization
 
-/// What the callouts of items that were made in one place, or have one name, took.
+/// What the callouts of items of one name took. Those made in one place have one.
 public struct Measures: Sendable {
   /// "timer", "descriptor", "source", "observer", "timeout", "block", "main queue" or "job".
   public let kind: String
-  /// What the items are called, or the code of blocks and jobs; empty for a whole kind or loop.
+  /// What the items are called, or the code of blocks and jobs. Empty for a whole kind or loop.
   public let name: String
   public private(set) var callouts: UInt64
   /// How often it was the first callout after a sleep: the cause of a wakeup.
   public private(set) var wakeups: UInt64
   /// Grid points of timers that passed without a fire.
   public private(set) var missed: UInt64
-  /// From when it was ready to its callout: a timer's date, a signal, a post, or the end of the sleep for a descriptor.
+  /// From when it was ready to its callout. Ready is a timer's date, a signal, a post, or the end of the sleep for a
+  /// descriptor.
   public private(set) var ready: Histogram
   /// From the beginning of the callout to its end.
   public private(set) var run: Histogram

@@ -5,13 +5,14 @@ internal import Rondo
 public struct Wakeup: Sendable {
   /// The number of the turn, among all those of the loop.
   public let turn: UInt64
-  /// When the loop woke, in nanoseconds of CLOCK_MONOTONIC; nil if it did not sleep in this turn.
+  /// When the loop woke, in nanoseconds of CLOCK_MONOTONIC. Nil if it did not sleep in this turn.
   public let time: Int64?
   /// How long it had slept.
   public let asleep: Duration?
-  /// "descriptor", "main queue", "post", "timer" or "timeout", the end of the run's time; "none" if it did not sleep.
+  /// "descriptor", "main queue", "post", "timer" or "timeout", the end of the run's time. It is "none" if it did not
+  /// sleep.
   public let reason: String
-  /// The kind and the name of the first item that was called, observers aside; nil if none was.
+  /// The kind and the name of the first item that was called. Observers aside; nil if none was.
   public let kind: String?
   public let name: String?
   public let callouts: Int

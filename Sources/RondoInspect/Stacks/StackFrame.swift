@@ -13,7 +13,7 @@ public struct StackFrame: Sendable, Hashable, CustomStringConvertible {
   public var line: Int?
   /// Whether the compiler has put the function into the one after it.
   public var isInlined = false
-  /// Whether it was found without a frame pointer to vouch for it: it may be a trace of an earlier call.
+  /// Whether it was found without a frame pointer to vouch for it. It may be a trace of an earlier call.
   public var isGuess = false
 
   public var description: String {

@@ -13,7 +13,7 @@ struct StackWalk {
       case place
       /// Where a frame returns to.
       case caller
-      /// Found on the stack, behind an instruction that calls: a frame without a frame pointer, or a trace of one.
+      /// Found on the stack, behind an instruction that calls. A frame without a frame pointer, or a trace of one.
       case guess
     }
   }

@@ -5,7 +5,7 @@ import CLinux
 public enum ThreadActivity: Sendable, Hashable, CustomStringConvertible {
   /// On a processor, or ready to be.
   case running
-  /// In a system call; nil where it is none of the usual ones, or the thread waits for memory.
+  /// In a system call. Nil where it is none of the usual ones, or the thread waits for memory.
   case blocked(call: String?, descriptor: CInt?, file: String?)
   /// Stopped by a signal or a debugger.
   case stopped

@@ -2,7 +2,7 @@ internal import CInspect
 internal import CLinux
 public import Rondo
 
-/// Watches how much of a processor loops take, and tells which of them takes too much for too long, and what for.
+/// Watches how much of a processor loops take. It tells which of them takes too much for too long, and what for.
 ///
 /// It looks at each loop twenty times in the given time, and notes the callout that it finds. Every member may be used from
 /// any thread.
@@ -54,7 +54,8 @@ public struct ProcessorUse: Sendable, CustomStringConvertible {
   /// Of one processor, 1 for all of it.
   public let share: Double
   public let time: Duration
-  /// The callouts that were found under way, the most frequent first, and how often; "none" is the loop itself.
+  /// The callouts that were found under way, the most frequent first, and how often. The name "none" is the loop
+  /// itself.
   public let samples: [(callout: String, count: Int)]
 
   public var description: String {

@@ -1,6 +1,6 @@
 public import Rondo
 
-/// A callout that has kept its loop for longer than a limit: what it is, where it is, and what holds it up.
+/// A callout that has kept its loop for longer than a limit. What it is, where it is, and what holds it up.
 public struct Stall: Sendable, CustomStringConvertible {
   /// What the loop is called.
   public let loop: String
@@ -14,15 +14,15 @@ public struct Stall: Sendable, CustomStringConvertible {
   /// The callouts under way, the innermost last. None if the loop is stuck outside of callouts: where an item joins or
   /// leaves a mode, or where something dies.
   public let callouts: [Callout]
-  /// How long it has lasted at least: counted from the moment it was seen first, not from its beginning.
+  /// How long it has lasted at least. Counted from the moment it was seen first, not from its beginning.
   public let duration: Duration
   /// Whether this reports the end; `duration` is then all that was seen of it.
   public let isOver: Bool
   /// What the thread does: it runs, or is blocked. Of the end: what it did when the stall was reported.
   public let activity: ThreadActivity
-  /// The thread's stack, the innermost function first; empty where the thread could not be looked at.
+  /// The thread's stack, the innermost function first. Empty where the thread could not be looked at.
   public let stack: [StackFrame]
-  /// How many stalls since the report before were not reported, because there is at most one report a second.
+  /// How many stalls since the report before were not reported. There is at most one report a second.
   public let unreported: Int
 
   /// A callout under way.

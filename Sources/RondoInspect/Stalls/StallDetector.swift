@@ -26,7 +26,7 @@ struct StallDetector {
 
   enum Finding: Equatable {
     case none
-    /// It is stuck for so long, and has to be looked at; then `confirm()`, or `excuse(_:)`.
+    /// It is stuck for so long, and has to be looked at. Then `confirm()`, or `excuse(_:)`.
     case limitReached(after: Int64)
     /// What was confirmed is over, at the latest after so long.
     case ended(after: Int64)

@@ -3,7 +3,7 @@ internal import CLinux
 public import Rondo
 import Synchronization
 
-/// Watches loops from a thread of its own, and tells of a callout that keeps one for too long while it still does.
+/// Watches loops from a thread of its own. It tells of a callout that keeps one for too long while it still does.
 ///
 /// A report says what is called out to, since when, what its thread does, and its stack. There is at most one report a
 /// second, and one more when the reported stall is over. A stopped process, a debugger, a suspended machine, and a thread
