@@ -71,11 +71,14 @@ static void ask(void) {
            reply ? (const char *)CFDataGetBytePtr(reply) : "");
     if (reply) CFRelease(reply);
   }
-  printf("result %d\n", (int)CFMessagePortSendRequest(remote, 0, data, 60, 0, NULL, NULL));
-  CFRelease(data);
   CFMessagePortInvalidate(remote);
   printf("result %d\n", (int)CFMessagePortSendRequest(remote, 3, NULL, 1, 1, NULL, NULL));
   CFRelease(remote);
+  // The server ends with this one, which invalidates whoever is connected, at whatever moment that is noticed.
+  CFMessagePortRef last = CFMessagePortCreateRemote(NULL, text);
+  printf("result %d\n", (int)CFMessagePortSendRequest(last, 0, data, 60, 0, NULL, NULL));
+  CFRelease(last);
+  CFRelease(data);
   CFRelease(text);
 }
 

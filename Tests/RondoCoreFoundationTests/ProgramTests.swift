@@ -31,8 +31,8 @@ import Testing
     let said = try lines(of: program("cf-programs-c"), "ports")
     func asked(_ who: String) -> [String] {
       [
-        "remote 1", "result 0, \(who) 1: hello", "result 0, \(who) 2: hello", "result 0", "invalidated, remote 1",
-        "result -3",
+        "remote 1", "result 0, \(who) 1: hello", "result 0, \(who) 2: hello", "invalidated, remote 1", "result -3",
+        "result 0",
       ]
     }
     // Two processes or threads write: what each says is in order.
