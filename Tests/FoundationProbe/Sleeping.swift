@@ -9,7 +9,7 @@ func sleepWell() {
   let keeper = Loop.Source {}
   loop.add(keeper)
   func watch(_ name: String) {
-    after(0.03) {
+    whenAsleep(loop) {
       phases.value.append("\(name): \(loop.heartbeat.phase) \(loop.isWaiting) depth \(loop.heartbeat.depth)")
       loop.stop()
       loop.perform {}
@@ -19,7 +19,7 @@ func sleepWell() {
   loop.run()
   print(phases.value.last ?? "")
   watch("Foundation's run")
-  runFoundation(for: 0.1)
+  runFoundation { phases.value.count == 2 }
   print(phases.value.last ?? "", loop.heartbeat.phase)
 
   // Never early; spun for, so the loop has spun.
@@ -50,7 +50,7 @@ func sleepWell() {
   let timer = Timer.scheduledTimer(withTimeInterval: 0.005, repeats: true) { _ in fires.value += 1 }
   while ticks.value < 5 || fires.value < 5 { loop.run(for: .milliseconds(50)) }
   timer.invalidate()
-  after(0.02) { loop.stop() }
+  whenAsleep(loop) { loop.stop() }
   print("after a new wait set:", loop.run(), loop.statistics.turns - before < 1_000)
   close(copy)
   keeper.invalidate()

@@ -15,9 +15,9 @@ func stopEither() {
   print("CFRunLoopStop in a block:", loop.run())
   onFoundationTimer(after: 0.01) { runLoop.stop() }
   print("stop in Foundation's timer:", loop.run())
-  after(0.01) { runLoop.stop() }
+  whenAsleep(loop) { runLoop.stop() }
   print("stop from elsewhere:", loop.run())
-  after(0.01) { loop.requestStop() }
+  whenAsleep(loop) { loop.requestStop() }
   print("a request from elsewhere:", loop.run())
   loop.requestStop()
   print("a request before:", loop.run())
@@ -27,13 +27,18 @@ func stopEither() {
   loop.add(Loop.Timer(after: .milliseconds(5)) { _ in fires.value += 1 })
   loop.requestStop()
   let before = loop.statistics
+  runFoundation { fires.value == 1 }
   runFoundation(for: 0.05)
   let turns = loop.statistics.turns - before.turns
   print("a request while Foundation's runs: fires", fires.value, turns < 10 ? "few turns" : "\(turns) turns")
   print("and the run after it:", loop.run())
   // A stop is for the run that stands there: nobody's, so the next one does not see it.
-  after(0.01) { runLoop.stop() }
-  runFoundation(for: 0.03)
+  let isStopped = Cell(false)
+  whenAsleep(loop) {
+    runLoop.stop()
+    runLoop.perform { isStopped.value = true }
+  }
+  runFoundation { isStopped.value }
   print("a stop while Foundation's runs:", loop.run(for: .milliseconds(5)))
   // In a callout of a run of Rondo's.
   loop.add(
@@ -94,6 +99,7 @@ func nest() {
 /// The bridge joins in the middle of a run of Foundation's, and leaves when it is told to.
 func comeAndGo() {
   let loop = Loop.current
+  let runLoop = RunLoop.current
   print(RunLoop.current.foundationStatus)
   let report = Report()
   onFoundationTimer(after: 0.01) {
@@ -117,7 +123,7 @@ func comeAndGo() {
   print("ticks while it is:", ticks.value >= 3)
   // Told to in a callout of Foundation's in Rondo's sleep.
   onFoundationTimer(after: 0.01) { RunLoop.current.servesFoundation = false }
-  loop.run(for: .milliseconds(30))
+  while runLoop.servesFoundation { loop.run(for: .milliseconds(30)) }
   let seen = ticks.value
   loop.run(for: .milliseconds(30))
   print("ticks after that:", ticks.value - seen)

@@ -43,6 +43,14 @@ func after(_ seconds: TimeInterval, _ body: @escaping @Sendable () -> Void) {
   DispatchQueue.global().asyncAfter(deadline: .now() + seconds, execute: body)
 }
 
+/// Calls the body on another thread once the loop sleeps: a stop that comes before the run is nobody's.
+func whenAsleep(_ loop: Loop, _ body: @escaping @Sendable () -> Void) {
+  Thread {
+    while !loop.isWaiting { usleep(1_000) }
+    body()
+  }.start()
+}
+
 func openDescriptors() -> Int { (0..<1_024).count { fcntl($0, F_GETFD) != -1 } }
 
 /// fork(2), which Swift hides.
