@@ -10,7 +10,7 @@ extension Loop {
   @discardableResult
   public func perform(waking: Bool = true, _ block: sending @escaping () -> Void) -> Bool {
     checkProcess()
-    return post(Block(body: block, modes: .default), waking: waking)
+    return post(Block(block, modes: .default), waking: waking)
   }
 
   /// Runs `block` once on the loop's thread, in a run of `mode`. What was posted before goes first. Any thread.
@@ -24,14 +24,14 @@ extension Loop {
   public func perform(in mode: Mode, waking: Bool = true, _ block: sending @escaping () -> Void) -> Bool {
     checkProcess()
     let modes = mode == .default ? .default : mailbox.withLock { $0.workModes([mode]) }
-    return post(Block(body: block, modes: modes), waking: waking)
+    return post(Block(block, modes: modes), waking: waking)
   }
 
   /// Runs `block` once, in whichever of `modes` is served first. Any thread. In no mode, it never runs.
   @discardableResult
   public func perform(in modes: [Mode], waking: Bool = true, _ block: sending @escaping () -> Void) -> Bool {
     checkProcess()
-    return post(Block(body: block, modes: mailbox.withLock { $0.workModes(modes) }), waking: waking)
+    return post(Block(block, modes: mailbox.withLock { $0.workModes(modes) }), waking: waking)
   }
 
   @inline(__always)
@@ -42,9 +42,7 @@ extension Loop {
 
   @inline(never)
   private func postProbed(_ block: consuming Block, waking: Bool) -> Bool {
-    var block = block
-    core.probePost(&block)
-    return deliver(block, waking: waking)
+    deliver(core.probedPost(block), waking: waking)
   }
 
   @inline(__always)

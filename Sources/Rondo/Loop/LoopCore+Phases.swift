@@ -52,9 +52,9 @@ extension LoopCore {
         unmatched.append(frame.blocks[index])
         continue
       }
-      guard let body = frame.blocks[index].body.take(), !discardsBlocks.load(ordering: .relaxed) else { continue }
+      guard let call = frame.blocks[index].take(), !discardsBlocks.load(ordering: .relaxed) else { continue }
       counters.blockCallouts.count()
-      if isProbed { probedBlock(body.call) } else { callOutBlock(body.call) }
+      if isProbed { probedBlock(call) } else { callOutBlock(call) }
     }
     frame.blocks.removeAll(keepingCapacity: true)
     if !unmatched.isEmpty { blocks.insert(contentsOf: unmatched, at: 0) }

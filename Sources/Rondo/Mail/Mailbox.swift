@@ -2,19 +2,28 @@ import Synchronization
 
 /// A run-loop block and the modes it may run in.
 struct Block {
-  /// Taken out by whoever runs it, so that it dies right after its run.
-  var body: Body?
+  private var body: Body?
   let modes: ModeSet
 
   /// A structure around it: an optional would keep a bare function in a form of its own, whose code is nobody's.
-  struct Body {
+  private struct Body {
     let call: () -> Void
   }
 
   @inline(__always)
-  init(body: @escaping () -> Void, modes: ModeSet) {
-    self.body = Body(call: body)
+  init(_ call: @escaping () -> Void, modes: ModeSet) {
+    body = Body(call: call)
     self.modes = modes
+  }
+
+  @inline(__always)
+  var call: () -> Void { body!.call }
+
+  /// Takes it out for whoever runs it, so that what it captures dies right after its run.
+  @inline(__always)
+  mutating func take() -> (() -> Void)? {
+    guard let taken = body.take() else { return nil }
+    return taken.call
   }
 }
 

@@ -23,22 +23,13 @@ package protocol LoopProbe: AnyObject, Sendable {
   /// Any thread. A block is handed to the loop.
   ///
   /// - Returns: What is to run in its place; nil to leave it as it is.
-  func blockPosted(_ block: PostedBlock) -> PostedBlock?
+  func blockPosted(_ call: @escaping () -> Void) -> (() -> Void)?
 
   /// Any thread. A source of the loop was signalled that was not before.
   func sourceSignalled(_ ticket: UInt64)
 
   /// Any thread. A job was handed to the loop.
   func jobEnqueued(_ job: UInt)
-}
-
-/// A block that is handed to a loop.
-package struct PostedBlock {
-  package let call: () -> Void
-
-  package init(call: @escaping () -> Void) {
-    self.call = call
-  }
 }
 
 /// A probe as a loop keeps it: one word.
@@ -207,10 +198,11 @@ extension LoopCore {
 
   /// Any thread.
   @inline(never)
-  func probePost(_ block: inout Block) {
-    guard let probe = unsafe probe.load(ordering: .acquiring), let body = block.body else { return }
-    let replacement = unsafe probe._withUnsafeGuaranteedRef { $0.probe.blockPosted(PostedBlock(call: body.call)) }
-    if let replacement { block.body = Block.Body(call: replacement.call) }
+  func probedPost(_ block: consuming Block) -> Block {
+    guard let probe = unsafe probe.load(ordering: .acquiring) else { return block }
+    let call = block.call
+    guard let other = unsafe probe._withUnsafeGuaranteedRef({ $0.probe.blockPosted(call) }) else { return block }
+    return Block(other, modes: block.modes)
   }
 
   /// Any thread.

@@ -138,15 +138,15 @@ import Synchronization
 
   // MARK: - What waits, and how long
 
-  func blockPosted(_ block: PostedBlock) -> PostedBlock? {
+  func blockPosted(_ call: @escaping () -> Void) -> (() -> Void)? {
     let isTraced = isTracing.load(ordering: .relaxed)
     guard isTraced || isMeasuring.load(ordering: .relaxed) else { return nil }
-    let (label, due) = (Label(codeOf: block.call), now)
+    let (label, due) = (Label(codeOf: call), now)
     let flow = isTraced ? Flows.next() : 0
     if isTraced { trace(rondo_posted, label: label, flow: flow) }
-    return PostedBlock { [unowned self] in
+    return { [unowned self] in
       blockBegins(label, postedAt: due, flow)
-      block.call()
+      call()
     }
   }
 
