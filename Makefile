@@ -20,7 +20,7 @@ ONLY ?=
 SINCE ?=
 # Anything writes the counts of today into the table of what is expected.
 UPDATE ?=
-# Where `make install` puts librondo.so, rondo.h and rondo.pc, below which root, and where Swift's runtime is: `inside` the
+# Where `make install` puts librondo.so, its headers and rondo.pc, below which root, and where Swift's runtime is: `inside` the
 # library, or `shared` with other programs.
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -308,7 +308,7 @@ pictures: ## Draw the pictures of the documentation anew.
 	@swift Tests/Pictures/draw.swift Sources/Rondo/Rondo.docc/Resources
 
 .PHONY: install
-install: setup ## Build librondo.so, install it, rondo.h and rondo.pc under PREFIX; DESTDIR=, RUNTIME=shared.
+install: setup ## Build librondo.so, install it, its headers and rondo.pc under PREFIX; DESTDIR=, RUNTIME=shared.
 	@Sources/CRondo/Library/install.sh '$(PREFIX)' '$(DESTDIR)' '$(RUNTIME)'
 
 .PHONY: setup-c

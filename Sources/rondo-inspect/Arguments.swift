@@ -6,8 +6,8 @@ struct Arguments: Equatable {
 
   enum Request: Equatable {
     case report, json, prometheus, stack
-    /// For so many milliseconds.
-    case trace(Int)
+    /// For so many milliseconds; as a page, or for other programs.
+    case trace(Int, isPage: Bool)
     /// Every so many milliseconds.
     case top(Int)
   }
@@ -34,6 +34,7 @@ struct Arguments: Equatable {
            rondo-inspect PROCESS --prometheus    counters and histograms
            rondo-inspect PROCESS stack           where its loops' threads are
            rondo-inspect PROCESS trace 5s        a trace for Perfetto, on stdout
+           rondo-inspect PROCESS trace 5s --html the same as a page that draws it
            rondo-inspect PROCESS top [1s]        live
     PROCESS is a number or a name. It answers its own user if it imports RondoInspect and was started with
     RONDO_INSPECT=socket in its environment, or calls Inspector.open().
@@ -45,14 +46,16 @@ struct Arguments: Equatable {
     guard let first = words.first else { throw .noProcess }
     if first.hasPrefix("-") { throw .unknown(first) }
     target = first
-    let rest = words.dropFirst()
+    var rest = words.dropFirst()
+    let isPage = rest.first == "trace" && rest.last == "--html"
+    if isPage { rest.removeLast() }
     switch (rest.first, rest.count) {
     case (nil, _): request = .report
     case ("--json", 1): request = .json
     case ("--prometheus", 1): request = .prometheus
     case ("stack", 1): request = .stack
-    case ("trace", 1): request = .trace(5_000)
-    case ("trace", 2): request = .trace(try Self.milliseconds(rest[rest.startIndex + 1]))
+    case ("trace", 1): request = .trace(5_000, isPage: isPage)
+    case ("trace", 2): request = .trace(try Self.milliseconds(rest[rest.startIndex + 1]), isPage: isPage)
     case ("top", 1): request = .top(1_000)
     case ("top", 2): request = .top(try Self.milliseconds(rest[rest.startIndex + 1]))
     default: throw .unknown(rest.joined(separator: " "))

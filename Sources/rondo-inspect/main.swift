@@ -55,7 +55,9 @@ switch arguments.request {
 case .report: write(1, View.text(report(process).report))
 case .json: write(1, String(decoding: ask(process, "report"), as: UTF8.self))
 case .prometheus: write(1, String(decoding: ask(process, "prometheus"), as: UTF8.self))
-case .trace(let milliseconds): write(1, String(decoding: ask(process, "trace \(milliseconds)"), as: UTF8.self))
+case .trace(let milliseconds, let isPage):
+  let trace = String(decoding: ask(process, "trace \(milliseconds)"), as: UTF8.self)
+  write(1, isPage ? TimelinePage.text(trace, of: arguments.target) : trace)
 case .stack:
   let text = ask(process, "stack")
   guard let stacks = try? JSONDecoder().decode([Answer.Stack].self, from: Data(text)) else {

@@ -38,7 +38,9 @@ import Testing
     let compiler = Process()
     let output = Pipe()
     compiler.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    compiler.arguments = ["clang", "-fsyntax-only", "-Wall", "-Wextra", "-ISources/CRondo/include"] + arguments
+    compiler.arguments =
+      ["clang", "-fsyntax-only", "-Wall", "-Wextra", "-ISources/CRondo/include", "-ISources/CRondoCF/include"]
+      + arguments
     compiler.currentDirectoryURL = Self.root
     compiler.standardError = output
     compiler.standardOutput = output

@@ -28,6 +28,17 @@ import Testing
     #expect(declared.sorted() == implemented.sorted())
   }
 
+  @Test func `librondo.so exports every function and constant that the header declares, and no other`() throws {
+    let constants = try Self.headers.flatMap { header in
+      try text(header).matches(of: /RONDO_CF\(\s*[^,()]+,\s*(\w+),\s*\);/).map { String($0.1) }
+    }
+    let exported = try text("Sources/CRondo/Library/rondo.map").matches(of: /(?m)^ {4}Rondo(\w+);/).map {
+      String($0.1)
+    }
+    #expect(constants.count == 6)
+    #expect(try (declared() + constants).sorted() == exported.sorted())
+  }
+
   @Test(arguments: ["c99", "c11", "c23", "c++98", "c++11", "c++20"])
   func `the header compiles without a warning`(_ standard: String) throws {
     let compiler = Process()

@@ -199,6 +199,9 @@ import Testing
         })
       let trace = try Programs.run("rondo-inspect", number, "trace", "200ms")
       #expect(trace.objects.first?["traceEvents"] != nil)
+      let page = try Programs.run("rondo-inspect", number, "trace", "200ms", "--html").lines
+      let data = try #require(page.first { $0.hasPrefix("<script type=\"application/json\"") })
+      #expect(data.contains("\"name\":\"beat\""))
     }
   }
 
@@ -218,6 +221,7 @@ import Testing
     #expect(try Programs.run("rondo-inspect", "no-such-program").status == 1)
     #expect(try Programs.run("rondo-inspect").status == 2)
     #expect(try Programs.run("rondo-inspect", "1", "trace", "5h").status == 2)
+    #expect(try Programs.run("rondo-inspect", "1", "--html").status == 2)
     #expect(try Programs.run("rondo-inspect", "--help").status == 0)
   }
 }

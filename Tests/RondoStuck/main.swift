@@ -72,14 +72,14 @@ unsafe sigfillset(&signals)
 unsafe pthread_sigmask(SIG_UNBLOCK, &signals, nil)
 alarm(120)
 let monitor = try StallMonitor(limit: .milliseconds(limit)) { stall in
+  let since = began.withLock { $0 }
+  if !stall.isOver, let since { print("told after \(ContinuousClock.now - since)") }
   print(stall.json.text)
   if stall.isOver {
     // Flushes what was printed.
     exit(0)
   }
-  if let since = began.withLock({ $0 }) {
-    print("after \(ContinuousClock.now - since)")
-  }
+  if let since { print("with all symbols after \(ContinuousClock.now - since)") }
   print(stall.report)
   unsafe word.pointee = 1
   isReported.store(true, ordering: .relaxed)

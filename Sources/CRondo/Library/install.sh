@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds librondo.so, and installs it with its header and its pkg-config file: `make install`.
+# Builds librondo.so, and installs it with its headers and its pkg-config file: `make install`.
 #
 #   install.sh PREFIX DESTDIR RUNTIME
 #
@@ -23,7 +23,7 @@ library=librondo.so.$version
 # In a directory of its own: without this flag the objects ask for libraries of regular expressions.
 scratch=.build/install
 flags=(-Xswiftc -Xfrontend -Xswiftc -disable-implicit-string-processing-module-import)
-swift build -c release --scratch-path "$scratch" "${flags[@]}" --target RondoC
+for target in RondoC RondoCF; do swift build -c release --scratch-path "$scratch" "${flags[@]}" --target $target; done
 objects=$(swift build -c release --scratch-path "$scratch" "${flags[@]}" --show-bin-path)
 
 case $runtime in
@@ -31,19 +31,21 @@ case $runtime in
   shared) link=() ;;
   *) echo "RUNTIME is 'inside' or 'shared', not '$runtime'." >&2; exit 1 ;;
 esac
-mapfile -t files < <(find "$objects"/{CRondo,Rondo,RondoC}.build -name '*.o' | sort)
+mapfile -t files < <(find "$objects"/{CRondo,CRondoCF,Rondo,RondoC,RondoCF,RondoPorts,RondoSockets}.build -name '*.o' | sort)
 read -ra event < <(pkg-config --libs libevent_core)
 # Not to be unloaded: threads have ends that the library has a part in.
-swiftc -emit-library -o "$scratch/$library" "${files[@]}" "${event[@]}" "${link[@]}" \
+swiftc -emit-library -o "$scratch/$library" "${files[@]}" "${event[@]}" -lBlocksRuntime "${link[@]}" \
   -Xlinker -soname=librondo.so.$major -Xlinker --version-script="$here/rondo.map" \
   -Xlinker -z -Xlinker nodelete -Xlinker --gc-sections -Xlinker --strip-all
 
 lib=$destination$prefix/lib include=$destination$prefix/include
-mkdir -p "$lib/pkgconfig" "$include"
+mkdir -p "$lib/pkgconfig" "$include/rondo"
 install -m 644 "$scratch/$library" "$lib/$library"
 ln -sf "$library" "$lib/librondo.so.$major"
 ln -sf librondo.so.$major "$lib/librondo.so"
 install -m 644 "$here/../include/rondo.h" "$include/rondo.h"
+install -m 644 -t "$include/rondo" "$here"/../../CRondoCF/include/rondo/*.h
 sed -e "s|@prefix@|$prefix|" -e "s|@version@|$version|" "$here/rondo.pc.in" >"$scratch/rondo.pc"
 install -m 644 "$scratch/rondo.pc" "$lib/pkgconfig/rondo.pc"
-echo "Installed $lib/$library ($(stat -c %s "$lib/$library") bytes), $include/rondo.h, $lib/pkgconfig/rondo.pc"
+echo "Installed $lib/$library ($(stat -c %s "$lib/$library") bytes), $lib/pkgconfig/rondo.pc,"
+echo "$include/rondo.h, $include/rondo/CFRunLoop.h and $include/rondo/CFBase.h"

@@ -11,7 +11,8 @@ extension Loop {
   /// called by its new loop before that callout has returned. From another thread it wakes the loop. O(log n) for a
   /// timer, O(1) otherwise, but O(n) for an observer that goes before others.
   ///
-  /// - Returns: Whether the item is a member afterwards: false if it is invalid, in another loop, or the loop is gone.
+  /// - Returns: Whether the item is a member afterwards: false if it is invalid, in another loop, or the loop is gone;
+  ///   ``refusal(of:)`` says which.
   @discardableResult
   public func add(_ item: Item, to mode: Mode = .default) -> Bool {
     checkProcess()

@@ -18,10 +18,12 @@ public func rondo_loop_add(
     try loop.checkLife()
     try loop.checkRoom(for: mode)
     if loop.add(item, to: mode) { return }
-    if !item.isValid { throw RONDO_ERROR_INVALID }
-    // One whose end has begun takes nothing any more.
-    if let home = item.home, home !== loop { throw RONDO_ERROR_ELSEWHERE }
-    throw RONDO_ERROR_ENDED
+    switch loop.refusal(of: item) {
+    case .itemIsInvalid: throw RONDO_ERROR_INVALID
+    case .loopHasEnded: throw RONDO_ERROR_ENDED
+    // If it is free by now, it was not a moment ago.
+    case .itemIsElsewhere, nil: throw RONDO_ERROR_ELSEWHERE
+    }
   }
 }
 

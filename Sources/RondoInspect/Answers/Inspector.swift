@@ -157,7 +157,7 @@ public enum Inspector {
           "loop": .string(loop.name), "thread": .number(Int64(loop.threadNumber)),
           "activity": .string("\(sample.activity)"),
           "callouts": .array(CalloutsUnderWay.read(recorder).callouts.map(\.json)),
-          "stack": .array(sample.stack.map(\.json)),
+          "stack": .array(sample.stack.frames.map(\.json)),
         ])
       })
   }

@@ -65,6 +65,6 @@ public struct LoopInsight: Sendable {
   public var stack: (activity: ThreadActivity, frames: [StackFrame]) {
     precondition(!loop.isCurrent, "A loop's stack is looked at by another thread, which the loop's own is not.")
     let sample = ThreadSampler.sample(of: loop.threadNumber)
-    return (sample.activity, sample.stack)
+    return (sample.activity, sample.stack.frames)
   }
 }

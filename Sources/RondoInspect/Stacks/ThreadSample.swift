@@ -3,32 +3,37 @@ import CInspect
 /// A thread of this process at a moment: what it does, and its stack.
 struct ThreadSample: Sendable {
   let activity: ThreadActivity
-  let stack: [StackFrame]
+  /// Its stack, without symbols: those take a tenth of a second or more.
+  let stack: StackTrace
 
   /// Looks at a thread, not the calling one. A blocked thread is not disturbed; a running one is stopped by a signal for
-  /// as long as it takes to read its stack. Symbols are looked up afterwards.
+  /// as long as it takes to read its stack.
   static func take(of thread: Int32) -> ThreadSample {
     let (activity, place) = ThreadState.activity(of: thread)
     switch activity {
     case .blocked:
-      guard let place, let map = MemoryMap.capture() else { return ThreadSample(activity: activity, stack: []) }
+      guard let place, let map = MemoryMap.capture() else {
+        return ThreadSample(activity: activity, stack: StackTrace([]))
+      }
       let steps = StackWalk(map).steps(pc: place.pc, sp: place.sp, fp: nil)
       // It may have gone on meanwhile, and then what was read is of two moments.
       if ThreadState.activity(of: thread).1 == place {
-        return ThreadSample(activity: activity, stack: Symbolicator.frames(of: steps))
+        return ThreadSample(activity: activity, stack: StackTrace(steps))
       }
       return stopping(thread)
     case .running: return stopping(thread)
-    case .stopped, .unknown: return ThreadSample(activity: activity, stack: [])
+    case .stopped, .unknown: return ThreadSample(activity: activity, stack: StackTrace([]))
     }
   }
 
   private static func stopping(_ thread: Int32) -> ThreadSample {
-    guard let map = MemoryMap.capture() else { return ThreadSample(activity: .running, stack: []) }
+    guard let map = MemoryMap.capture() else { return ThreadSample(activity: .running, stack: StackTrace([])) }
     var registers = rondo_registers()
-    guard unsafe rondo_stop_thread(thread, &registers) == 0 else { return ThreadSample(activity: .running, stack: []) }
+    guard unsafe rondo_stop_thread(thread, &registers) == 0 else {
+      return ThreadSample(activity: .running, stack: StackTrace([]))
+    }
     let steps = StackWalk(map).steps(pc: registers.pc, sp: registers.sp, fp: registers.fp)
     rondo_release_thread()
-    return ThreadSample(activity: .running, stack: Symbolicator.frames(of: steps))
+    return ThreadSample(activity: .running, stack: StackTrace(steps))
   }
 }

@@ -20,8 +20,11 @@ public struct Stall: Sendable, CustomStringConvertible {
   public let isOver: Bool
   /// What the thread does: it runs, or is blocked. Of the end: what it did when the stall was reported.
   public let activity: ThreadActivity
-  /// The thread's stack, the innermost function first. Empty where the thread could not be looked at.
-  public let stack: [StackFrame]
+  /// The thread's stack, the innermost function first. Looks up symbols when it is first asked for: up to some 0.1 s.
+  ///
+  /// Empty where the thread could not be looked at.
+  public var stack: [StackFrame] { trace.frames }
+  let trace: StackTrace
   /// How many stalls since the report before were not reported. There is at most one report a second.
   public let unreported: Int
 
@@ -29,8 +32,9 @@ public struct Stall: Sendable, CustomStringConvertible {
   public struct Callout: Sendable, Hashable, CustomStringConvertible {
     /// "timer", "descriptor", "source", "observer", "timeout", "block", "main queue" or "job".
     public let kind: String
-    /// What the item is called, or the code of a block or a job.
-    public let name: String
+    /// What the item is called, or the code of a block or a job. Looks up a symbol for code.
+    public var name: String { Names.text(of: label) }
+    let label: Label
     /// Of a descriptor source.
     public let descriptor: CInt?
 
@@ -58,8 +62,11 @@ public struct Stall: Sendable, CustomStringConvertible {
 
   /// The line, and the stack below it.
   public var report: String {
-    ([description] + stack.map { "    \($0)" }).joined(separator: "\n")
+    ([description] + lines).joined(separator: "\n")
   }
+
+  /// The stack, a line for each function.
+  var lines: [String] { stack.map { "    \($0)" } }
 
   public var json: JSON {
     .members([

@@ -52,8 +52,10 @@ public final class StallMonitor: Sendable {
     watcher.perform { rounds.remove(loop) }
   }
 
-  /// Writes a report to stderr.
+  /// Writes a report to stderr: first the line, then the stack, whose symbols take their time.
   @Sendable public static func write(_ stall: Stall) {
-    ErrorOutput.write(stall.report + "\n")
+    ErrorOutput.write(stall.description + "\n")
+    let stack = stall.lines
+    if !stack.isEmpty { ErrorOutput.write(stack.joined(separator: "\n") + "\n") }
   }
 }

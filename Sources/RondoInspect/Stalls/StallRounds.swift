@@ -156,7 +156,7 @@ import Synchronization
     let stall = Stall(
       loop: loop.name, thread: thread, threadName: ThreadState.name(of: thread) ?? "", phase: heartbeat.phase,
       depth: heartbeat.depth, callouts: callouts, duration: .nanoseconds(duration), isOver: false,
-      activity: sample.activity, stack: isStill ? sample.stack : [], unreported: unreported)
+      activity: sample.activity, trace: isStill ? sample.stack : StackTrace([]), unreported: unreported)
     watched[index].detector.confirm()
     watched[index].reported = (stall, beat)
     unreported = 0
@@ -174,7 +174,7 @@ import Synchronization
       Stall(
         loop: stall.loop, thread: stall.thread, threadName: stall.threadName, phase: stall.phase, depth: stall.depth,
         callouts: stall.callouts, duration: max(stall.duration, .nanoseconds(duration - late)), isOver: true,
-        activity: stall.activity, stack: [], unreported: 0))
+        activity: stall.activity, trace: StackTrace([]), unreported: 0))
   }
 }
 
@@ -190,7 +190,7 @@ enum CalloutsUnderWay {
       entries.map { entry in
         let kind = Names.text(ofKind: entry.kind)
         return Stall.Callout(
-          kind: kind, name: Names.text(of: Label(word: entry.label)),
+          kind: kind, label: Label(word: entry.label),
           descriptor: kind == "descriptor" ? CInt(truncatingIfNeeded: entry.detail) : nil)
       }
     )

@@ -31,6 +31,8 @@ enum Subjects {
     RondoPreciseSubject(),
     RondoBridgeSubject(),
     RondoSpinSubject(),
+    RondoInsightSubject(depth: .watched),
+    RondoInsightSubject(depth: .measured),
     RondoTimeoutSubject(),
     CPeer(bench_peer_rondo_c),
     RondoSocketsSubject(),
