@@ -52,8 +52,8 @@ for form in inside shared; do
       PKG_CONFIG_ALLOW_SYSTEM_LIBS=1 pkg-config --cflags --libs rondo)
 
   # It exports what the headers declare, each with its version, and nothing else.
-  if ! diff <(nm -D --defined-only "$library" | awk '$2 != "A" { print $3 }' | sort) \
-    <(awk '/{$/ { node = $1 } /^ {4}[A-Za-z]/ { sub(/;/, ""); print $1 "@@" node }' Sources/CRondo/Library/rondo.map |
+  if ! diff <(nm -D --defined-only "$library" | awk '$2 ~ /[BDRT]/ { print $3 }' | sort) \
+    <(awk '/[{]$/ { node = $1 } /^    [A-Za-z]/ { sub(/;/, ""); print $1 "@@" node }' Sources/CRondo/Library/rondo.map |
       sort); then
     fail "$form: what is exported is not what rondo.map says"
   fi
