@@ -148,12 +148,7 @@ bench-report: setup-bench ## Measure everything, write FILE.html and FILE.json; 
 
 .PHONY: bench-test
 bench-test: setup-bench ## Run the tests of the benchmarks' arithmetic and reports, and those that need other libraries.
-	@# The services' tests hang in some runs beside the others, for a reason that is not known yet: `make service-test`.
-	swift test $(BENCH) --skip RondoServiceTests
-
-.PHONY: service-test
-service-test: setup-bench ## Run the tests of the traits Log, Metrics and ServiceLifecycle, which come from other packages.
-	swift test $(BENCH) --filter RondoServiceTests
+	swift test $(BENCH)
 
 .PHONY: bridge
 bridge: setup-bench ## Run the tests of real loops and of guests with a loop of Foundation's beside each.

@@ -1,3 +1,4 @@
+import Dispatch
 import Glibc
 import Rondo
 import RondoDaemon
@@ -32,6 +33,26 @@ import Testing
 
   @Test func `two signals that a busy loop is told as one are two`() async {
     await #expect(processExitsWith: .success) { inOwnProcess(Life.mergedSignals) }
+  }
+
+  /// What begins its run in a block, as `LoopThread.async` has it, holds up the blocks behind it until it returns.
+  @Test(arguments: [true, false])
+  func `it is stopped by what was asked before the block that runs it began`(_ isGraceful: Bool) throws {
+    let thread = try LoopThread()
+    let daemon = try Daemon(on: thread.loop, claimsSignals: false, environment: [:])
+    let (isBusy, isAsked) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let outcome = Later<Daemon.Outcome>()
+    thread.execute {
+      isBusy.signal()
+      isAsked.wait()
+    }
+    isBusy.wait()
+    thread.execute { outcome.value = daemon.run() }
+    if isGraceful { daemon.stop() } else { daemon.endAtOnce() }
+    isAsked.signal()
+    try thread.sync {}
+    #expect(outcome.value == (isGraceful ? .drained : .stopped))
+    thread.stop()
   }
 
   @Test func `a stop of the loop ends it, and a daemon that has ended does not run again`() async {

@@ -16,7 +16,8 @@ extension Loop {
   /// Runs `block` once on the loop's thread, in a run of `mode`. What was posted before goes first. Any thread.
   ///
   /// Wakes the loop, at the cost of one epoll_ctl(2) if it sleeps. `.common` means any common mode. A block posted by a
-  /// block waits for the next drain. O(1). See CFRunLoopPerformBlock.
+  /// block waits for the next drain. Those that a drain has begun with wait while one of them runs the loop: stop such a
+  /// run by a source, a timer or ``requestStop()``, not by a block. O(1). See CFRunLoopPerformBlock.
   ///
   /// - Parameter waking: False leaves a sleeping loop asleep, as CFRunLoopPerformBlock does.
   /// - Returns: False if the loop's thread is gone; the block is then dropped.

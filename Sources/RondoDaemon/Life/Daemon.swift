@@ -32,6 +32,9 @@ public final class Daemon: @unchecked Sendable {
   private let watchdogPeriod: Duration?
   /// *loop thread* Valid until the run is over.
   @safe @exclusivity(unchecked) private var signals: [SignalSource] = []
+  /// *constant* once the daemon is made. Signalled by ``stop()``: unlike a block, it is performed by a run that another
+  /// block of the same drain has begun.
+  @safe @exclusivity(unchecked) private var stopSource: Loop.Source?
   /// *loop thread* Its timers.
   @safe @exclusivity(unchecked) private var timers: [Loop.Timer] = []
 
@@ -91,11 +94,15 @@ public final class Daemon: @unchecked Sendable {
       throw .signal(error)
     }
     for source in signals { loop.add(source, to: .common) }
+    let stopSource = Loop.Source { [weak self] in self?.beginStop() }
+    loop.add(stopSource, to: .common)
+    self.stopSource = stopSource
     manager?.join(loop)
   }
 
   deinit {
     for source in signals { source.invalidate() }
+    stopSource?.invalidate()
     for timer in timers { timer.invalidate() }
     manager?.invalidate()
   }
@@ -169,6 +176,7 @@ public final class Daemon: @unchecked Sendable {
       if loop.run() != .timedOut, outcome == nil { machine.withLock { $0.runWasStopped() } }
     }
     for source in signals { source.invalidate() }
+    stopSource?.invalidate()
     for timer in timers { timer.invalidate() }
     manager?.invalidate()
     // They may have captured what has the daemon. They die outside the lock.
@@ -184,15 +192,18 @@ public final class Daemon: @unchecked Sendable {
 
   /// Stops it gracefully, as SIGTERM does; asked again, it changes nothing. Any thread.
   public func stop() {
-    loop.perform(in: .common) { self.perform(self.machine.withLock { $0.askedToStop() }) }
+    stopSource?.signal()
+  }
+
+  /// The loop's thread. Calls out.
+  private func beginStop() {
+    perform(machine.withLock { $0.askedToStop() })
   }
 
   /// Ends the run at once, or the one that is yet to begin; no handler is called. Any thread.
   package func endAtOnce() {
-    loop.perform(in: .common) {
-      self.machine.withLock { $0.runWasStopped() }
-      self.loop.requestStop()
-    }
+    machine.withLock { $0.runWasStopped() }
+    loop.requestStop()
   }
 
   /// Tells systemd in a few words what the daemon does at present: `systemctl status` shows it. Any thread.
