@@ -43,6 +43,16 @@ final class SocketPairs: @unchecked Sendable {
     return try outcome.get()
   }
 
+  /// Closes them all, for a workload that needs the descriptors itself.
+  static func close() {
+    made.withLock { state in
+      guard let pairs = state.pairs else { return }
+      for index in 0..<(2 * state.count) { Foundation.close(pairs.descriptors[index]) }
+      pairs.descriptors.deallocate()
+      state = (nil, 0)
+    }
+  }
+
   /// For the loops themselves and the harness.
   private static let spare = 200
 

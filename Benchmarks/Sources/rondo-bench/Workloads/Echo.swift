@@ -40,6 +40,8 @@ struct Echo: Workload {
     guard FileManager.default.isExecutableFile(atPath: program) else {
       throw .absent("\(program) is not built; make bench builds it")
     }
+    // Those of the workloads before would leave too few for the clients.
+    SocketPairs.close()
     let processors = Processors()
     let (connections, bytes) = (connections, bytes)
     let answer = Box<(status: Int32, echo: bench_echo)>((-1, bench_echo()))
