@@ -59,7 +59,7 @@ extension LoopGroup {
   /// - Throws: `.addressInUse`, `.notPermitted`, `.exhausted` and so on; `.system` for a Unix-domain address.
   @discardableResult
   public func accept(
-    at address: SocketAddress, backlog: Int = 256, for daemon: Daemon? = nil,
+    at address: SocketAddress, backlog: Int = Socket.usualBacklog, for daemon: Daemon? = nil,
     handler: @escaping @Sendable (Connection) -> Void
   ) throws(SocketError) -> Listening {
     guard address.port != nil else { throw .system(.option, errno: EOPNOTSUPP) }

@@ -70,10 +70,10 @@ extension Socket {
   /// and has to be removed by its owner.
   ///
   /// - Parameters:
-  ///   - backlog: How many connections may wait to be accepted; the kernel caps it (somaxconn).
+  ///   - backlog: How many connections may wait to be accepted. The kernel caps it: net.core.somaxconn.
   ///   - options: Set before it is bound. What it accepts has the same.
   public static func listening(
-    at address: SocketAddress, backlog: Int = 256, options: [Option] = []
+    at address: SocketAddress, backlog: Int = Socket.usualBacklog, options: [Option] = []
   ) throws(SocketError) -> Socket {
     let socket = try Socket(family: address.family, .stream)
     if address.port != nil { try socket.setOption(SOL_SOCKET, SO_REUSEADDR, 1) }
@@ -103,8 +103,13 @@ extension Socket {
     try check(.bind, unsafe rondo_bind(descriptor, bytes, UInt32(bytes.count)))
   }
 
+  /// How many connections wait to be accepted where nobody says otherwise: net.core.somaxconn since Linux 5.4.
+  ///
+  /// Of a client that finds the queue full the kernel lets the handshake pass, drops what it sends, and breaks off later.
+  public static let usualBacklog = 4_096
+
   /// Lets others connect. See listen(2).
-  public func listen(backlog: Int = 256) throws(SocketError) {
+  public func listen(backlog: Int = Socket.usualBacklog) throws(SocketError) {
     try check(.listen, rondo_listen(descriptor, CInt(clamping: backlog)))
   }
 
