@@ -4,7 +4,7 @@ extension Loop {
   public enum Refusal: Hashable, Sendable, CustomStringConvertible {
     /// It was invalidated, and is of no use to any loop.
     case itemIsInvalid
-    /// It is in another loop, or that loop's thread has not let go of it yet.
+    /// It is in another loop, or that loop's thread has yet to let go.
     case itemIsElsewhere
     /// The loop's thread has ended, or is about to.
     case loopHasEnded
@@ -18,7 +18,7 @@ extension Loop {
     }
   }
 
-  /// Says why ``add(_:to:)`` refuses an item at present; nil if it does not. Any thread; O(1).
+  /// Says why ``add(_:to:)`` refuses an item at present. Nil if it does not. Any thread; O(1).
   ///
   /// For whoever was refused: what other threads do meanwhile may change the answer.
   public func refusal(of item: Item) -> Refusal? {

@@ -52,7 +52,7 @@ public final class StallMonitor: Sendable {
     watcher.perform { rounds.remove(loop) }
   }
 
-  /// Writes a report to stderr: first the line, then the stack, whose symbols take their time.
+  /// Writes a report to stderr. First the line, then the stack, whose symbols take their time.
   @Sendable public static func write(_ stall: Stall) {
     ErrorOutput.write(stall.description + "\n")
     let stack = stall.lines
