@@ -259,12 +259,12 @@ docs: setup ## Make the documentation: a site that opens from the file system, a
 	docc=$$(dirname "$$(readlink -f "$$(command -v swift)")")/docc
 	[[ -x $$docc ]] || docc=$$(command -v docc || true)
 	products=$$(sed -nE 's/^    \.library\(name: "([A-Za-z]+)".*/\1/p' Package.swift)
-	# What needs another library's headers is documented with them, and by its article alone without.
-	traits=()
+	# What needs another package is documented with it; what needs another library's headers, with them if they are there.
+	traits=(Log Metrics ServiceLifecycle)
 	! pkg-config --exists glib-2.0 || traits+=(GLib)
 	! pkg-config --exists libuv || traits+=(Libuv)
-	chosen=()
-	(( ! $${#traits[@]} )) || chosen=(--traits "$$(IFS=,; echo "$${traits[*]}")")
+	! pkg-config --exists openssl || traits+=(TLS)
+	chosen=(--traits "$$(IFS=,; echo "$${traits[*]}")")
 	includes=()
 	for flag in $$(pkg-config --cflags-only-I glib-2.0 libuv 2>/dev/null || true); do includes+=(-Xcc "$$flag"); done
 	for product in $$products; do

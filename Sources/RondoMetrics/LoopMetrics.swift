@@ -21,7 +21,7 @@
     /// Reports of loops, by name, whenever a timer on `loop` fires.
     ///
     /// - Parameters:
-    ///   - factory: Where the metrics are made; nil for the process's, ``CoreMetrics/MetricsSystem/factory``.
+    ///   - factory: Where the metrics are made; nil for the process's, `MetricsSystem.factory`.
     ///   - loop: Whose timer it is. Counts are read on its thread, without asking the other loops.
     public init(
       of loops: [String: Loop], every interval: Duration = .seconds(10), on loop: Loop,

@@ -6,7 +6,7 @@
   ///
   /// It is put into one mode of one loop, and stays there until it is over: `try loop.add(connection)`. From then on it
   /// belongs to that loop's thread, where its handler is called, one event a callout; what is called elsewhere traps. The
-  /// loop keeps it alive. Its callouts are those of ``Rondo/Loop/withEventBase(in:_:)``: a run nested in one serves no
+  /// loop keeps it alive. Its callouts are those of `Loop.withEventBase(in:_:)`: a run nested in one serves no
   /// TLS connection of the same mode.
   ///
   /// ```swift
@@ -387,7 +387,7 @@
     /// Puts a TLS connection into a mode, where it begins its handshake. The loop's thread. Once for each connection.
     ///
     /// The first one of a mode takes five descriptors, the others none. A mode with connections is not empty, nor is it
-    /// after them: ``Rondo/Loop/stop()`` ends its runs.
+    /// after them: `Loop.stop()` ends its runs.
     ///
     /// - Parameter mode: By its name; `.common` is none.
     /// - Throws: `.noEventBase`, `.noMemory`, `.invalid`.

@@ -1,6 +1,6 @@
 /// Why a loop does not take an item.
 extension Loop {
-  /// What ``add(_:to:)`` has against an item.
+  /// What ``add(_:to:)-(Loop.Item,_)`` has against an item.
   public enum Refusal: Hashable, Sendable, CustomStringConvertible {
     /// It was invalidated, and is of no use to any loop.
     case itemIsInvalid
@@ -18,7 +18,7 @@ extension Loop {
     }
   }
 
-  /// Says why ``add(_:to:)`` refuses an item at present. Nil if it does not. Any thread; O(1).
+  /// Says why ``add(_:to:)-(Loop.Item,_)`` refuses an item at present. Nil if it does not. Any thread; O(1).
   ///
   /// For whoever was refused: what other threads do meanwhile may change the answer.
   public func refusal(of item: Item) -> Refusal? {
