@@ -20,7 +20,7 @@ public struct Stall: Sendable, CustomStringConvertible {
   public let isOver: Bool
   /// What the thread does: it runs, or is blocked. Of the end: what it did when the stall was reported.
   public let activity: ThreadActivity
-  /// The thread's stack, the innermost function first. Looks up symbols when it is first asked for: up to some 0.1 s.
+  /// The thread's stack, the innermost function first. Looks up symbols when it is first asked for: some 0.2 s.
   ///
   /// Empty where the thread could not be looked at.
   public var stack: [StackFrame] { trace.frames }
