@@ -108,7 +108,7 @@ let package = Package(
     .target(name: "RondoTLS", dependencies: ["Rondo", "RondoSockets", "CTLSGuest", "CLinux"], swiftSettings: strict),
     .target(name: "RondoTesting", dependencies: ["Rondo"], swiftSettings: strict),
     // Records that other threads read, the signal that stops a thread, and what the dynamic linker knows of it.
-    .target(name: "CInspect"),
+    .target(name: "CInspect", dependencies: ["CLinux"]),
     .target(name: "RondoInspect", dependencies: ["Rondo", "CInspect", "CLinux"], swiftSettings: strict),
     .executableTarget(
       name: "rondo-inspect", dependencies: ["CInspect"], exclude: ["rondo-gdb.py"], swiftSettings: strict),
@@ -122,7 +122,7 @@ let package = Package(
     .testTarget(
       name: "RondoInspectTests",
       dependencies: [
-        "CInspect", "RondoInspect", "Rondo", "RondoTesting", "RondoTestProcess", "rondo-inspect", "rondo-stuck",
+        "CInspect", "CLinux", "RondoInspect", "Rondo", "RondoTesting", "RondoTestProcess", "rondo-inspect", "rondo-stuck",
       ], swiftSettings: strict),
     // Examples: each prints what it shows, and a test compares.
     .executableTarget(name: "async-main", dependencies: ["Rondo", "RondoMain"], swiftSettings: strict),

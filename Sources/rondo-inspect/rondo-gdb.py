@@ -1,6 +1,7 @@
-# Lists the loops of a process or a core file in gdb: `source rondo-gdb.py`, then `rondo`, or `rondo turns 20`.
+# Lists the loops of a process or a core file in gdb: `source rondo-gdb.py`, then `rondo`, `rondo turns 20`, or
+# `rondo items`.
 #
-# Needs no debug information: the layout of a record is fixed, and checked where it is compiled. Loops are listed whose
+# Needs no debug information: the layout of a record is fixed, and checked where it is compiled, that of items by a test. Loops are listed whose
 # insight was asked for, as a stall monitor and RONDO_INSPECT do.
 
 import struct
@@ -9,10 +10,11 @@ import gdb
 
 KINDS = ["observer", "timer", "timeout", "source", "descriptor", "block", "main queue", "job"]
 REASONS = ["descriptor", "main queue", "post", "timer", "timeout"]
-HEAD = struct.Struct("<8sQ64siIQQQq")
+HEAD = struct.Struct("<8sQ64siIQQQqIIQ")
 CALLOUT = struct.Struct("<QQqqQ")
 TURN = struct.Struct("<QqqQQqIBBxx")
 CALLOUTS, TURNS = 16, 1024
+ITEM_KINDS = ["observer", "source", "descriptor", "timer"]
 
 
 def read(address, length):
@@ -36,8 +38,25 @@ def pick(names, index):
     return names[index] if index < len(names) else "-"
 
 
+def number(address, form):
+    return struct.unpack(form, read(address, struct.calcsize(form)))[0]
+
+
+def list_items(table):
+    """What is in a slot table: a pointer to slots of 64 bytes, and how many were used; a slot begins with its item."""
+    slots, count = number(table + 16, "<Q"), number(table + 32, "<I")
+    for slot in range(count):
+        item, installed = number(slots + 64 * slot, "<Q"), number(slots + 64 * slot + 16, "<Q")
+        if item == 0:
+            continue
+        kind = pick(ITEM_KINDS, number(item + 48, "<B"))
+        more = f" {number(item + 64, '<i')}" if kind == "descriptor" else ""
+        modes = ", ".join(str(bit) for bit in range(64) if installed >> bit & 1) or "none yet"
+        print(f"  {kind}{more} {name(number(item + 56, '<Q'))}, at {item:#x}, modes {modes}")
+
+
 class Rondo(gdb.Command):
-    """Lists Rondo's loops: their callouts under way and their last turns."""
+    """Lists Rondo's loops: their callouts under way and their last turns, or, with `items`, what is in them."""
 
     def __init__(self):
         super().__init__("rondo", gdb.COMMAND_DATA)
@@ -50,12 +69,17 @@ class Rondo(gdb.Command):
         if record == 0:
             print("No loop has a record.")
         while record:
-            magic, following, title, thread, depth, beat, _, _, _ = HEAD.unpack(read(record, HEAD.size))
-            if magic.rstrip(b"\0") != b"rondo 1":
+            magic, following, title, thread, depth, beat, _, _, _, _, _, items = HEAD.unpack(read(record, HEAD.size))
+            if magic.rstrip(b"\0") != b"rondo 2":
                 print("This is the record of another version.")
                 return
             title = title.split(b"\0")[0].decode("utf-8", "replace")
             print(f"loop {title}, thread {thread}, {beat} beginnings and ends, {depth} callouts under way")
+            if words[:1] == ["items"]:
+                if items:
+                    list_items(items)
+                record = following
+                continue
             at = record + HEAD.size
             for index in range(min(depth, CALLOUTS)):
                 label, _, detail, _, kind = CALLOUT.unpack(read(at + index * CALLOUT.size, CALLOUT.size))

@@ -1,34 +1,9 @@
-// What each inspected loop has done last, in plain memory: other threads read it while the loop runs or is stuck, a
-// debugger and a core file by the symbol `rondo_loop_records`.
+// The records of this process's loops: made, listed, read. What is in one, and how callouts are written: record.h.
 #pragma once
 
 #include <stdint.h>
 
-// A callout under way.
-struct rondo_callout {
-  uint64_t label;   // 48 bits of address, 16 of line: 0 for a name, 0xFFFF for code
-  uint64_t item;    // tells items of a moment apart; 0 for what has none
-  int64_t detail;   // a descriptor, an observer's activities, a signal's ticket
-  int64_t began;    // CLOCK_MONOTONIC in nanoseconds, where somebody measures; else 0
-  uint64_t kind;    // observer, timer, timeout, source, descriptor, block, main queue, job
-};
-
-// A turn in which something was done, or that slept.
-struct rondo_turn {
-  uint64_t number;    // of all the loop's turns so far
-  int64_t woke;       // CLOCK_MONOTONIC in nanoseconds, if it slept
-  int64_t asleep;     // nanoseconds; -1 if it did not sleep
-  uint64_t label;     // of its first callout
-  uint64_t item;
-  int64_t detail;
-  uint32_t callouts;
-  uint8_t reason;     // descriptor, main queue, post, timer, end of the run's time; 255 if it did not sleep
-  uint8_t kind;       // of its first callout; 255 if there was none
-};
-
-struct rondo_loop_record;
-
-enum { rondo_callout_depth = 16, rondo_turn_count = 1024 };
+#include "../../CLinux/record.h"
 
 // A record, in the list of all of them; NULL if there is no memory.
 struct rondo_loop_record *rondo_record_make(void);
@@ -36,17 +11,8 @@ struct rondo_loop_record *rondo_record_make(void);
 void rondo_record_free(struct rondo_loop_record *record);
 void rondo_record_name(struct rondo_loop_record *record, const char *name, int32_t thread);
 
-// The loop's thread.
-void rondo_record_begin(struct rondo_loop_record *record, const struct rondo_callout *callout);
-// Returns what has ended, for the time it began; with kind UINT64_MAX if nothing had begun.
-struct rondo_callout rondo_record_end(struct rondo_loop_record *record);
-// How many callouts are under way.
-uint32_t rondo_record_depth(const struct rondo_loop_record *record);
-// The callout that began last is called otherwise.
-void rondo_record_relabel(struct rondo_loop_record *record, uint64_t label);
-void rondo_record_turn(struct rondo_loop_record *record, const struct rondo_turn *turn);
-// Changes the newest turn.
-void rondo_record_amend(struct rondo_loop_record *record, const struct rondo_turn *turn);
+// Any thread. Has somebody listen, or nobody any more: `listener` is one of rondo_listener. Whether that is new.
+int rondo_record_set_listener(struct rondo_loop_record *record, uint32_t listener, int is_on);
 
 // Any thread. Counts beginnings and ends.
 uint64_t rondo_record_beat(const struct rondo_loop_record *record);
@@ -58,3 +24,68 @@ int rondo_record_turns(const struct rondo_loop_record *record, struct rondo_turn
 void rondo_record_watch_end(struct rondo_loop_record *record, uint64_t beat);
 // When it ended, CLOCK_MONOTONIC in nanoseconds; 0 if it has not, or nobody saw.
 int64_t rondo_record_ended(const struct rondo_loop_record *record, uint64_t beat);
+
+// From here on the loop's thread.
+
+// How many callouts are under way.
+static inline uint32_t rondo_record_depth(const struct rondo_loop_record *record) { return RONDO_LOAD(record->depth); }
+
+// The callout that began last is called otherwise.
+static inline void rondo_record_relabel(struct rondo_loop_record *record, uint64_t label) {
+  uint32_t depth = RONDO_LOAD(record->depth);
+  if (depth > 0 && depth <= rondo_callout_depth) RONDO_STORE(record->callouts[depth - 1].label, label);
+}
+
+// The callout that began last began at that time; 0 takes it back.
+static inline void rondo_record_set_began(struct rondo_loop_record *record, int64_t time) {
+  uint32_t depth = RONDO_LOAD(record->depth);
+  if (depth > 0 && depth <= rondo_callout_depth) RONDO_STORE(record->callouts[depth - 1].began, time);
+}
+
+// When what has just ended began; 0 if nobody has said so.
+static inline int64_t rondo_record_take_began(struct rondo_loop_record *record) {
+  uint32_t depth = RONDO_LOAD(record->depth);
+  if (depth >= rondo_callout_depth) return 0;
+  int64_t began = RONDO_LOAD(record->callouts[depth].began);
+  RONDO_STORE(record->callouts[depth].began, 0);
+  return began;
+}
+
+// The turn that is kept at present: NULL before the first.
+static inline struct rondo_turn *rondo_turn_newest(struct rondo_loop_record *record) {
+  uint64_t count = RONDO_LOAD(record->turns);
+  return count == 0 ? NULL : &record->ring[(count - 1) % rondo_turn_count];
+}
+
+// A turn is kept from now on; it stays the newest until the next.
+static inline void rondo_turn_begin(
+    struct rondo_loop_record *record, uint64_t number, int64_t woke, int64_t asleep, uint8_t reason) {
+  RONDO_PROBE("turn", number, reason);
+  uint64_t count = RONDO_LOAD(record->turns);
+  struct rondo_turn *turn = &record->ring[count % rondo_turn_count];
+  RONDO_STORE(turn->number, number);
+  RONDO_STORE(turn->woke, woke);
+  RONDO_STORE(turn->asleep, asleep);
+  RONDO_STORE(turn->callouts, 0);
+  RONDO_STORE(turn->reason, reason);
+  RONDO_STORE(turn->kind, 255);
+  __atomic_store_n(&record->turns, count + 1, __ATOMIC_RELEASE);
+}
+
+// It calls somebody. How many it has called.
+static inline uint32_t rondo_turn_add_callout(struct rondo_turn *turn) {
+  uint32_t callouts = RONDO_LOAD(turn->callouts) + 1;
+  RONDO_STORE(turn->callouts, callouts);
+  return callouts;
+}
+
+// What it called first: its cause.
+static inline void rondo_turn_set_cause(
+    struct rondo_turn *turn, uint8_t kind, uint64_t label, uint64_t item, int64_t detail) {
+  RONDO_STORE(turn->label, label);
+  RONDO_STORE(turn->item, item);
+  RONDO_STORE(turn->detail, detail);
+  RONDO_STORE(turn->kind, kind);
+}
+
+static inline void rondo_turn_relabel(struct rondo_turn *turn, uint64_t label) { RONDO_STORE(turn->label, label); }

@@ -62,6 +62,13 @@ extension Loop {
     /// The source that its user made, which has the handlers.
     var principal: Source { original ?? self }
 
+    /// What it is called, and which it is, to whoever made it.
+    @inline(__always)
+    var identity: (label: Label, item: UInt) {
+      if let original { return (original.label, unsafe UInt(bitPattern: Unmanaged.passUnretained(original).toOpaque())) }
+      return (label, unsafe UInt(bitPattern: Unmanaged.passUnretained(self).toOpaque()))
+    }
+
     /// Whether a signal is waiting to be served.
     public var isSignalled: Bool {
       ticket != 0

@@ -133,7 +133,7 @@ extension Loop {
   ///
   /// - Parameter isNew: Whether no signal of it was waiting.
   func noteSignal(of source: Source, isNew: Bool, waking: Bool) {
-    if isNew, core.isProbed { core.probeSignal(source.ticket) }
+    if isNew, core.isProbed { core.probeSignal(source.ticket, in: self) }
     if isCurrent {
       if isNew { core.noteSignal(of: source) }
       if waking, isHome(of: source) { core.wakeFromOwnThread() }

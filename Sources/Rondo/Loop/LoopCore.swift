@@ -114,7 +114,9 @@ import Synchronization
   }
 
   deinit {
-    unsafe probe.load(ordering: .acquiring)?.release()
+    guard let probe = unsafe probe.load(ordering: .acquiring) else { return }
+    unsafe probe._withUnsafeGuaranteedRef { $0.hideItems() }
+    unsafe probe.release()
   }
 
   /// The clock: read once a phase, and only if somebody asks. A mode without timers costs no reading.

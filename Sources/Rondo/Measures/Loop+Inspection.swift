@@ -10,11 +10,16 @@ extension Loop {
     let (isFirst, old) = unsafe core.probe.compareExchange(
       expected: nil, desired: new, ordering: .acquiringAndReleasing)
     if isFirst {
-      counters.watchesSleep.store(true, ordering: .relaxed)
+      unsafe new._withUnsafeGuaranteedRef { $0.showItems(of: core) }
       return probe
     }
     unsafe new.release()
     return unsafe old!.takeUnretainedValue().probe
+  }
+
+  /// Has its probe told of sleeps from now on, too. Any thread; for good.
+  package func tellSleeps() {
+    counters.watchesSleep.store(true, ordering: .relaxed)
   }
 
   /// Who is told, if anybody is. Any thread.

@@ -1,13 +1,20 @@
+internal import CLinux
 import Synchronization
 
-/// Who is told what a loop does. Made by a floor above; a loop without one asks a relaxed load before each callout.
+/// Who keeps a record of what a loop does. Made by a floor above; a loop without one asks a relaxed load before each
+/// callout.
 ///
-/// Every function is called on the loop's thread, in the middle of a turn, unless it says otherwise. None may call out.
+/// The loop writes into the record which callouts are under way. The rest is told to the probe, and only if somebody
+/// listens, as the record says. Every function is called on the loop's thread, in the middle of a turn, unless it says
+/// otherwise. None may call out.
 package protocol LoopProbe: AnyObject, Sendable {
-  /// A callout is about to begin.
+  /// *constant* A `rondo_loop_record`. The probe frees it, no earlier than when it dies.
+  var recordAddress: UInt { get }
+
+  /// A callout is about to begin, and stands in the record.
   func calloutBegins(_ callout: borrowing ProbedCallout)
 
-  /// The callout that began last, and has not ended, has returned.
+  /// The callout that began last, and had not ended, has returned. The record still has it, below its depth.
   func calloutEnded()
 
   /// The loop is about to sleep, at the latest until a date.
@@ -26,24 +33,44 @@ package protocol LoopProbe: AnyObject, Sendable {
   func blockPosted(_ call: @escaping () -> Void) -> (() -> Void)?
 
   /// Any thread. A source of the loop was signalled that was not before.
-  func sourceSignalled(_ ticket: UInt64)
+  ///
+  /// - Parameter isOwn: This is the loop's own thread.
+  func sourceSignalled(_ ticket: UInt64, isOwn: Bool)
 
   /// Any thread. A job was handed to the loop.
   func jobEnqueued(_ job: UInt)
 }
 
 /// A probe as a loop keeps it: one word.
-final class ProbeBox: Sendable {
+@safe final class ProbeBox: @unchecked Sendable {
+  /// *constant*
   let probe: any LoopProbe
+  /// *constant* The probe's.
+  let record: UnsafeMutablePointer<rondo_loop_record>
 
   init(_ probe: any LoopProbe) {
+    guard let record = unsafe UnsafeMutablePointer<rondo_loop_record>(bitPattern: probe.recordAddress) else {
+      preconditionFailure("A probe has a record.")
+    }
     self.probe = probe
+    unsafe self.record = record
+  }
+
+  /// Has debuggers find the loop's items by its record.
+  func showItems(of core: LoopCore) {
+    unsafe record.pointee.items = UInt64(UInt(bitPattern: Unmanaged.passUnretained(core.slots).toOpaque()))
+  }
+
+  func hideItems() {
+    unsafe record.pointee.items = 0
   }
 }
 
 /// A callout as a probe hears of it.
 package struct ProbedCallout {
   package let kind: CalloutKind
+  /// The kind's number.
+  package let code: UInt8
   package let label: Label
   /// Tells items that live at the same time apart; of a job its address; 0 for what has none.
   package let item: UInt
@@ -61,6 +88,7 @@ package struct ProbedCallout {
 
   package init(kind: CalloutKind, label: Label, item: UInt) {
     self.kind = kind
+    code = kind.rawValue
     self.label = label
     self.item = item
   }
@@ -79,110 +107,129 @@ package enum WakeReason: UInt8, CaseIterable, Sendable {
 }
 
 extension LoopCore {
-  /// Whether somebody is told. A relaxed load.
+  /// Whether somebody keeps a record. A relaxed load.
   @inline(__always)
   var isProbed: Bool { unsafe probe.load(ordering: .relaxed) != nil }
 
-  // Each makes a callout for a phase of the turn, and tells of its beginning and its end.
+  // Each makes a callout for a phase of the turn, and writes down its beginning and its end.
 
   /// Calls out.
   @inline(never)
   func probedObserver(_ observer: Loop.Observer, _ activity: Loop.Activity) {
-    probeItem(.observer, observer, detail: Int64(activity.rawValue))
+    begin(.observer, observer.label, Self.address(observer), detail: Int64(activity.rawValue))
     callOutObserver(observer, activity)
-    probeCalloutEnd()
+    endProbed()
   }
 
   /// Calls out. The source that its user made tells what it is called, not what stands for it in this loop.
   @inline(never)
   func probedSource(_ source: Loop.Source, _ ticket: UInt64) {
-    probeItem(.source, source.principal, detail: Int64(truncatingIfNeeded: ticket))
+    let (label, item) = source.identity
+    begin(.source, label, item, detail: Int64(truncatingIfNeeded: ticket))
     callOutSource(source)
-    probeCalloutEnd()
+    endProbed()
   }
 
   /// Calls out.
   @inline(never)
   func probedDescriptor(_ source: Loop.DescriptorSource, _ readiness: Loop.DescriptorSource.Readiness) {
-    probeItem(.descriptor, source, detail: Int64(source.descriptor))
+    begin(.descriptor, source.label, Self.address(source), detail: Int64(source.descriptor))
     callOutDescriptorSource(source, readiness)
-    probeCalloutEnd()
+    endProbed()
   }
 
   /// Calls out.
   @inline(never)
   func probedTimer(_ timer: Loop.Timer, _ date: Instant, _ limit: Instant, _ missed: UInt32) {
-    let schedule = timer.schedule
-    var callout = ProbedCallout(kind: .timer, label: timer.label, item: Self.address(timer))
-    callout.due = date.nanoseconds
-    callout.interval = schedule.interval
-    callout.tolerance = schedule.effectiveTolerance
-    callout.missed = missed
-    probeCallout(callout)
+    begin(.timer, timer.label, Self.address(timer)) { callout in
+      let schedule = timer.schedule
+      callout.due = date.nanoseconds
+      callout.interval = schedule.interval
+      callout.tolerance = schedule.effectiveTolerance
+      callout.missed = missed
+    }
     callOutTimer(
       timer, Loop.Timer.Tick(timer: timer, scheduledAt: date, firedAt: max(date, limit), missed: Int(missed)))
-    probeCalloutEnd()
+    endProbed()
   }
 
   /// Calls out. A timeout has no name but that of its code, either.
   @inline(never)
   func probedTimeout(_ slot: UInt32, _ date: Instant, _ handler: TimeoutHandler) {
-    var callout = ProbedCallout(kind: .timeout, label: Label(codeOf: handler), item: UInt(slot) + 1)
-    callout.due = date.nanoseconds
-    callout.tolerance = timeouts[slot].tolerance
-    probeCallout(callout)
+    begin(.timeout, Label(codeOf: handler), UInt(slot) + 1) { callout in
+      callout.due = date.nanoseconds
+      callout.tolerance = timeouts[slot].tolerance
+    }
     callOutTimeout(handler)
-    probeCalloutEnd()
+    endProbed()
   }
 
   /// Calls out. A block has no name but that of its code.
   @inline(never)
   func probedBlock(_ body: @escaping () -> Void) {
-    probeCallout(ProbedCallout(kind: .block, label: Label(codeOf: body), item: 0))
+    begin(.block, Label(codeOf: body), 0)
     callOutBlock(body)
-    probeCalloutEnd()
+    endProbed()
   }
 
   /// Calls out.
   @inline(never)
   func probedMainQueue() {
-    probeCallout(ProbedCallout(kind: .mainQueue, label: .none, item: 0))
+    begin(.mainQueue, .none, 0)
     callOutMainQueue()
-    probeCalloutEnd()
+    endProbed()
   }
 
   /// Calls out.
   @inline(never)
   func probedJob(_ job: QueuedJob) {
-    let place = unsafe unsafeBitCast(job.job, to: UInt.self)
-    probeCallout(ProbedCallout(kind: .job, label: Label(codeOf: job.job), item: place))
+    begin(.job, Label(codeOf: job.job), unsafe unsafeBitCast(job.job, to: UInt.self))
     callOutJob(job)
-    probeCalloutEnd()
+    endProbed()
   }
 
-  private func probeItem(_ kind: CalloutKind, _ item: Loop.Item, detail: Int64) {
-    var callout = ProbedCallout(kind: kind, label: item.label, item: Self.address(item))
+  /// - Parameter detail: What a probe is told beyond what the record has.
+  @inline(__always)
+  private func begin(
+    _ kind: CalloutKind, _ label: Label, _ item: UInt, detail: Int64 = 0,
+    more: (inout ProbedCallout) -> Void = { _ in }
+  ) {
+    guard let box = unsafe probe.load(ordering: .acquiring) else { return }
+    let listeners = unsafe box._withUnsafeGuaranteedRef {
+      unsafe rondo_record_begin($0.record, label.word, UInt64(kind.rawValue), UInt64(item), detail)
+    }
+    guard listeners != 0 else { return }
+    var callout = ProbedCallout(kind: kind, label: label, item: item)
     callout.detail = detail
-    probeCallout(callout)
-  }
-
-  private func probeCallout(_ callout: consuming ProbedCallout) {
     callout.turn = counters.turns.load(ordering: .relaxed)
-    unsafe probe.load(ordering: .acquiring)?._withUnsafeGuaranteedRef { $0.probe.calloutBegins(callout) }
+    more(&callout)
+    unsafe box._withUnsafeGuaranteedRef { $0.probe.calloutBegins(callout) }
   }
 
-  private func probeCalloutEnd() {
-    unsafe probe.load(ordering: .acquiring)?._withUnsafeGuaranteedRef { $0.probe.calloutEnded() }
+  @inline(__always)
+  private func endProbed() {
+    guard let box = unsafe probe.load(ordering: .acquiring) else { return }
+    let listeners = unsafe box._withUnsafeGuaranteedRef { unsafe rondo_record_end($0.record) }
+    if listeners != 0 { unsafe box._withUnsafeGuaranteedRef { $0.probe.calloutEnded() } }
+  }
+
+  /// Whether somebody hears of this beside the record.
+  @inline(__always)
+  private func isHeard(by listeners: UInt32) -> Bool {
+    guard let box = unsafe probe.load(ordering: .acquiring) else { return false }
+    return unsafe box._withUnsafeGuaranteedRef { unsafe rondo_record_listeners($0.record) } & listeners != 0
   }
 
   @inline(never)
   func probeSleep(until date: Instant) {
+    guard isHeard(by: Self.ofSleeps) else { return }
     unsafe probe.load(ordering: .acquiring)?._withUnsafeGuaranteedRef { $0.probe.sleepBegins(until: date.nanoseconds) }
   }
 
   /// A sleep is over, and what was posted meanwhile has yet to be taken in.
   @inline(never)
   func probeWake(_ frame: RunFrame, _ alarm: Instant) {
+    guard isHeard(by: Self.ofSleeps) else { return }
     let turn = counters.turns.load(ordering: .relaxed)
     let reason = endOfSleep(frame, alarm)
     unsafe probe.load(ordering: .acquiring)?._withUnsafeGuaranteedRef { $0.probe.sleepEnded(by: reason, turn: turn) }
@@ -199,7 +246,7 @@ extension LoopCore {
   /// Any thread.
   @inline(never)
   func probedPost(_ block: consuming Block) -> Block {
-    guard let probe = unsafe probe.load(ordering: .acquiring) else { return block }
+    guard isHeard(by: Self.ofMail), let probe = unsafe probe.load(ordering: .acquiring) else { return block }
     let call = block.call
     guard let other = unsafe probe._withUnsafeGuaranteedRef({ $0.probe.blockPosted(call) }) else { return block }
     return Block(other, modes: block.modes)
@@ -207,16 +254,30 @@ extension LoopCore {
 
   /// Any thread.
   @inline(never)
-  func probeSignal(_ ticket: UInt64) {
-    unsafe probe.load(ordering: .acquiring)?._withUnsafeGuaranteedRef { $0.probe.sourceSignalled(ticket) }
+  func probeSignal(_ ticket: UInt64, in loop: Loop) {
+    guard isHeard(by: Self.ofMail) else { return }
+    let isOwn = loop.isCurrent
+    unsafe probe.load(ordering: .acquiring)?._withUnsafeGuaranteedRef {
+      $0.probe.sourceSignalled(ticket, isOwn: isOwn)
+    }
   }
 
   /// Any thread.
   @inline(never)
   func probeJobEnqueued(_ job: UnownedJob) {
+    guard isHeard(by: Self.ofMail) else { return }
     let address = unsafe unsafeBitCast(job, to: UInt.self)
     unsafe probe.load(ordering: .acquiring)?._withUnsafeGuaranteedRef { $0.probe.jobEnqueued(address) }
   }
+
+  /// Who hears of sleeps, and of what is handed to the loop.
+  @inline(__always)
+  private static var ofSleeps: UInt32 {
+    rondo_listener_turns.rawValue | rondo_listener_measures.rawValue | rondo_listener_trace.rawValue
+  }
+
+  @inline(__always)
+  private static var ofMail: UInt32 { rondo_listener_measures.rawValue | rondo_listener_trace.rawValue }
 
   private static func address(_ item: Loop.Item) -> UInt {
     UInt(bitPattern: unsafe Unmanaged.passUnretained(item).toOpaque())

@@ -28,7 +28,10 @@ final class Trace: Sendable {
     unsafe rondo_trace_open(room)
     start = rondo_monotonic_now()
     self.loops = loops
-    for (index, entry) in loops.enumerated() { entry.recorder.setTracing(true, as: UInt8(clamping: index)) }
+    for (index, entry) in loops.enumerated() {
+      entry.loop.tellSleeps()
+      entry.recorder.setTracing(true, as: UInt8(clamping: index))
+    }
   }
 
   /// Any thread.

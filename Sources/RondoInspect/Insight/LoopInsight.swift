@@ -1,3 +1,4 @@
+internal import CLinux
 public import Rondo
 import Synchronization
 
@@ -15,7 +16,10 @@ public struct LoopInsight: Sendable {
   let recorder: Recorder
 
   init(loop: Loop, recorder: Recorder) {
-    recorder.keepsTurns.store(true, ordering: .relaxed)
+    if !recorder.isHeard(by: rondo_listener_turns) {
+      loop.tellSleeps()
+      recorder.setListening(rondo_listener_turns, true)
+    }
     self.loop = loop
     self.recorder = recorder
   }

@@ -5,37 +5,37 @@ import Synchronization
 
 /// Keeps the record of one loop: its callouts under way, why it woke, and, while somebody measures, what takes how long.
 ///
-/// Its functions are called on the loop's thread, in the turn, but for those that say otherwise. They take no lock.
+/// The loop itself writes down which callouts are under way; the rest is here. The functions are called on the loop's
+/// thread, in the turn, but for those that say otherwise. They take no lock.
 @safe final class Recorder: LoopProbe, @unchecked Sendable {
-  /// *constant* What other threads, debuggers and core files read.
-  let record: OpaquePointer
+  /// *constant* What other threads, debuggers and core files read. Who listens stands in it: turns are kept once somebody
+  /// has asked for them, callouts are timed while somebody measures.
+  let record: UnsafeMutablePointer<rondo_loop_record>
   /// *atomic* The loop's statistics by kind and place, once somebody has measured; they stay.
   let measures = unsafe Atomic<OpaquePointer?>(nil)
-  /// *atomic* Whether callouts are timed.
-  let isMeasuring = Atomic<Bool>(false)
-  /// *atomic* Whether turns are kept, with their times. A stall monitor has no use for them.
-  let keepsTurns = Atomic<Bool>(false)
-  /// *atomic* Somebody who watches is asleep because the loop was, and wants to be called.
-  let isParked = Atomic<Bool>(false)
   /// The names that are measured; empty for all.
   private let filter = Guarded<[String]>([])
-  /// *loop thread* The newest entry of the ring.
-  @safe @exclusivity(unchecked) private var turn = rondo_turn()
+  /// *loop thread* The number of the newest turn that is kept.
+  @safe @exclusivity(unchecked) private var turn = UInt64.max
   /// When the last sleep began.
   @safe @exclusivity(unchecked) private var asleepSince: Int64 = 0
   /// When the last sleep ended.
   @safe @exclusivity(unchecked) private var awakeSince: Int64 = 0
-  /// *atomic* Sleeps that ended for nothing that concerned the loop.
+  /// When the last callout since the last sleep ended; 0 if there was none, or it was not timed.
+  @safe @exclusivity(unchecked) private var lastEnd: Int64 = 0
+  @safe @exclusivity(unchecked) private var ticks = rondo_ticks()
+  /// *atomic* Sleeps that ended for nothing that concerned the loop, since turns are kept.
   let needlessWakeups = Atomic<UInt64>(0)
 
   /// *constant* The loop, if it is in virtual time: its clock is then the only one.
   private unowned let virtual: Loop?
+  private let isVirtual: Bool
 
   init(of loop: Loop) {
+    isVirtual = loop.isVirtual
     virtual = loop.isVirtual ? loop : nil
     guard let record = unsafe rondo_record_make() else { fatalError("There is no memory for the record of a loop.") }
     unsafe self.record = record
-    turn.kind = 255
   }
 
   /// Notes whose record it is, for whoever has nothing but the memory.
@@ -48,82 +48,106 @@ import Synchronization
     if let measures = unsafe measures.load(ordering: .acquiring) { unsafe rondo_measures_free(measures) }
   }
 
-  /// The loop's clock, in nanoseconds.
+  var recordAddress: UInt { unsafe UInt(bitPattern: record) }
+
+  /// Has somebody listen, or nobody any more. Any thread.
+  ///
+  /// - Returns: Whether that is new.
+  @discardableResult
+  func setListening(_ listener: rondo_listener, _ isOn: Bool) -> Bool {
+    unsafe rondo_record_set_listener(record, listener.rawValue, isOn ? 1 : 0) != 0
+  }
+
+  /// Any thread.
   @inline(__always)
+  private var listeners: UInt32 { unsafe rondo_record_listeners(record) }
+
+  /// Any thread.
+  @inline(__always)
+  func isHeard(by listener: rondo_listener) -> Bool { listeners & listener.rawValue != 0 }
+
+  /// The loop's clock, in nanoseconds, read on its thread.
+  @inline(__always)
+  private var ownNow: Int64 {
+    if isVirtual { return now }
+    return unsafe rondo_ticks_now(&ticks)
+  }
+
+  /// The loop's clock, in nanoseconds. Any thread.
   private var now: Int64 { virtual?.clockNanoseconds ?? rondo_monotonic_now() }
 
   // MARK: - What the loop tells
 
   func calloutBegins(_ callout: borrowing ProbedCallout) {
-    if keepsTurns.load(ordering: .relaxed) { note(callout) }
-    var entry = rondo_callout(
-      label: callout.label.word, item: UInt64(callout.item), detail: callout.detail, began: 0,
-      kind: UInt64(callout.kind.rawValue))
-    if isMeasuring.load(ordering: .relaxed) {
-      entry.began = now
-      // A block says itself which one it is.
-      if callout.kind != .block { measure(callout, at: entry.began, depth: unsafe rondo_record_depth(record)) }
-    }
-    unsafe rondo_record_begin(record, &entry)
-    if isTracing.load(ordering: .relaxed) { traceBeginning(of: callout) }
-    if isParked.load(ordering: .relaxed) { leavePark() }
+    let listeners = self.listeners
+    var isCause = false
+    if listeners & rondo_listener_turns.rawValue != 0 { isCause = addToTurn(callout) }
+    if listeners & rondo_listener_measures.rawValue != 0 { beginMeasuring(callout, isCause: isCause) }
+    if listeners & rondo_listener_trace.rawValue != 0 { traceBeginning(of: callout) }
+    if listeners & rondo_listener_parked.rawValue != 0 { leavePark() }
   }
 
   func calloutEnded() {
-    if isTracing.load(ordering: .relaxed) { trace(rondo_callout_ends) }
-    let ended = unsafe rondo_record_end(record)
-    guard ended.began > 0, isMeasuring.load(ordering: .relaxed) else { return }
-    unsafe rondo_measures_end(
-      measures.load(ordering: .relaxed), rondo_record_depth(record), now - ended.began)
+    if isHeard(by: rondo_listener_trace) { trace(rondo_callout_ends) }
+    let began = unsafe rondo_record_take_began(record)
+    guard began > 0, isHeard(by: rondo_listener_measures) else { return }
+    lastEnd = ownNow
+    unsafe rondo_measures_end(measures.load(ordering: .relaxed), rondo_record_depth(record), lastEnd - began)
   }
 
+  /// While somebody measures, what the loop itself does between its last callout and its sleep counts as asleep: that
+  /// saves a reading of the clock.
   func sleepBegins(until date: Int64) {
-    if keepsTurns.load(ordering: .relaxed) { asleepSince = now }
-    if isTracing.load(ordering: .relaxed) { trace(rondo_sleep_begins) }
+    if isHeard(by: rondo_listener_trace) { trace(rondo_sleep_begins) }
+    asleepSince = lastEnd > 0 ? lastEnd : ownNow
   }
 
   func sleepEnded(by reason: WakeReason?, turn number: UInt64) {
+    let listeners = self.listeners
     guard let reason else {
       needlessWakeups.store(needlessWakeups.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
-      if isTracing.load(ordering: .relaxed) { trace(rondo_sleep_ends) }
+      if listeners & rondo_listener_trace.rawValue != 0 { trace(rondo_sleep_ends) }
       return
     }
-    if isParked.load(ordering: .relaxed) { leavePark() }
-    if isTracing.load(ordering: .relaxed) { trace(rondo_sleep_ends, reason: reason.rawValue) }
-    guard keepsTurns.load(ordering: .relaxed) else { return }
-    finishTurn()
-    awakeSince = now
-    turn = rondo_turn(
-      number: number, woke: awakeSince, asleep: asleepSince > 0 ? awakeSince - asleepSince : 0, label: 0, item: 0,
-      detail: 0, callouts: 0, reason: reason.rawValue, kind: 255)
-    unsafe rondo_record_turn(record, &turn)
+    if listeners & rondo_listener_trace.rawValue != 0 { trace(rondo_sleep_ends, reason: reason.rawValue) }
+    guard listeners & (rondo_listener_turns.rawValue | rondo_listener_measures.rawValue) != 0 else { return }
+    awakeSince = ownNow
+    lastEnd = 0
+    turn = number
+    unsafe rondo_turn_begin(
+      record, number, awakeSince, asleepSince > 0 ? max(0, awakeSince - asleepSince) : 0, reason.rawValue)
   }
 
-  /// Counts the callout to its turn.
-  private func note(_ callout: borrowing ProbedCallout) {
-    if turn.number != callout.turn {
-      finishTurn()
-      turn = rondo_turn(
-        number: callout.turn, woke: 0, asleep: -1, label: 0, item: 0, detail: 0, callouts: 0, reason: 255, kind: 255)
-      unsafe rondo_record_turn(record, &turn)
+  /// - Returns: Whether it is the first callout after a sleep.
+  @inline(__always)
+  private func addToTurn(_ callout: borrowing ProbedCallout) -> Bool {
+    if turn != callout.turn {
+      turn = callout.turn
+      unsafe rondo_turn_begin(record, turn, 0, -1, 255)
     }
-    turn.callouts += 1
+    guard let newest = unsafe rondo_turn_newest(record) else { return false }
+    let callouts = unsafe rondo_turn_add_callout(newest)
     // Observers hear of every turn, and are the cause of none.
-    guard turn.kind == 255, callout.kind != .observer else { return }
-    turn.kind = callout.kind.rawValue
-    turn.label = callout.label.word
-    turn.item = UInt64(callout.item)
-    turn.detail = callout.kind == .timer ? callout.interval : callout.detail
-    unsafe rondo_record_amend(record, &turn)
+    if unsafe newest.pointee.kind == 255 {
+      switch callout.kind {
+      case .observer: break
+      case .timer: unsafe Self.setCause(of: newest, callout, detail: callout.interval)
+      default: unsafe Self.setCause(of: newest, callout, detail: callout.detail)
+      }
+    }
+    return unsafe callouts == 1 && newest.pointee.asleep >= 0
   }
 
-  private func finishTurn() {
-    if turn.callouts > 1 { unsafe rondo_record_amend(record, &turn) }
+  @inline(__always)
+  private static func setCause(
+    of turn: UnsafeMutablePointer<rondo_turn>, _ callout: borrowing ProbedCallout, detail: Int64
+  ) {
+    unsafe rondo_turn_set_cause(turn, callout.code, callout.label.word, UInt64(callout.item), detail)
   }
 
   @inline(never)
   private func leavePark() {
-    if isParked.exchange(false, ordering: .acquiringAndReleasing) { Watcher.present?.unpark() }
+    if setListening(rondo_listener_parked, false) { Watcher.present?.unpark() }
   }
 
   // MARK: - Questions
@@ -139,8 +163,7 @@ import Synchronization
   // MARK: - What waits, and how long
 
   func blockPosted(_ call: @escaping () -> Void) -> (() -> Void)? {
-    let isTraced = isTracing.load(ordering: .relaxed)
-    guard isTraced || isMeasuring.load(ordering: .relaxed) else { return nil }
+    let isTraced = isHeard(by: rondo_listener_trace)
     let (label, due) = (Label(codeOf: call), now)
     let flow = isTraced ? Flows.next() : 0
     if isTraced { trace(rondo_posted, label: label, flow: flow) }
@@ -153,35 +176,45 @@ import Synchronization
   /// The block that was posted then begins, in a callout that was told of already.
   private func blockBegins(_ label: Label, postedAt due: Int64, _ flow: UInt64) {
     unsafe rondo_record_relabel(record, label.word)
-    if turn.kind == CalloutKind.block.rawValue, turn.callouts == 1 {
-      turn.label = label.word
-      unsafe rondo_record_amend(record, &turn)
+    var isCause = false
+    if let newest = unsafe rondo_turn_newest(record), unsafe newest.pointee.callouts == 1 {
+      unsafe rondo_turn_relabel(newest, label.word)
+      isCause = unsafe newest.pointee.asleep >= 0
     }
-    if isTracing.load(ordering: .relaxed) { trace(rondo_flow_ends, label: label, flow: flow) }
-    guard isMeasuring.load(ordering: .relaxed) else { return }
+    if isHeard(by: rondo_listener_trace) { trace(rondo_flow_ends, label: label, flow: flow) }
+    guard isHeard(by: rondo_listener_measures) else { return }
     var callout = ProbedCallout(kind: .block, label: label, item: 0)
     callout.due = due
-    callout.turn = turn.number
-    measure(callout, at: now, depth: unsafe rondo_record_depth(record) &- 1)
+    measure(callout, at: ownNow, depth: unsafe rondo_record_depth(record) &- 1, isCause: isCause)
   }
 
-  func sourceSignalled(_ ticket: UInt64) {
-    noteReady(ticket)
-    if isTracing.load(ordering: .relaxed) { trace(rondo_posted, flow: Flows.signal(ticket)) }
+  func sourceSignalled(_ ticket: UInt64, isOwn: Bool) {
+    let listeners = self.listeners
+    if listeners & rondo_listener_measures.rawValue != 0 { noteReady(ticket, at: isOwn ? ownNow : now) }
+    if listeners & rondo_listener_trace.rawValue != 0 { trace(rondo_posted, flow: Flows.signal(ticket)) }
   }
 
   func jobEnqueued(_ job: UInt) {
-    noteReady(UInt64(job))
-    if isTracing.load(ordering: .relaxed) { trace(rondo_posted, flow: Flows.job(job)) }
+    if isHeard(by: rondo_listener_measures) { noteReady(UInt64(job), at: now) }
+    if isHeard(by: rondo_listener_trace) { trace(rondo_posted, flow: Flows.job(job)) }
   }
 
-  private func noteReady(_ key: UInt64) {
-    guard isMeasuring.load(ordering: .relaxed) else { return }
-    unsafe rondo_measures_note(measures.load(ordering: .acquiring), key, now)
+  @inline(__always)
+  private func noteReady(_ key: UInt64, at time: Int64) {
+    unsafe rondo_measures_note(measures.load(ordering: .acquiring), key, time)
   }
 
-  @inline(never)
-  private func measure(_ callout: borrowing ProbedCallout, at time: Int64, depth: UInt32) {
+  /// - Parameter isCause: It is the first callout after a sleep.
+  @inline(__always)
+  private func beginMeasuring(_ callout: borrowing ProbedCallout, isCause: Bool) {
+    let time = ownNow
+    unsafe rondo_record_set_began(record, time)
+    // A block says itself which one it is.
+    if case .block = callout.kind { return }
+    measure(callout, at: time, depth: unsafe rondo_record_depth(record) &- 1, isCause: isCause)
+  }
+
+  private func measure(_ callout: borrowing ProbedCallout, at time: Int64, depth: UInt32, isCause: Bool) {
     guard let measures = unsafe measures.load(ordering: .acquiring) else { return }
     let due: Int64 =
       switch callout.kind {
@@ -191,10 +224,9 @@ import Synchronization
       case .descriptor, .mainQueue: awakeSince
       case .observer: 0
       }
-    let isCause = turn.callouts == 1 && turn.asleep >= 0
     for _ in 0..<2 {
       let isNew = unsafe rondo_measures_begin(
-        measures, depth, callout.label.word, UInt64(callout.kind.rawValue), due > 0 ? max(0, time - due) : -1,
+        measures, depth, callout.label.word, UInt64(callout.code), due > 0 ? max(0, time - due) : -1,
         callout.missed, isCause ? 1 : 0)
       if isNew == 0 { return }
       unsafe choose(callout.label, measures, depth)
@@ -213,7 +245,10 @@ import Synchronization
   ///
   /// - Parameter names: Parts of the names of what is measured; empty for all.
   func measure(_ isOn: Bool, names: [String] = []) {
-    guard isOn else { return isMeasuring.store(false, ordering: .releasing) }
+    guard isOn else {
+      setListening(rondo_listener_measures, false)
+      return
+    }
     filter.withLock { $0 = names }
     if let measures = unsafe measures.load(ordering: .acquiring) {
       unsafe rondo_measures_choose_anew(measures)
@@ -224,20 +259,18 @@ import Synchronization
     } else {
       return
     }
-    isMeasuring.store(true, ordering: .releasing)
+    setListening(rondo_listener_measures, true)
   }
 
   // MARK: - Traces
 
-  /// *atomic* Whether a trace is taken.
-  private let isTracing = Atomic<Bool>(false)
   /// *atomic* The loop's place in the trace.
   private let traceNumber = Atomic<UInt8>(0)
 
   /// Any thread.
   func setTracing(_ isOn: Bool, as number: UInt8) {
     traceNumber.store(number, ordering: .relaxed)
-    isTracing.store(isOn, ordering: .releasing)
+    setListening(rondo_listener_trace, isOn)
   }
 
   @inline(never)
@@ -248,7 +281,7 @@ import Synchronization
       case .job: Flows.job(callout.item)
       default: UInt64(0)
       }
-    trace(rondo_callout_begins, label: callout.label, flow: flow, kind: callout.kind.rawValue, turn: callout.turn)
+    trace(rondo_callout_begins, label: callout.label, flow: flow, kind: callout.code, turn: callout.turn)
   }
 
   /// Any thread.

@@ -87,8 +87,8 @@ import Synchronization
     guard let timer else { return }
     if idleLooks >= Self.idleLimit {
       // Whoever wakes from here on says so. A loop that woke before it could see this is found by one more look.
-      for entry in watched where !entry.recorder.isParked.load(ordering: .relaxed) {
-        entry.recorder.isParked.store(true, ordering: .sequentiallyConsistent)
+      for entry in watched where !entry.recorder.isHeard(by: rondo_listener_parked) {
+        entry.recorder.setListening(rondo_listener_parked, true)
       }
       if idleLooks > Self.idleLimit {
         isParked = true
