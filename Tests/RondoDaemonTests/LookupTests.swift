@@ -3,6 +3,7 @@ import Rondo
 import RondoSockets
 import RondoTestProcess
 import RondoTesting
+import Synchronization
 import Testing
 
 @testable import RondoDaemon
