@@ -122,7 +122,8 @@ let package = Package(
     .testTarget(
       name: "RondoInspectTests",
       dependencies: [
-        "CInspect", "CLinux", "RondoInspect", "Rondo", "RondoTesting", "RondoTestProcess", "rondo-inspect", "rondo-stuck",
+        "CInspect", "CLinux", "RondoInspect", "Rondo", "RondoTesting", "RondoTestProcess", "rondo-inspect",
+        "rondo-stuck",
       ], swiftSettings: strict),
     // Examples: each prints what it shows, and a test compares.
     .executableTarget(name: "async-main", dependencies: ["Rondo", "RondoMain"], swiftSettings: strict),

@@ -156,6 +156,23 @@ import Testing
     #expect(isServed)
   }
 
+  @Test func `a descriptor that is ready each time never waits for a spin`() {
+    let statistics = onLoopThread { stage -> Loop.Statistics in
+      stage.loop.hopBudget = .seconds(1)
+      let pipe = stage.pipe()
+      pipe.write(1)
+      let left = Later(1_000)
+      stage.descriptor("d", pipe.reader) { source, _ in
+        left.value -= 1
+        if left.value == 0 { source.invalidate() }
+      }
+      stage.loop.run()
+      return stage.loop.statistics
+    }
+    #expect(statistics.descriptorCallouts == 1_000)
+    #expect(statistics.spins == 0 && statistics.timeSpinning == .zero)
+  }
+
   @Test func `without a budget, which is how loops begin, nothing spins`() {
     let statistics = rally(200, budget: .zero)
     #expect(statistics.spins == 0 && statistics.spinsDenied == 0 && statistics.timeSpinning == .zero)

@@ -65,8 +65,8 @@ extension Loop {
     /// What it is called, and which it is, to whoever made it.
     @inline(__always)
     var identity: (label: Label, item: UInt) {
-      if let original { return (original.label, unsafe UInt(bitPattern: Unmanaged.passUnretained(original).toOpaque())) }
-      return (label, unsafe UInt(bitPattern: Unmanaged.passUnretained(self).toOpaque()))
+      guard let original else { return (label, unsafe UInt(bitPattern: Unmanaged.passUnretained(self).toOpaque())) }
+      return (original.label, unsafe UInt(bitPattern: Unmanaged.passUnretained(original).toOpaque()))
     }
 
     /// Whether a signal is waiting to be served.

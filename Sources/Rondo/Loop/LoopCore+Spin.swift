@@ -47,6 +47,12 @@ extension LoopCore {
       counters.spinsDenied.count()
       return false
     }
+    // What is ready in the kernel must not wait for the end of a spin; while something is each time, it is asked each time.
+    if start >= nextHopLook {
+      look(frame)
+      if isSleepOver(frame, deadline) { return true }
+      nextHopLook = now.advanced(by: Self.lookEvery)
+    }
     spin(frame, from: start, until: min(alarm, start.advanced(by: hopPlan.patience)), looksAtOnce: false)
     if wakeup.has(Self.endsSpin) {
       hopPlan.learn(wokenAfter: now.nanoseconds - start.nanoseconds)
