@@ -253,6 +253,18 @@ import Testing
     #expect(deaths.count == 1)
   }
 
+  @Test func `a report calls a timer by where its user made it`() {
+    withFoundationStage { stage in
+      let first = #line
+      let timer = Timer(timeInterval: 1, repeats: true) { _ in }
+      let other = Timer(fire: Date(), interval: 1, repeats: false) { _ in }
+      for each in [timer, other] { stage.runLoop.add(each, forMode: .default) }
+      let labels = Loop.current.inventory.items.compactMap(\.label.text)
+      #expect(labels == (1...2).map { "\(#fileID):\(first + $0)" })
+      for each in [timer, other] { each.invalidate() }
+    }
+  }
+
   @Test func `a timer whose loop ends is invalid, and gone unless somebody keeps it`() throws {
     let deaths = Tally()
     let thread = try LoopThread()

@@ -246,6 +246,21 @@ import Testing
     _ = far
   }
 
+  @Test func `a report calls a source and its timer by where its user made it`() throws {
+    try onLoopThread { stage in
+      let (near, far) = try Socket.pair()
+      let first = #line
+      let source = SocketSource(near, for: .data) { _, _ in }
+      let connecting = try SocketSource(connectingTo: .loopback(port: 9), timeout: .seconds(1), for: .data) { _, _ in }
+      for each in [source, connecting] { stage.loop.add(each) }
+      let names = Set(stage.loop.inventory.items.compactMap(\.label.text))
+      #expect(names.isSubset(of: (1...2).map { "\(#fileID):\(first + $0)" }))
+      #expect(names.contains("\(#fileID):\(first + 1)"))
+      for each in [source, connecting] { each.invalidate() }
+      _ = far
+    }
+  }
+
   private func blockingSend(_ socket: Socket, _ bytes: [UInt8], _ timeout: Duration) throws {
     try socket.send(bytes, timeout: timeout)
   }

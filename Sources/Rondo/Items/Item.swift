@@ -69,7 +69,10 @@ extension Loop {
     }
 
     /// What it is called, for a probe.
-    package final var label: Label { Label(word: labelWord.load(ordering: .acquiring)) }
+    package final var label: Label {
+      get { Label(word: labelWord.load(ordering: .acquiring)) }
+      set { labelWord.store(newValue.word, ordering: .releasing) }
+    }
 
     /// Whether the item can still be called.
     public final var isValid: Bool {

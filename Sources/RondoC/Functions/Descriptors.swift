@@ -27,6 +27,7 @@ public func rondo_descriptor_new(
       case .notPollable: throw RONDO_ERROR_POLLABLE
       }
     }
+    unsafe made.label = Label(code: unsafeBitCast(call, to: UInt.self))
     unsafe source.pointee = callee.publish(made, RONDO_DESCRIPTOR)
   }
 }

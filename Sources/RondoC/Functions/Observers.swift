@@ -16,6 +16,7 @@ public func rondo_observer_new(
     let made = Loop.Observer(
       Loop.Activity(rawValue: activities), repeats: flags & RONDO_ONCE == 0, order: Int(order),
       handler: { [callee] activity in callee.tell(activity) })
+    unsafe made.label = Label(code: unsafeBitCast(call, to: UInt.self))
     unsafe observer.pointee = callee.publish(made, RONDO_OBSERVER)
   }
 }

@@ -19,6 +19,7 @@ public func rondo_source_new(
     if unsafe cancel != nil { cancelled = { [call] loop, mode in call.cancel(loop, mode) } }
     let made = Loop.Source(
       order: Int(order), schedule: scheduled, cancel: cancelled, perform: { [call] in call.perform() })
+    unsafe made.label = Label(code: unsafeBitCast(perform, to: UInt.self))
     unsafe source.pointee = call.publish(made, RONDO_SOURCE)
   }
 }

@@ -16,6 +16,7 @@ public func rondo_timer_new(
     let made = Loop.Timer(
       at: Instant(nanoseconds: date).suspending, every: interval > 0 ? .nanoseconds(interval) : nil, order: Int(order),
       handler: { [callee] tick in callee.fire(tick) })
+    unsafe made.label = Label(code: unsafeBitCast(call, to: UInt.self))
     unsafe timer.pointee = callee.publish(made, RONDO_TIMER)
   }
 }

@@ -22,6 +22,7 @@ import Rondo
     item = Loop.Observer(Loop.Activity(rawValue: UInt32(truncatingIfNeeded: activities)), order: order) { activity in
       link.observer?.callOut(activity)
     }
+    unsafe item.label = Label(code: unsafeBitCast(callout, to: UInt.self))
     super.init(info)
     link.observer = self
   }

@@ -20,6 +20,7 @@ import Rondo
       schedule: { loop, mode in link.source?.scheduled(in: loop, mode) },
       cancel: { loop, mode in link.source?.cancelled(in: loop, mode) },
       perform: { link.source?.perform() })
+    unsafe item.label = Label(code: unsafeBitCast(context.perform, to: UInt.self))
     super.init(order: order)
     link.source = self
   }

@@ -41,6 +41,7 @@ import Rondo
     } else {
       item = Loop.Timer(after: delay(until: date)) { _ in link.timer?.callOut() }
     }
+    unsafe item.label = Label(code: unsafeBitCast(callout, to: UInt.self))
     self.item = item
     plan = Guarded(Plan(date, item))
     super.init(info)

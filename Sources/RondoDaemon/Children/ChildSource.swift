@@ -25,10 +25,10 @@ public struct ChildSource: DaemonSource {
   ///   - handler: Called once, on the loop's thread.
   /// - Throws: `.notAChild` of this process, or reaped already; `.exhausted`.
   public init(
-    _ process: CInt, reaps: Bool = true, order: Int = 0,
+    _ process: CInt, reaps: Bool = true, order: Int = 0, fileID: StaticString = #fileID, line: UInt = #line,
     handler: sending @escaping (ChildSource, ChildExit) -> Void
   ) throws(ChildError) {
-    try self.init(Child(process), reaps, order, handler)
+    try self.init(Child(process), reaps, order, Label(fileID: fileID, line: line), handler)
   }
 
   /// Starts a child and makes its source. See posix_spawn(3).
@@ -38,12 +38,12 @@ public struct ChildSource: DaemonSource {
   ///
   /// - Throws: `.notFound`, `.notPermitted`, `.exhausted`, `.containsZero`; then no child is left behind.
   public init(
-    spawning command: Command, reaps: Bool = true, order: Int = 0,
+    spawning command: Command, reaps: Bool = true, order: Int = 0, fileID: StaticString = #fileID, line: UInt = #line,
     handler: sending @escaping (ChildSource, ChildExit) -> Void
   ) throws(ChildError) {
     let process = try command.spawn()
     do {
-      try self.init(Child(process), reaps, order, handler)
+      try self.init(Child(process), reaps, order, Label(fileID: fileID, line: line), handler)
     } catch {
       rondo_abandon(process)
       throw error
@@ -51,7 +51,8 @@ public struct ChildSource: DaemonSource {
   }
 
   private init(
-    _ child: Child, _ reaps: Bool, _ order: Int, _ handler: sending @escaping (ChildSource, ChildExit) -> Void
+    _ child: Child, _ reaps: Bool, _ order: Int, _ label: Label,
+    _ handler: sending @escaping (ChildSource, ChildExit) -> Void
   ) throws(ChildError) {
     self.child = child
     do {
@@ -63,6 +64,7 @@ public struct ChildSource: DaemonSource {
         // Not before: until then the number is the child's.
         if reaps { child.reap() }
       }
+      item.label = label
     } catch {
       throw .exhausted
     }

@@ -55,10 +55,10 @@ public struct ClockTimer: DaemonSource {
   /// - Parameter handler: Called on the loop's thread.
   /// - Throws: `.exhausted`, `.system`.
   public init(
-    at date: Duration, on clock: Clock = .realTime, order: Int = 0,
-    handler: sending @escaping (ClockTimer, Tick) -> Void
+    at date: Duration, on clock: Clock = .realTime, order: Int = 0, fileID: StaticString = #fileID,
+    line: UInt = #line, handler: sending @escaping (ClockTimer, Tick) -> Void
   ) throws(ClockError) {
-    try self.init(.once(date.saturatingNanoseconds), clock, order, handler)
+    try self.init(.once(date.saturatingNanoseconds), clock, order, Label(fileID: fileID, line: line), handler)
   }
 
   /// A timer that fires whenever its clock shows a multiple of `interval`: full hours, say. Costs a descriptor.
@@ -70,12 +70,13 @@ public struct ClockTimer: DaemonSource {
   /// - Throws: `.exhausted`, `.system`.
   public init(
     every interval: Duration, offset: Duration = .zero, on clock: Clock = .realTime, order: Int = 0,
-    handler: sending @escaping (ClockTimer, Tick) -> Void
+    fileID: StaticString = #fileID,
+    line: UInt = #line, handler: sending @escaping (ClockTimer, Tick) -> Void
   ) throws(ClockError) {
     precondition(
       interval > .zero, "A timer's interval is more than nothing. Use ClockTimer(at:) for one that fires once.")
     let grid = ClockDates.grid(interval: interval.saturatingNanoseconds, offset: offset.saturatingNanoseconds)
-    try self.init(grid, clock, order, handler)
+    try self.init(grid, clock, order, Label(fileID: fileID, line: line), handler)
   }
 
   /// A timer that fires at the dates of a rule, until the rule says nil. Costs a descriptor.
@@ -86,22 +87,25 @@ public struct ClockTimer: DaemonSource {
   /// - Throws: `.exhausted`, `.system`.
   public init(
     by rule: @escaping @Sendable (Duration) -> Duration?, on clock: Clock = .realTime, order: Int = 0,
-    handler: sending @escaping (ClockTimer, Tick) -> Void
+    fileID: StaticString = #fileID,
+    line: UInt = #line, handler: sending @escaping (ClockTimer, Tick) -> Void
   ) throws(ClockError) {
-    try self.init(.rule(rule), clock, order, handler)
+    try self.init(.rule(rule), clock, order, Label(fileID: fileID, line: line), handler)
   }
 
   /// A timer that fires at the dates of a calendar's rule, from now on. Costs a descriptor.
   ///
   /// - Throws: `.exhausted`, `.system`.
   public init(
-    by rule: CalendarRule, order: Int = 0, handler: sending @escaping (ClockTimer, Tick) -> Void
+    by rule: CalendarRule, order: Int = 0, fileID: StaticString = #fileID, line: UInt = #line,
+    handler: sending @escaping (ClockTimer, Tick) -> Void
   ) throws(ClockError) {
-    try self.init(.rule { rule.date(after: $0) }, .realTime, order, handler)
+    try self.init(.rule { rule.date(after: $0) }, .realTime, order, Label(fileID: fileID, line: line), handler)
   }
 
   private init(
-    _ dates: ClockDates, _ clock: Clock, _ order: Int, _ handler: sending @escaping (ClockTimer, Tick) -> Void
+    _ dates: ClockDates, _ clock: Clock, _ order: Int, _ label: Label,
+    _ handler: sending @escaping (ClockTimer, Tick) -> Void
   ) throws(ClockError) {
     let alarm = try ClockAlarm(dates, clock)
     self.alarm = alarm
@@ -112,6 +116,7 @@ public struct ClockTimer: DaemonSource {
         if alarm.next == nil { timer.invalidate() }
         handler(timer, tick)
       }
+      item.label = label
     } catch {
       throw .exhausted
     }

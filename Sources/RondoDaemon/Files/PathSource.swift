@@ -49,12 +49,14 @@ public struct PathSource: DaemonSource {
   ///   - handler: Called on the loop's thread.
   /// - Throws: `.exhausted`, `.tooManyWatches`, `.containsZero`.
   public init(
-    _ path: String, order: Int = 0, handler: sending @escaping (PathSource, Change) -> Void
+    _ path: String, order: Int = 0, fileID: StaticString = #fileID, line: UInt = #line,
+    handler: sending @escaping (PathSource, Change) -> Void
   ) throws(FileError) {
     let watch = try PathWatch(path)
     self.watch = watch
     do {
-      item = try Loop.DescriptorSource(watch.inotify.descriptor, for: .read, order: order) { item, _ in
+      item = try Loop.DescriptorSource(watch.inotify.descriptor, for: .read, order: order, fileID: fileID, line: line) {
+        item, _ in
         let change = watch.takeChange()
         if !change.isEmpty { handler(PathSource(item, watch), change) }
       }

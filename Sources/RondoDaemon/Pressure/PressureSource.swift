@@ -37,14 +37,17 @@ public struct PressureSource: DaemonSource {
   /// - Parameter handler: Called on the loop's thread.
   /// - Throws: `.unavailable` where the kernel has no such thing, `.notPermitted`, `.windowNotPermitted`, `.exhausted`.
   public init(
-    _ trigger: Trigger, order: Int = 0, handler: sending @escaping (PressureSource, Event) -> Void
+    _ trigger: Trigger, order: Int = 0, fileID: StaticString = #fileID, line: UInt = #line,
+    handler: sending @escaping (PressureSource, Event) -> Void
   ) throws(PressureError) {
     let watch = try PressureWatch(trigger)
     self.watch = watch
     do {
       // The kernel tells once: a poll takes what it tells.
       let edge: Loop.DescriptorSource.Trigger = watch.isKernel ? .edge : .level
-      item = try Loop.DescriptorSource(watch.descriptor, for: .read, trigger: edge, order: order) { item, _ in
+      item = try Loop.DescriptorSource(
+        watch.descriptor, for: .read, trigger: edge, order: order, fileID: fileID, line: line
+      ) { item, _ in
         guard let event = watch.take() else { return }
         let source = PressureSource(item, watch)
         if event == .gone { source.invalidate() }

@@ -44,12 +44,14 @@ public struct SignalSource: DaemonSource {
   /// - Parameter handler: Called on the loop's thread, once for all that came since the last time.
   /// - Throws: `.uncatchable` for SIGKILL and SIGSTOP, `.fault` for those of a faulty instruction, `.unknown`, `.exhausted`.
   public init(
-    _ signal: CInt, order: Int = 0, handler: sending @escaping (SignalSource, Delivery) -> Void
+    _ signal: CInt, order: Int = 0, fileID: StaticString = #fileID, line: UInt = #line,
+    handler: sending @escaping (SignalSource, Delivery) -> Void
   ) throws(SignalError) {
     let subscription = try SignalSubscription(signal)
     self.subscription = subscription
     do {
-      item = try Loop.DescriptorSource(subscription.descriptor, for: .read, order: order) { item, _ in
+      item = try Loop.DescriptorSource(subscription.descriptor, for: .read, order: order, fileID: fileID, line: line) {
+        item, _ in
         // Another run may have told it already.
         guard let delivery = subscription.take() else { return }
         handler(SignalSource(item, subscription), delivery)

@@ -59,7 +59,10 @@ open class Timer: NSObject, @unchecked Sendable {
   /// A timer that fires at `date`, and every `interval` seconds from there if it repeats. It is in no loop yet.
   ///
   /// A date in the past counts as now. A repeating timer's interval is at least 0.1 ms. See NSTimer.
-  public init(fire date: Date, interval: TimeInterval, repeats: Bool, block: @escaping Block) {
+  public init(
+    fire date: Date, interval: TimeInterval, repeats: Bool, fileID: StaticString = #fileID, line: UInt = #line,
+    block: @escaping Block
+  ) {
     precondition(!interval.isNaN, "A timer's interval is a number of seconds, not NaN.")
     self.interval = repeats ? (interval > 0 ? max(interval, 1e-9) : 0.0001) : 0
     let link = Link()
@@ -67,10 +70,10 @@ open class Timer: NSObject, @unchecked Sendable {
     let handler: @Sendable (Loop.Timer.Tick) -> Void = { _ in link.timer?.callOut() }
     let item: Loop.Timer
     if self.interval > 0 {
-      item = Loop.Timer(every: Duration(rounding: self.interval), handler: handler)
+      item = Loop.Timer(every: Duration(rounding: self.interval), fileID: fileID, line: line, handler: handler)
       item.setFireDate(after: delay)
     } else {
-      item = Loop.Timer(after: delay, handler: handler)
+      item = Loop.Timer(after: delay, fileID: fileID, line: line, handler: handler)
     }
     let plan = Plan(date: date.limited, instant: item.fireDate, base: max(date, Date()))
     state = Guarded(State(unscheduled: item, item: item, link: link, block: block, plan: plan))
@@ -81,8 +84,13 @@ open class Timer: NSObject, @unchecked Sendable {
   /// A timer that fires after `interval` seconds, and every so often if it repeats. It is in no loop yet.
   ///
   /// Its first fire is an interval away; Foundation on Linux fires it at once.
-  public convenience init(timeInterval interval: TimeInterval, repeats: Bool, block: @escaping Block) {
-    self.init(fire: Date(timeIntervalSinceNow: interval), interval: interval, repeats: repeats, block: block)
+  public convenience init(
+    timeInterval interval: TimeInterval, repeats: Bool, fileID: StaticString = #fileID, line: UInt = #line,
+    block: @escaping Block
+  ) {
+    self.init(
+      fire: Date(timeIntervalSinceNow: interval), interval: interval, repeats: repeats, fileID: fileID, line: line,
+      block: block)
     postpone(by: repeats ? timeInterval : interval)
   }
 
@@ -90,9 +98,10 @@ open class Timer: NSObject, @unchecked Sendable {
   @available(*, noasync, message: "An async function has no run loop. Make the timer and add it to the one you mean.")
   @discardableResult
   open class func scheduledTimer(
-    withTimeInterval interval: TimeInterval, repeats: Bool, block: @escaping Block
+    withTimeInterval interval: TimeInterval, repeats: Bool, fileID: StaticString = #fileID, line: UInt = #line,
+    block: @escaping Block
   ) -> Timer {
-    let timer = Timer(timeInterval: interval, repeats: repeats, block: block)
+    let timer = Timer(timeInterval: interval, repeats: repeats, fileID: fileID, line: line, block: block)
     RunLoop.current.add(timer, forMode: .default)
     return timer
   }

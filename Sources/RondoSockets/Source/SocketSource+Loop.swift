@@ -87,15 +87,18 @@ extension SocketSource {
   private func makeItem(for socket: Socket, _ state: inout SocketState) -> Loop.DescriptorSource? {
     let keeper = SocketKeeper(socket)
     state.keeper = keeper
-    return try? Loop.DescriptorSource(socket.descriptor, for: state.interest, order: state.order) { _, readiness in
+    let item = try? Loop.DescriptorSource(socket.descriptor, for: state.interest, order: state.order) { _, readiness in
       withExtendedLifetime(keeper) { self.ready(readiness) }
     }
+    item?.label = state.label
+    return item
   }
 
   /// A one-shot for the modes of the source; whoever makes it starts it, with nothing held.
   func makeTimer(_ state: inout SocketState, after delay: Duration) -> Loop.Timer? {
     guard state.loop != nil else { return nil }
     let timer = Loop.Timer(after: delay) { _ in self.timeIsUp() }
+    timer.label = state.label
     state.timer = timer
     return timer
   }

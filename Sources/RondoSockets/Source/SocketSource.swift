@@ -55,11 +55,14 @@ public final class SocketSource: @unchecked Sendable {
   ///
   /// - Parameter callbacks: At most one of `.read`, `.accept` and `.data`, with or without `.write`.
   public init(
-    _ socket: Socket, for callbacks: Callbacks, order: Int = 0,
-    handler: sending @escaping (SocketSource, Event) -> Void
+    _ socket: Socket, for callbacks: Callbacks, order: Int = 0, fileID: StaticString = #fileID,
+    line: UInt = #line, handler: sending @escaping (SocketSource, Event) -> Void
   ) {
     Self.check(callbacks)
-    state = Guarded(SocketState(socket: socket, callbacks: callbacks, order: order, phase: .ready, handler: handler))
+    state = Guarded(
+      SocketState(
+        socket: socket, callbacks: callbacks, order: order, label: Label(fileID: fileID, line: line), phase: .ready,
+        handler: handler))
   }
 
   /// A source for a stream that begins to connect to `address` now.
@@ -70,8 +73,8 @@ public final class SocketSource: @unchecked Sendable {
   /// - Throws: What fails at once. What fails later is told as `.connectFailed`.
   public convenience init(
     connectingTo address: SocketAddress, options: [Socket.Option] = [], timeout: Duration? = nil,
-    for callbacks: Callbacks, order: Int = 0,
-    handler: sending @escaping (SocketSource, Event) -> Void
+    for callbacks: Callbacks, order: Int = 0, fileID: StaticString = #fileID,
+    line: UInt = #line, handler: sending @escaping (SocketSource, Event) -> Void
   ) throws(SocketError) {
     Self.check(callbacks)
     let socket = try Socket(family: address.family, .stream)
@@ -86,7 +89,9 @@ public final class SocketSource: @unchecked Sendable {
     }
     let attempt = ConnectAttempt(address: address, timeout: timeout, isBusy: isBusy)
     self.init(
-      SocketState(socket: socket, callbacks: callbacks, order: order, phase: .connecting(attempt), handler: handler))
+      SocketState(
+        socket: socket, callbacks: callbacks, order: order, label: Label(fileID: fileID, line: line),
+        phase: .connecting(attempt), handler: handler))
   }
 
   private init(_ state: SocketState) {

@@ -8,6 +8,8 @@ struct SocketState {
   let callbacks: SocketSource.Callbacks
   /// *constant* Among the loop's descriptor sources.
   let order: Int
+  /// *constant* Where the source was made: what its items are called.
+  let label: Label
   var phase: Phase
   /// Nil once the source is invalid.
   var handler: ((SocketSource, SocketSource.Event) -> Void)?
@@ -54,12 +56,13 @@ struct SocketState {
   }
 
   init(
-    socket: Socket, callbacks: SocketSource.Callbacks, order: Int, phase: Phase,
+    socket: Socket, callbacks: SocketSource.Callbacks, order: Int, label: Label, phase: Phase,
     handler: @escaping (SocketSource, SocketSource.Event) -> Void
   ) {
     self.socket = socket
     self.callbacks = callbacks
     self.order = order
+    self.label = label
     self.phase = phase
     self.handler = handler
     enabled = callbacks
