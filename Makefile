@@ -69,6 +69,12 @@ setup: ## Install what is missing: libevent's headers, pkg-config, strace (apt; 
 	  echo 'No Swift toolchain on the PATH. Rondo needs Swift 6.3 or later: https://www.swift.org/install/linux/' >&2
 	  exit 1
 	fi
+	version=$$(swift --version 2>/dev/null | sed -nE 's/.*Swift version ([0-9]+\.[0-9]+).*/\1/p') || true
+	if [[ "$$(printf '%s\n' 6.3 "$$version" | sort --version-sort | head -n 1)" != 6.3 ]]; then
+	  echo "This is Swift $${version:-of an unknown version}. Rondo needs Swift 6.3 or later:" \
+	    'https://www.swift.org/install/linux/' >&2
+	  exit 1
+	fi
 	missing=()
 	command -v pkg-config >/dev/null || missing+=(pkg-config)
 	[[ -e /usr/include/event2/event.h ]] || pkg-config --exists libevent_core 2>/dev/null || missing+=(libevent-dev)

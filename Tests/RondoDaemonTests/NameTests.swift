@@ -21,7 +21,7 @@ import Testing
     // A child that nobody reaps keeps Swift Testing from seeing the end of others.
     let process = child.process
     for source in [path.items, once.items, grid.items, rule.items, child.items].joined() { source.invalidate() }
-    let reaped = unsafe waitpid(process, nil, 0)
+    let reaped = waitpid(process, nil, 0)
     #expect(reaped == process)
   }
 }
