@@ -1,3 +1,4 @@
+import CLinux
 import Rondo
 import RondoTesting
 import Testing
@@ -31,6 +32,17 @@ import Testing
     }
   }
 
+  @Test func `a loop that wakes says so to a watcher that sleeps, though nothing is called`() {
+    withVirtualLoop { virtual in
+      let recorder = Recorders.recorder(of: virtual.loop)
+      virtual.loop.tellSleeps()
+      recorder.setListening(rondo_listener_parked, true)
+      virtual.loop.add(Loop.Source {})
+      virtual.advance(by: .seconds(1))
+      #expect(!recorder.isHeard(by: rondo_listener_parked))
+    }
+  }
+
   @Test func `each wakeup has its reason and its item`() throws {
     withVirtualLoop { virtual in
       let loop = virtual.loop
@@ -43,6 +55,25 @@ import Testing
       #expect(woken.count == 3)
       #expect(woken.allSatisfy { $0.kind == "timer" && $0.name == "second" && $0.callouts == 1 })
       #expect(insight.wakers.first?.name == "second")
+    }
+  }
+
+  @Test func `a loop that is another one's guest has its sleeps and what ends them, too`() {
+    withVirtualLoop { virtual in
+      let insight = virtual.loop.insight
+      let timer = Loop.Timer(every: .milliseconds(10)) { _ in }
+      timer.name = "tick"
+      virtual.loop.add(timer)
+      let guest = Loop.Embedding(of: virtual.loop)
+      guest.turn()
+      for _ in 0..<3 {
+        virtual.spend(.milliseconds(10))
+        guest.turn()
+      }
+      guest.end()
+      let woken = insight.wakeups.filter { $0.time != nil }
+      #expect(woken.map(\.reason) == ["timer", "timer", "timer"])
+      #expect(woken.allSatisfy { $0.asleep == .milliseconds(10) && $0.name == "tick" && $0.callouts == 1 })
     }
   }
 

@@ -274,6 +274,7 @@ extension LoopCore {
   @inline(__always)
   private static var ofSleeps: UInt32 {
     rondo_listener_turns.rawValue | rondo_listener_measures.rawValue | rondo_listener_trace.rawValue
+      | rondo_listener_parked.rawValue
   }
 
   @inline(__always)

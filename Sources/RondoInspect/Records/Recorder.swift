@@ -29,6 +29,7 @@ import Synchronization
 
   /// *constant* The loop, if it is in virtual time: its clock is then the only one.
   private unowned let virtual: Loop?
+  /// *constant* The same, without a look at the loop.
   private let isVirtual: Bool
 
   init(of loop: Loop) {
@@ -109,6 +110,7 @@ import Synchronization
       if listeners & rondo_listener_trace.rawValue != 0 { trace(rondo_sleep_ends) }
       return
     }
+    if listeners & rondo_listener_parked.rawValue != 0 { leavePark() }
     if listeners & rondo_listener_trace.rawValue != 0 { trace(rondo_sleep_ends, reason: reason.rawValue) }
     guard listeners & (rondo_listener_turns.rawValue | rondo_listener_measures.rawValue) != 0 else { return }
     awakeSince = ownNow

@@ -88,6 +88,8 @@ import Synchronization
     if idleLooks >= Self.idleLimit {
       // Whoever wakes from here on says so. A loop that woke before it could see this is found by one more look.
       for entry in watched where !entry.recorder.isHeard(by: rondo_listener_parked) {
+        // Not before: a loop that is never idle need not tell of its sleeps.
+        entry.loop?.tellSleeps()
         entry.recorder.setListening(rondo_listener_parked, true)
       }
       if idleLooks > Self.idleLimit {
