@@ -271,6 +271,8 @@ docs: setup ## Make the documentation: a site that opens from the file system, a
 	! pkg-config --exists libuv || traits+=(Libuv)
 	! pkg-config --exists openssl || traits+=(TLS)
 	chosen=(--traits "$$(IFS=,; echo "$${traits[*]}")")
+	# What is resolved for these traits is not for builds without them.
+	[[ -e Package.resolved ]] || trap 'rm -f Package.resolved' EXIT
 	includes=()
 	for flag in $$(pkg-config --cflags-only-I glib-2.0 libuv 2>/dev/null || true); do includes+=(-Xcc "$$flag"); done
 	for product in $$products; do
