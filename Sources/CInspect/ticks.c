@@ -4,7 +4,8 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
+
+#include "../CLinux/clock.h"
 
 // Nanoseconds between two readings that tell the length of a tick, and between readings from then on.
 enum { least_span = 4000000, usual_span = 10000000 };
@@ -12,12 +13,6 @@ enum { least_span = 4000000, usual_span = 10000000 };
 enum { tolerance = 2000 };
 // Whoever could not read both clocks in so many ticks, some microseconds, was interrupted.
 enum { reading_ticks = 10000, reading_attempts = 4 };
-
-static int64_t monotonic_now(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
-}
 
 #if defined(__x86_64__)
 
@@ -40,12 +35,12 @@ static int differ(uint64_t scale, uint64_t other) {
 int64_t rondo_ticks_renew(struct rondo_ticks *clock) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, ask_kernel);
-  if (!is_trusted) return monotonic_now();
+  if (!is_trusted) return rondo_monotonic_now();
   uint64_t ticks = 0;
   int64_t time = 0;
   for (int attempt = 0; attempt < reading_attempts; attempt++) {
     ticks = __builtin_ia32_rdtsc();
-    time = monotonic_now();
+    time = rondo_monotonic_now();
     if (__builtin_ia32_rdtsc() - ticks < reading_ticks) break;
     // Nothing is learned from a bad reading.
     if (attempt == reading_attempts - 1) return time;
@@ -70,7 +65,7 @@ int64_t rondo_ticks_renew(struct rondo_ticks *clock) {
 
 int64_t rondo_ticks_renew(struct rondo_ticks *clock) {
   (void)clock;
-  return monotonic_now();
+  return rondo_monotonic_now();
 }
 
 #endif

@@ -6,7 +6,8 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <time.h>
+
+#include "clock.h"
 
 // A callout under way.
 struct rondo_callout {
@@ -125,9 +126,7 @@ static inline uint32_t rondo_record_end(struct rondo_loop_record *_Nonnull recor
   if (depth == 0) return 0;
   uint64_t beat = RONDO_LOAD(record->beat);
   if (__builtin_expect(RONDO_LOAD(record->watched) == beat, 0)) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    RONDO_STORE(record->ended_at, (int64_t)time.tv_sec * 1000000000 + time.tv_nsec);
+    RONDO_STORE(record->ended_at, rondo_monotonic_now());
     __atomic_store_n(&record->ended_beat, beat, __ATOMIC_RELEASE);
   }
   const struct rondo_callout *callout = &record->callouts[(depth < rondo_callout_depth ? depth : rondo_callout_depth) - 1];

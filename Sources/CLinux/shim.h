@@ -20,12 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-// CLOCK_MONOTONIC in nanoseconds: clock_gettime(2).
-static inline int64_t rondo_monotonic_now(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
-}
+#include "clock.h"
 
 // CLOCK_BOOTTIME, which also counts the time the machine was suspended.
 static inline int64_t rondo_boottime_now(void) {

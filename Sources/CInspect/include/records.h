@@ -36,7 +36,7 @@ static inline void rondo_record_relabel(struct rondo_loop_record *record, uint64
   if (depth > 0 && depth <= rondo_callout_depth) RONDO_STORE(record->callouts[depth - 1].label, label);
 }
 
-// The callout that began last began at that time; 0 takes it back.
+// The callout that began last began at that time.
 static inline void rondo_record_set_began(struct rondo_loop_record *record, int64_t time) {
   uint32_t depth = RONDO_LOAD(record->depth);
   if (depth > 0 && depth <= rondo_callout_depth) RONDO_STORE(record->callouts[depth - 1].began, time);

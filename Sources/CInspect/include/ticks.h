@@ -1,4 +1,4 @@
-// A clock that costs a third of clock_gettime(2), for a thread that reads it all the time.
+// A clock that costs less than half of clock_gettime(2), for a thread that reads it all the time.
 //
 // It counts the processor's ticks from a reading of CLOCK_MONOTONIC that is at most 10 ms old, and learns the length of a
 // tick from those readings. Where the kernel itself does not trust the ticks, it is CLOCK_MONOTONIC.
@@ -17,7 +17,7 @@ struct rondo_ticks {
 // Reads CLOCK_MONOTONIC.
 int64_t rondo_ticks_renew(struct rondo_ticks *clock);
 
-// CLOCK_MONOTONIC in nanoseconds, to a fraction of a microsecond; it can step back by as much.
+// CLOCK_MONOTONIC in nanoseconds. What ten milliseconds of ticks were off by is put right then: it can step back.
 static inline int64_t rondo_ticks_now(struct rondo_ticks *clock) {
 #if defined(__x86_64__)
   uint64_t passed = __builtin_ia32_rdtsc() - clock->ticks;

@@ -17,12 +17,13 @@ import Synchronization
   private let filter = Guarded<[String]>([])
   /// *loop thread* The number of the newest turn that is kept.
   @safe @exclusivity(unchecked) private var turn = UInt64.max
-  /// When the last sleep began.
+  /// *loop thread* When the last sleep began.
   @safe @exclusivity(unchecked) private var asleepSince: Int64 = 0
-  /// When the last sleep ended.
+  /// *loop thread* When the last sleep ended.
   @safe @exclusivity(unchecked) private var awakeSince: Int64 = 0
-  /// When the last callout since the last sleep ended; 0 if there was none, or it was not timed.
+  /// *loop thread* When the last callout since the last sleep ended; 0 if there was none, or it was not timed.
   @safe @exclusivity(unchecked) private var lastEnd: Int64 = 0
+  /// *loop thread* What it reads the time by.
   @safe @exclusivity(unchecked) private var ticks = rondo_ticks()
   /// *atomic* Sleeps that ended for nothing that concerned the loop, since turns are kept.
   let needlessWakeups = Atomic<UInt64>(0)
