@@ -163,13 +163,15 @@ let package = Package(
       swiftSettings: strict),
     .target(name: "CProbe", path: "Tests/CProbe"),
     .executableTarget(
-      name: "rondo-probe", dependencies: ["CProbe", "CLinux", "Rondo", "RondoTesting"],
+      name: "rondo-probe", dependencies: ["CProbe", "CLinux", "Rondo", "RondoTestProcess", "RondoTesting"],
       path: "Tests/RondoProbe",
       swiftSettings: strict),
     // The C API, called from C.
     .target(name: "CStranger", dependencies: ["CRondo"], path: "Tests/CStranger"),
     .testTarget(name: "RondoCTests", dependencies: ["CRondo", "CStranger", "RondoC"], swiftSettings: strict),
-    .testTarget(name: "RondoCountTests", dependencies: ["foundation-probe"], swiftSettings: strict),
+    .testTarget(
+      name: "RondoCountTests", dependencies: ["RondoTestProcess", "foundation-probe", "rondo-probe"],
+      swiftSettings: strict),
     .testTarget(
       name: "RondoDaemonTests",
       dependencies: [
@@ -180,7 +182,7 @@ let package = Package(
       swiftSettings: strict),
     // One kind of operation again and again, under callgrind: `make counts`.
     .executableTarget(
-      name: "rondo-costs", dependencies: ["CLinux", "Rondo"], path: "Tests/RondoCosts",
+      name: "rondo-costs", dependencies: ["CLinux", "Rondo", "RondoTestProcess"], path: "Tests/RondoCosts",
       exclude: ["run.sh", "counts.awk", "compare.awk", "expected.txt"], swiftSettings: strict),
     .target(
       name: "RondoParity", dependencies: ["Rondo", "RondoTesting", "CLinux"], path: "Tests/RondoParity",
@@ -192,18 +194,20 @@ let package = Package(
       name: "RondoParityTests", dependencies: ["Rondo", "RondoParity", "rondo-parity"], swiftSettings: strict),
     // Programs of each form of main. No test target depends on them, for it would be linked with RondoMain itself.
     .executableTarget(
-      name: "rondo-main-probe", dependencies: ["CLinux", "Rondo", "RondoMain"], path: "Tests/RondoMainProbe",
+      name: "rondo-main-probe", dependencies: ["CLinux", "Rondo", "RondoMain", "RondoTestProcess"],
+      path: "Tests/RondoMainProbe",
       swiftSettings: strict),
     .executableTarget(
-      name: "rondo-main-lines", dependencies: ["CLinux", "RondoMain", "RondoMainGuest"], path: "Tests/RondoMainLines",
+      name: "rondo-main-lines", dependencies: ["CLinux", "RondoMain", "RondoMainGuest", "RondoTestProcess"],
+      path: "Tests/RondoMainLines",
       swiftSettings: strict),
     .target(
       name: "RondoMainGuest", dependencies: ["CLinux", "RondoMain"], path: "Tests/RondoMainGuest",
       swiftSettings: strict),
     .executableTarget(
-      name: "rondo-main-program", dependencies: ["CLinux", "Rondo"], path: "Tests/RondoMainProgram",
+      name: "rondo-main-program", dependencies: ["CLinux", "Rondo", "RondoTestProcess"], path: "Tests/RondoMainProgram",
       swiftSettings: strict),
-    .testTarget(name: "RondoMainTests", swiftSettings: strict),
+    .testTarget(name: "RondoMainTests", dependencies: ["RondoTestProcess"], swiftSettings: strict),
     .testTarget(name: "RondoReadmeTests", dependencies: ["echo-daemon", "first-steps"], swiftSettings: strict),
     .testTarget(
       name: "RondoStressTests", dependencies: ["Rondo", "RondoTestProcess", "rondo-probe"], swiftSettings: strict),
@@ -233,7 +237,7 @@ let package = Package(
       swiftSettings: strict),
     // Ported and unported files on one thread.
     .executableTarget(
-      name: "foundation-probe", dependencies: ["CForeignEvents", "Rondo", "RondoFoundation"],
+      name: "foundation-probe", dependencies: ["CForeignEvents", "Rondo", "RondoFoundation", "RondoTestProcess"],
       path: "Tests/FoundationProbe",
       swiftSettings: [.swiftLanguageMode(.v5)]),
     // XCTest brings Foundation's names with it, and runs Foundation's loop.
@@ -251,11 +255,13 @@ let package = Package(
     .target(
       name: "RondoFuzz", dependencies: ["RondoPorts"], path: "Tests/Fuzz/Properties", swiftSettings: strict),
     .executableTarget(
-      name: "rondo-port-probe", dependencies: ["CLinux", "Rondo", "RondoPorts", "RondoSockets"],
+      name: "rondo-port-probe", dependencies: ["CLinux", "Rondo", "RondoPorts", "RondoSockets", "RondoTestProcess"],
       path: "Tests/RondoPortProbe", swiftSettings: strict),
     .testTarget(
       name: "RondoPortsTests",
-      dependencies: ["RondoPorts", "RondoSockets", "Rondo", "RondoTesting", "RondoFuzz", "rondo-port-probe"],
+      dependencies: [
+        "RondoPorts", "RondoSockets", "Rondo", "RondoTesting", "RondoTestProcess", "RondoFuzz", "rondo-port-probe",
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "RondoRecipesTests", dependencies: ["RondoRecipes", "Rondo", "RondoTesting"], swiftSettings: strict),

@@ -39,6 +39,45 @@ func serveThroughFoundation() {
   report.printSorted()
 }
 
+/// What Rondo has to serve is there before Foundation's run begins: serving it ends that run, once.
+func serveWhatWasThere() {
+  touchFoundation()
+  let loop = Loop.current
+  // Whoever asks for it joins the two.
+  _ = RunLoop.current
+  let serves = Cell(0)
+  let source = Loop.Source { serves.value += 1 }
+  loop.add(source)
+  // Observers are told of Foundation's sleeps, which is no service.
+  let observer = Loop.Observer(.beforeWaiting) { _ in }
+  loop.add(observer)
+  source.signal()
+  print("a source:", returns { serves.value == 1 })
+  loop.add(Loop.Timer(after: .milliseconds(1)) { _ in serves.value += 1 })
+  usleep(20_000)
+  print("a timer:", returns { serves.value == 2 })
+  loop.perform { serves.value += 1 }
+  print("a block:", returns { serves.value == 3 })
+  // A run of Rondo's is not ended by it.
+  source.signal()
+  runFoundation(for: 0.01)
+  print("a run of Rondo's:", serves.value, loop.run(for: .milliseconds(20), returnAfterSourceHandled: true))
+  runFoundation(for: 0.01)
+  print("a run of Foundation's:", serves.value)
+  observer.invalidate()
+  source.invalidate()
+
+  /// How often Foundation's run returned, which otherwise sleeps for ever.
+  func returns(until isOver: () -> Bool) -> Int {
+    var count = 0
+    while !isOver() {
+      runFoundationOnce()
+      count += 1
+    }
+    return count
+  }
+}
+
 /// A worker waits for a process as Foundation's documentation has it; says how often its run has returned.
 func waitForProcess() {
   let process = startSleeping("0.5")

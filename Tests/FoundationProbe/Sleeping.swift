@@ -5,22 +5,23 @@ import RondoFoundation
 func sleepWell() {
   touchFoundation()
   let loop = RunLoop.current.getLoop()
-  let phases = Cell<[String]>([])
+  let phases = Guarded<[String]>([])
   let keeper = Loop.Source {}
   loop.add(keeper)
   func watch(_ name: String) {
     whenAsleep(loop) {
-      phases.value.append("\(name): \(loop.heartbeat.phase) \(loop.isWaiting) depth \(loop.heartbeat.depth)")
+      let phase = "\(name): \(loop.heartbeat.phase) \(loop.isWaiting) depth \(loop.heartbeat.depth)"
+      phases.withLock { $0.append(phase) }
       loop.stop()
       loop.perform {}
     }
   }
   watch("Rondo's run")
   loop.run()
-  print(phases.value.last ?? "")
+  print(phases.withLock { $0.last } ?? "")
   watch("Foundation's run")
-  runFoundation { phases.value.count == 2 }
-  print(phases.value.last ?? "", loop.heartbeat.phase)
+  runFoundation { phases.withLock { $0.count } == 2 }
+  print(phases.withLock { $0.last } ?? "", loop.heartbeat.phase)
 
   // Never early; spun for, so the loop has spun.
   let precise = Loop.Timer(after: .milliseconds(20)) { _ in loop.stop() }

@@ -56,9 +56,9 @@ final class Unported: NSObject, @unchecked Sendable {
 func runFoundation(for seconds: TimeInterval) { RunLoop.current.run(until: Date(timeIntervalSinceNow: seconds)) }
 func runFoundationUntilEmpty() { RunLoop.current.run() }
 func runFoundationUntilStopped() { CFRunLoopRun() }
-func runFoundation(until isDone: () -> Bool) {
-  while !isDone() { _ = RunLoop.current.run(mode: .default, before: .distantFuture) }
-}
+/// Returns when a source was handled.
+func runFoundationOnce() { _ = RunLoop.current.run(mode: .default, before: .distantFuture) }
+func runFoundation(until isDone: () -> Bool) { while !isDone() { runFoundationOnce() } }
 /// Goes round and round without sleeping, as some do who wait for something.
 func pollFoundation(until isDone: () -> Bool) {
   while !isDone() { _ = CFRunLoopRunInMode(kCFRunLoopDefaultMode, 0, true) }

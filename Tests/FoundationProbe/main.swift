@@ -1,10 +1,12 @@
 // Ported and unported code on one thread, for the tests of the bridge: `foundation-probe <subject> [main]`.
 
 import RondoFoundation
+import RondoTestProcess
 
 let subjects: [String: () -> Void] = [
   "unported": serveUnported,
   "host": serveThroughFoundation,
+  "was-there": serveWhatWasThere,
   "library": serveLibrary,
   "guest": serveGuest,
   "process": waitForProcess,
@@ -26,5 +28,5 @@ guard CommandLine.arguments.count >= 2, let subject = subjects[CommandLine.argum
   exit(2)
 }
 // A probe that waits for ever has failed.
-alarm(60)
+endProcess(after: 60)
 if CommandLine.arguments.last == "main" { subject() } else { onThread(subject) }

@@ -2,6 +2,7 @@
 
 import Glibc
 import Rondo
+import RondoTestProcess
 
 /// What the table of expectations has a row for, by the name of the row.
 let operations: [(name: String, make: (Loop) -> Operation)] = [
@@ -36,7 +37,7 @@ else {
   exit(2)
 }
 // Under callgrind it takes a second or two.
-alarm(300)
+endProcess(after: 300)
 
 let subject = operation.make(Loop.current)
 // Whatever grows has grown to its size before.

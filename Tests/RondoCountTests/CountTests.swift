@@ -1,6 +1,7 @@
+import RondoTestProcess
 import Testing
 
-/// Exact costs, of a release build: system calls, allocations, locks.
+/// Exact costs: system calls, locks, and of a release build allocations.
 @Suite(.serialized) struct CountTests {
   @Test func `waking a sleeping loop costs the sender one system call and the loop one wait`() throws {
     let (findings, calls) = try Probe.trace("wake")
@@ -52,7 +53,7 @@ import Testing
     #expect(calls.counts(from: "loop begins", to: "loop ends") == [:])
   }
 
-  @Test func `a quiet turn allocates nothing`() throws {
+  @Test(.enabled(if: Probe.isOptimised, "make stress counts them")) func `a quiet turn allocates nothing`() throws {
     let findings = try Probe.findings("allocations")
     #expect(findings["quiet"] == "0")
     #expect(findings["runs"] == "0")
@@ -63,11 +64,8 @@ import Testing
     #expect(try Probe.findings("lock") == ["turns": "1000"])
   }
 
-  @Test func `a call between actors of two loops costs the caller no more than a parked wake, and no allocation`()
-    throws
-  {
+  @Test func `a call between actors of two loops costs the caller no more than a parked wake`() throws {
     let (findings, calls) = try Probe.trace("calls")
-    #expect(findings["allocations"] == "0")
     // The function's beginning, and 250 returns, of which the last 200 are counted.
     #expect(findings["jobs"] == "251")
     let counts = try #require(calls.counts(from: "loop begins", to: "loop ends"))
@@ -77,19 +75,22 @@ import Testing
     #expect(counts["epoll_wait", default: 0] <= 200)
   }
 
-  @Test func `jobs that a loop's own thread enqueues allocate nothing`() throws {
-    let findings = try Probe.findings("own-jobs")
+  @Test(.enabled(if: Probe.isOptimised, "make stress counts them"), arguments: ["calls", "own-jobs"])
+  func `jobs between two loops, and those that a loop's own thread enqueues, allocate nothing`(_ subject: String) throws
+  {
+    let findings = try Probe.findings(subject)
     #expect(findings["allocations"] == "0")
     let jobs = try #require(findings["jobs"].flatMap(Int.init))
-    #expect(jobs >= 2_100)
+    #expect(jobs >= (subject == "calls" ? 251 : 2_100))
   }
 
-  @Test func `a million ticks through a slow task stay in constant memory`() throws {
+  @Test func `ticks without number through a slow task stay in constant memory`() throws {
     let findings = try Probe.findings("ticks")
-    #expect(findings["ticks"] == "1000000")
+    // One, and the 999 of each sleep.
+    #expect(findings["ticks"] == (isWhole ? "1000000" : "100900"))
     let growth = try #require(findings["growth"].flatMap(Int.init))
-    // One tick more for each that was not taken would be tens of millions.
-    #expect(growth < 10_000)
+    // One tick more for each that was not taken would be a thousand times as much.
+    #expect(growth < stressCount(10_000))
   }
 
   @Test func `a thousand threads that ran a loop leave no descriptor open`() throws {
@@ -129,7 +130,7 @@ import Testing
     ("observer", "callOutObserver"), ("block", "callOutBlock"), ("main-queue", "callOutMainQueue"),
     ("job", "callOutJob"),
   ])
-  func `a release build's backtrace says what kind of callout runs`(kind: String, function: String) throws {
+  func `a backtrace says what kind of callout runs`(kind: String, function: String) throws {
     let frame = try #require(try Self.frames.get()[kind])
     // A mangled name spells the function out, after its length.
     #expect(frame.contains("\(function.count)\(function)"))

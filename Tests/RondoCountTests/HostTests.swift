@@ -1,6 +1,6 @@
 import Testing
 
-/// The main loop as the guest of a foreign one, in a release build: everything is served, and nothing is polled.
+/// The main loop as the guest of a foreign one: everything is served, and nothing is polled.
 @Suite(.serialized) struct HostTests {
   @Test func `a guest of a raw epoll loop is served, and idle makes no system call`() throws {
     let (findings, calls) = try Probe.trace("epoll-host")

@@ -1,17 +1,26 @@
 import Foundation
+import RondoTestProcess
 import Testing
 
-/// The probe, built in release: counts of an unoptimised build are the compiler's, not the loop's.
+/// The probe: what is built beside the tests, and in release where everything is asked for.
+///
+/// Its system calls are the same in both. Its allocations are not: those of an unoptimised build are the compiler's.
 enum Probe {
-  /// Built once, beside the build of the tests; `RONDO_PROBE` names one that is built already.
+  private static let given = ProcessInfo.processInfo.environment["RONDO_PROBE"]
+
+  /// Whether the probe is built in release.
+  static let isOptimised = isWhole || given != nil
+
+  /// Built once, beside the build of the tests; `RONDO_PROBE` names one that is built in release already.
   static let path: String = {
-    if let given = ProcessInfo.processInfo.environment["RONDO_PROBE"] { return given }
-    let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent()
+    if let given { return given }
     // The tests run from <scratch>/<triple>/<configuration>/.
     let tests = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
-    let scratch = URL(filePath: tests).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent().appending(path: "probe")
+    let directory = URL(filePath: tests).deletingLastPathComponent()
+    guard isWhole else { return directory.appending(path: "rondo-probe").path }
+    let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent()
+    let scratch = directory.deletingLastPathComponent().deletingLastPathComponent().appending(path: "probe")
     let build = [
       "build", "-c", "release", "--product", "rondo-probe", "--package-path", root.path, "--scratch-path", scratch.path,
     ]

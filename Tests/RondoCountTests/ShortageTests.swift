@@ -1,13 +1,13 @@
 import Testing
 
-/// Descriptors run out, in a release build, which prints no precondition's text.
+/// Descriptors run out. Everything is said in a release build as well, which prints no precondition's text.
 @Suite(.serialized) struct ShortageTests {
   @Test func `a loop holds three descriptors, each further mode one, and the main loop the main queue's`() throws {
     #expect(try Probe.findings("held") == ["loop": "3", "two-modes": "2", "end": "-5", "main": "4"])
   }
 
   @Test(arguments: ["current", "main"], 0..<4)
-  func `a release build says which descriptors a loop needed, and what the limit is`(_ kind: String, _ left: Int) {
+  func `a program is told which descriptors a loop needed, and what the limit is`(_ kind: String, _ left: Int) {
     let result = Probe.end(["starve", kind, "\(left)"])
     let isEnough = left >= (kind == "main" ? 4 : 3)
     #expect((result.status == 0) == isEnough)

@@ -28,6 +28,14 @@ import Testing
   }
 
   @Test(arguments: Place.allCases)
+  func `what Rondo serves ends Foundation's run, whether it came before or within that`(_ place: Place) throws {
+    #expect(
+      try lines("was-there", on: place) == [
+        "a source: 1", "a timer: 1", "a block: 1", "a run of Rondo's: 4 timedOut", "a run of Foundation's: 4",
+      ])
+  }
+
+  @Test(arguments: Place.allCases)
   func `a library on libevent is served in the runs of both`(_ place: Place) throws {
     #expect(
       try lines("library", on: place) == [

@@ -4,13 +4,14 @@ import CLinux
 import Glibc
 import RondoMain
 import RondoMainGuest
+import RondoTestProcess
 
 @concurrent func elsewhere() async -> Bool { rondo_is_main_thread() != 0 }
 
 @inline(never)
 func isHome() -> Bool { rondo_is_main_thread() != 0 }
 
-alarm(300)
+endProcess(after: 300)
 var (here, there) = (0, 0)
 for _ in 0..<200 {
   if await !elsewhere() { there += 1 }

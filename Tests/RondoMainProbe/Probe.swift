@@ -2,11 +2,12 @@
 
 import Glibc
 import RondoMain
+import RondoTestProcess
 
 @main struct Probe {
   static func main() async throws {
     // One that waits for ever has failed; none takes a hundredth of this.
-    alarm(300)
+    endProcess(after: 300)
     switch CommandLine.arguments.dropFirst().first {
     case "hops": await probeHops()
     case "serves": await probeServing(adopts: false)

@@ -3,6 +3,7 @@
 import CLinux
 import Glibc
 import Rondo
+import RondoTestProcess
 
 @concurrent func elsewhere() async -> Bool { rondo_is_main_thread() != 0 }
 
@@ -13,7 +14,7 @@ struct Failure: Error {}
 
 @main struct App: LoopProgram {
   static func run() async throws {
-    alarm(300)
+    endProcess(after: 300)
     switch CommandLine.arguments.dropFirst().first {
     case "throws":
       await Task.yield()

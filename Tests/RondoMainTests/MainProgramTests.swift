@@ -50,8 +50,9 @@ import Testing
     #expect(end.lines == ["resumed-elsewhere 0", "bytes true", "blocks true", "threads 1"])
   }
 
-  @Test func `the main actor and an actor of the main loop are one executor`() throws {
-    let end = try Programs.run("rondo-main-probe", "order", in: "release")
+  @Test(arguments: Programs.configurations)
+  func `the main actor and an actor of the main loop are one executor`(_ configuration: String) throws {
+    let end = try Programs.run("rondo-main-probe", "order", in: configuration)
     #expect(end.lines == ["visits 1000", "jobs 0"])
   }
 
@@ -90,8 +91,9 @@ import Testing
       ])
   }
 
-  @Test func `ten thousand sleeps with tolerance wake the loop at most once`() throws {
-    let end = try Programs.run("rondo-main-probe", "adopted-sleeps", in: "release")
+  @Test(arguments: Programs.configurations)
+  func `ten thousand sleeps with tolerance wake the loop at most once`(_ configuration: String) throws {
+    let end = try Programs.run("rondo-main-probe", "adopted-sleeps", in: configuration)
     #expect(end.lines.last == "threads 1")
     #expect(["sleeps 0", "sleeps 1"].contains(end.lines.first ?? ""))
   }

@@ -1,13 +1,13 @@
 import Foundation
+import RondoTestProcess
 import Testing
 
 /// The programs of each form of main, built for debugging beside the tests, and in release by these.
 enum Programs {
-  static let configurations = ["debug", "release"]
-  /// With the runtime inside, in release, where the toolchain has it for that, and `make stress` asks for everything: it
-  /// takes a build of its own.
+  /// In release where everything is asked for: it takes a build of its own.
+  static let configurations = isWhole ? ["debug", "release"] : ["debug"]
+  /// With the runtime inside as well, in release, where the toolchain has it for that. Another build.
   static let configurationsOfTheProbe = configurations + (hasStaticRuntime && isWhole ? ["static"] : [])
-  private static let isWhole = ProcessInfo.processInfo.environment["RONDO_WHOLE"] != nil
 
   /// How a run of a program ended, and what it printed, by line.
   struct End {

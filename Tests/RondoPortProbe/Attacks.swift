@@ -10,8 +10,10 @@ enum Attack: String, CaseIterable {
   case burst
   /// 64 messages one byte short of 16 MiB.
   case halves
-  /// 200,000 requests that the handler keeps, from senders that go and come again.
+  /// 40,000 requests of 4 KiB that the handler keeps, from senders that go and come again.
   case kept
+  /// 200,000 of a byte, likewise.
+  case crumbs
   /// As many half headers as there are connections.
   case headers
 }
@@ -25,7 +27,7 @@ func probeAttack(_ attack: Attack) {
     let port = try LocalMessagePort(name) { request in
       switch (attack, request.identifier) {
       case (_, 9): try? request.reply(request.bytes)
-      case (.kept, _): kept.append(request)
+      case (.kept, _), (.crumbs, _): kept.append(request)
       default: try? request.reply(reply)
       }
     }
@@ -43,7 +45,9 @@ func probeAttack(_ attack: Attack) {
     }
     while !isDone.withLock({ $0 }) { loop.run(for: .milliseconds(20)) }
     // What these senders sent is still to be served, though they have gone.
-    while attack == .kept, loop.run(for: .milliseconds(200), returnAfterSourceHandled: true) == .handledSource {}
+    while attack == .kept || attack == .crumbs,
+      loop.run(for: .milliseconds(200), returnAfterSourceHandled: true) == .handledSource
+    {}
     attacker.join()
     print("rss-mib", (peakResidentBytes() - before) >> 20)
     print("held-mib", most.withLock { $0 } >> 20)
@@ -67,9 +71,8 @@ private func strike(_ attack: Attack, _ name: MessagePortName) {
     var half = Frame(.request, serial: 1, [UInt8](repeating: 7, count: 16 << 20)).encoded
     half.removeLast()
     for _ in 0..<64 { sockets += push(half, name) }
-  case .kept:
-    let requests = (1...200).flatMap { Frame(.request, serial: UInt32($0), [1]).encoded }
-    for _ in 0..<1_000 { _ = push(requests, name) }
+  case .kept: pushAndGo(200, of: 4_096, name)
+  case .crumbs: pushAndGo(1_000, of: 1, name)
   case .headers:
     for _ in 0..<MessagePortOptions.defaultMaximumConnections {
       sockets += push(Array(Frame(.request, serial: 1).encoded.prefix(9)), name)
@@ -77,6 +80,13 @@ private func strike(_ attack: Attack, _ name: MessagePortName) {
   }
   usleep(100_000)
   _ = sockets
+}
+
+/// Sends 200 requests of that many bytes from each of so many connections, one after another.
+private func pushAndGo(_ connections: Int, of length: Int, _ name: MessagePortName) {
+  let payload = [UInt8](repeating: 1, count: length)
+  let requests = (1...200).flatMap { Frame(.request, serial: UInt32($0), payload).encoded }
+  for _ in 0..<connections { _ = push(requests, name) }
 }
 
 /// Sends what a new connection takes; gives up when it has been ended.

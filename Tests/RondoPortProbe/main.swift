@@ -2,9 +2,10 @@
 // `rondo-port-probe kill COUNT DIRECTORY`, `attack WAY`, `descriptors DIRECTORY`. For the first it starts itself as `rondo-port-probe serve WAY NAME [DIRECTORY]`.
 
 import Glibc
+import RondoTestProcess
 
 // A probe that waits for ever has failed; no probe takes a hundredth of this.
-alarm(600)
+endProcess(after: 600)
 let arguments = CommandLine.arguments.dropFirst()
 switch (arguments.first, arguments.count) {
 case ("kill", 3): probeKills(count: Int(arguments[2])!, directory: arguments[3])

@@ -2,6 +2,7 @@ import CLinux
 import CProbe
 import Glibc
 import Rondo
+import RondoTestProcess
 import RondoTesting
 
 /// An actor on a loop's thread.
@@ -120,7 +121,7 @@ private actor Neighbour {
   }
 }
 
-/// A million ticks, of which a slow task takes one in a thousand: how much memory is in use on the way.
+/// A million ticks, or a tenth of them, of which a slow task takes one in a thousand: how much memory is in use on the way.
 func probeTicks() {
   withVirtualLoop { virtual in
     let loop = virtual.loop
@@ -131,7 +132,7 @@ func probeTicks() {
         elements += 1
         total += 1 + tick.missed
         if elements == 10 { early = bytes_in_use() }
-        if total >= 1_000_000 { break }
+        if total >= stressCount(1_000_000) { break }
         try? await loop.clock.sleep(for: .milliseconds(999))
       }
       report("growth", bytes_in_use() - early)

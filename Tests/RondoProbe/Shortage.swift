@@ -2,6 +2,7 @@ import CLinux
 import Dispatch
 import Glibc
 import Rondo
+import RondoTestProcess
 
 /// What becomes of a loop with few descriptors left: `rondo-probe starve current|main|thread|modes|recover <left>`.
 func probeStarving() {
@@ -152,7 +153,7 @@ func probeDaemon() {
   Loop.main.run(for: .zero)
   guard becomeDaemon(1, 1) == 0 else { return report("daemon", errno) }
   // The probe's own alarm does not follow into a child.
-  alarm(60)
+  endProcess(after: 60)
   signal(SIGTERM, SIG_IGN)
   let source = DispatchSource.makeSignalSource(signal: SIGTERM, queue: .main)
   source.setEventHandler {

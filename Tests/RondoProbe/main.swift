@@ -1,6 +1,7 @@
 // Does one thing many times between two marks, for the tests that count what it cost: `rondo-probe <subject>`.
 
 import Glibc
+import RondoTestProcess
 
 let subjects: [String: () -> Void] = [
   "wake": probeWake,
@@ -37,5 +38,5 @@ guard CommandLine.arguments.count >= 2, let probe = subjects[CommandLine.argumen
   exit(2)
 }
 // A probe that waits for ever has failed; no probe takes a hundredth of this.
-alarm(300)
+endProcess(after: 300)
 probe()

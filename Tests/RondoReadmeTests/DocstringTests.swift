@@ -38,7 +38,10 @@ import Testing
       }
       // An attribute on a line of its own stands between the two.
       if line.hasPrefix("@"), !line.contains("public ") { continue }
-      let isPublic = line.contains(/^(?:@\S+(?:\([^)]*\))? )*(?:nonisolated |override )*public (?!import)/)
+      // What the expression would find out slowly.
+      let isPublic =
+        line.contains("public ")
+        && line.contains(/^(?:@\S+(?:\([^)]*\))? )*(?:nonisolated |override )*public (?!import)/)
       if !comment.isEmpty, isPublic || line.hasPrefix("case ") { found.append(comment) }
       comment = []
     }

@@ -62,7 +62,7 @@ import Testing
     _ article: String
   ) throws {
     let module = String(article.split(separator: "/")[1])
-    let declared = try Self.names(of: module).union(module == "Rondo" ? [] : Self.names(of: "Rondo"))
+    let declared = try Self.names.get()[module, default: []].union(Self.names.get()["Rondo"]!)
     for link in try Repository.prose(article).matches(of: /``([^`]+)``/).map({ String($0.1) }) {
       // What tells overloads apart, as -(SocketSource,_), is for the documentation's compiler.
       for part in link.prefix(while: { $0 != "-" }).split(separator: "/") {
@@ -72,7 +72,12 @@ import Testing
     }
   }
 
-  /// Whatever a module declares, and its cases. Cheap: the documentation's compiler knows better, in `make docs`.
+  /// Whatever each module declares, and its cases. Cheap: the documentation's compiler knows better, in `make docs`.
+  private static let names = Result {
+    let modules = Set(Repository.articles.map { String($0.split(separator: "/")[1]) })
+    return try Dictionary(uniqueKeysWithValues: modules.map { ($0, try names(of: $0)) })
+  }
+
   private static func names(of module: String) throws -> Set<String> {
     var names: Set<String> = ["init"]
     for file in Repository.files(under: "Sources/\(module)", ending: ".swift") {

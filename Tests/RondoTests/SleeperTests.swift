@@ -1,5 +1,6 @@
 import Glibc
 import Rondo
+import RondoTestProcess
 import RondoTesting
 import Testing
 
@@ -41,7 +42,7 @@ private enum Sleeper {
   /// environment's RONDO_ALARM.
   private static func giveUpLater() {
     let limit = unsafe getenv("RONDO_ALARM").flatMap { unsafe UInt32(String(cString: $0)) }
-    alarm(limit ?? 60)
+    endProcess(after: limit ?? 60)
   }
 
   static func timer() {

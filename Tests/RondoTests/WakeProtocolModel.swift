@@ -1,7 +1,7 @@
 import Rondo
 
 /// One loop and a few posters around the wake protocol, every step atomic: what the exploration walks through.
-struct WakeModel: Hashable {
+struct WakeModel {
   /// What a poster does, once.
   enum Post: Hashable, CaseIterable {
     /// A block: mail under the lock, then the announcement, waking.
@@ -30,18 +30,20 @@ struct WakeModel: Hashable {
   }
 
   /// Where a poster is.
-  enum PosterStep: Hashable {
+  enum PosterStep: Int {
     case push, post, write, wrote, done
   }
 
   /// Where the loop is.
-  enum LoopStep: Hashable {
+  enum LoopStep: Int {
     case takeMailBits, takeMail, takeSignals, takePosts, lookOrSleep, look, inKernel, woke
     case close, awaitWriters, closed
   }
 
-  struct Poster: Hashable {
-    var posts: [Post]
+  struct Poster {
+    let posts: [Post]
+    /// How many of them are still to be made.
+    var left: Int
     var step = PosterStep.push
   }
 
@@ -73,7 +75,7 @@ struct WakeModel: Hashable {
   }
 
   init(_ posts: [[Post]], mayClose: Bool = false, mayWakeByItself: Bool = false, flaw: Flaw = .none) {
-    posters = posts.map { Poster(posts: $0) }
+    posters = posts.map { Poster(posts: $0, left: $0.count) }
     self.mayClose = mayClose
     self.mayWakeByItself = mayWakeByItself
     self.flaw = flaw
@@ -88,6 +90,17 @@ struct WakeModel: Hashable {
       found.append((next, fault))
     }
     return found
+  }
+
+  /// What tells the states of one exploration apart, as a number: hundreds of thousands of them are looked up.
+  var number: Int {
+    // Each part has more bits than it needs: at most three posters post, four times together.
+    var number = Int(protocolWord.word) << 40
+    number |= wakingMail << 36 | quietMail << 33 | wakingSignals << 30 | quietSignals << 27 | writesThisSleep << 24
+    number |= (owesSignals ? 1 << 23 : 0) | (hasEdge ? 1 << 22 : 0) | (staysAwake ? 1 << 21 : 0)
+    number |= loop.rawValue << 15
+    for index in posters.indices { number |= (posters[index].left << 3 | posters[index].step.rawValue) << (5 * index) }
+    return number
   }
 
   /// Whether nothing that was announced is still waiting, in a state that nothing but a new post can leave.
@@ -106,7 +119,7 @@ struct WakeModel: Hashable {
 
 extension WakeModel {
   private mutating func movePoster(_ index: Int) -> String? {
-    let post = posters[index].posts[0]
+    let post = posters[index].posts[posters[index].posts.count - posters[index].left]
     switch posters[index].step {
     case .push:
       if post == .block { wakingMail += 1 }
@@ -155,8 +168,8 @@ extension WakeModel {
   }
 
   private mutating func finishPost(_ index: Int) {
-    posters[index].posts.removeFirst()
-    posters[index].step = posters[index].posts.isEmpty ? .done : .push
+    posters[index].left -= 1
+    posters[index].step = posters[index].left == 0 ? .done : .push
   }
 
   private func loopSteps() -> [(state: WakeModel, fault: String?)] {

@@ -13,7 +13,7 @@ import Testing
   /// Visits every state that can be reached from `start`.
   private func explore(_ start: WakeModel) -> Exploration {
     var found = Exploration()
-    var seen: Set<WakeModel> = [start]
+    var seen: Set<Int> = [start.number]
     var frontier = [start]
     while let state = frontier.popLast() {
       found.states += 1
@@ -27,7 +27,7 @@ import Testing
       for (next, fault) in successors {
         if let fault {
           found.faults.insert(fault)
-        } else if seen.insert(next).inserted {
+        } else if seen.insert(next.number).inserted {
           frontier.append(next)
         }
       }

@@ -26,7 +26,10 @@ extension Loop {
   /// One turn of `mode` that only looks, within a run of the foreign loop. A stop is none of its business. Calls out.
   ///
   /// If nothing but observers kept the foreign loop from sleeping, they are told of its sleep.
-  package func serveForeignTurn(in mode: Mode) {
+  ///
+  /// - Returns: Whether anything but observers was called.
+  package func serveForeignTurn(in mode: Mode) -> Bool {
+    let callouts = core.counters.callouts
     let outer = core.announcementDepth
     core.announcementDepth = core.foreignSleepNews == .due ? core.depth + 1 : -1
     core.foreignTurns += 1
@@ -35,6 +38,7 @@ extension Loop {
     core.foreignTurns -= 1
     core.announcementDepth = outer
     if !request.isEmpty { wakeup.post(request) }
+    return core.counters.callouts != callouts
   }
 
   @available(*, noasync)

@@ -186,49 +186,6 @@ extension LoopCore {
     if !soon.isTimeout { slots.prefetchItem(soon.token.slot) }
   }
 
-  @inline(__always)
-  private func fire(_ timer: Loop.Timer, _ token: Token, _ frame: RunFrame, _ limit: Instant) {
-    assertOwnThread()
-    guard timer.belongs(to: frame.mode.bit), timer.isValid, !isCalling(timer) else { return }
-    let date = timer.schedule.fireDate
-    guard date <= limit || date <= wait.now, timer.beginFire(date) else {
-      // Put off by an earlier callout of this turn, or at this moment.
-      requeue(timer, token)
-      return
-    }
-    counters.timerCallouts.count()
-    let missed = slots[token].missed
-    if missed > 0 {
-      counters.missedTicks.count(UInt64(missed))
-      slots[token].missed = 0
-    }
-    let isInSeveralModes = slots[token].isInSeveralModes
-    if isInSeveralModes { firing.append(FiringTimer(token: token)) }
-    frame.calling = ObjectIdentifier(timer)
-    if isProbed {
-      probedTimer(timer, date, limit, missed)
-    } else {
-      callOutTimer(
-        timer, Loop.Timer.Tick(timer: timer, scheduledAt: date, firedAt: max(date, limit), missed: Int(missed)))
-    }
-    frame.calling = nil
-    finishFire(of: timer, token)
-    // Not by place: it may have left the list with the loop.
-    if isInSeveralModes { firing.removeAll { $0.token == token } }
-  }
-
-  /// A nested run of the same mode must find the due timers that enclosing runs have collected and not fired yet.
-  ///
-  /// They stay collected as well: what the nested run does not fire, the enclosing one does.
-  func returnDueTimers(to mode: ModeState) {
-    assertOwnThread()
-    for outer in frames where outer.mode === mode {
-      for due in outer.due.dropFirst(outer.nextDue) where !due.isTimeout {
-        if let item = slots.item(due.token) { requeue(downcast(item, to: Loop.Timer.self), due.token) }
-      }
-    }
-  }
-
   /// 10. Tells the whole ready batch by order, or the first under `returnAfterSourceHandled`. Calls out.
   @inline(__always)
   func tellReadyDescriptors(_ frame: RunFrame) {

@@ -72,6 +72,13 @@ final class Counters: Sendable {
   let jobCallouts = Atomic<UInt64>(0)
   let missedTicks = Atomic<UInt64>(0)
 
+  /// All but those of observers. The loop's own thread.
+  var callouts: UInt64 {
+    timerCallouts.load(ordering: .relaxed) + sourceCallouts.load(ordering: .relaxed)
+      + descriptorCallouts.load(ordering: .relaxed) + blockCallouts.load(ordering: .relaxed)
+      + mainQueueCallouts.load(ordering: .relaxed) + jobCallouts.load(ordering: .relaxed)
+  }
+
   private var timeAsleep: Duration? {
     let nanoseconds = nanosecondsAsleep.load(ordering: .relaxed)
     return nanoseconds > 0 || timesSleep.load(ordering: .relaxed) ? .nanoseconds(Int64(nanoseconds)) : nil

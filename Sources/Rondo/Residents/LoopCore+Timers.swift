@@ -1,4 +1,4 @@
-/// The entries of timers in their modes' heaps. Each timer here is the one that its token stands for.
+/// The entries of timers in their modes' heaps, and their fires. Each timer here is the one that its token stands for.
 extension LoopCore {
   /// Gives the timer an entry in each mode that lacks one, unless its callout is under way or its only fire is over.
   func enqueue(_ timer: Loop.Timer, _ token: Token) {
@@ -142,6 +142,42 @@ extension LoopCore {
     }
   }
 
+  // MARK: - Fires
+
+  /// Fires a timer that was collected, if it is still due and the mode's. Calls out.
+  ///
+  /// - Parameter limit: The time by which the batch was collected.
+  @inline(__always)
+  func fire(_ timer: Loop.Timer, _ token: Token, _ frame: RunFrame, _ limit: Instant) {
+    assertOwnThread()
+    guard timer.belongs(to: frame.mode.bit), timer.isValid, !isCalling(timer) else { return }
+    let date = timer.schedule.fireDate
+    guard date <= limit || date <= wait.now, timer.beginFire(date) else {
+      // Put off by an earlier callout of this turn, or at this moment.
+      requeue(timer, token)
+      return
+    }
+    counters.timerCallouts.count()
+    let missed = slots[token].missed
+    if missed > 0 {
+      counters.missedTicks.count(UInt64(missed))
+      slots[token].missed = 0
+    }
+    let isInSeveralModes = slots[token].isInSeveralModes
+    if isInSeveralModes { firing.append(FiringTimer(token: token)) }
+    frame.calling = ObjectIdentifier(timer)
+    if isProbed {
+      probedTimer(timer, date, limit, missed)
+    } else {
+      callOutTimer(
+        timer, Loop.Timer.Tick(timer: timer, scheduledAt: date, firedAt: max(date, limit), missed: Int(missed)))
+    }
+    frame.calling = nil
+    finishFire(of: timer, token)
+    // Not by place: it may have left the list with the loop.
+    if isInSeveralModes { firing.removeAll { $0.token == token } }
+  }
+
   /// After a fire: the next date of a repeating timer, the end of a one-shot that nobody gave another date.
   ///
   /// User code has run since `token` was looked up: the timer may have left, come back, or be another loop's by now.
@@ -153,6 +189,18 @@ extension LoopCore {
     guard let token = known else { return }
     if timer.isDateSpent { slots[token].missed = timer.moveOn(now: wait.now) }
     if slots[token].installed != 0 { requeue(timer, token) }
+  }
+
+  /// A nested run of the same mode must find the due timers that enclosing runs have collected and not fired yet.
+  ///
+  /// They stay collected as well: what the nested run does not fire, the enclosing one does.
+  func returnDueTimers(to mode: ModeState) {
+    assertOwnThread()
+    for outer in frames where outer.mode === mode {
+      for due in outer.due.dropFirst(outer.nextDue) where !due.isTimeout {
+        if let item = slots.item(due.token) { requeue(downcast(item, to: Loop.Timer.self), due.token) }
+      }
+    }
   }
 }
 

@@ -98,6 +98,10 @@ public struct CalendarRule: Hashable, Sendable, CustomStringConvertible {
     // The clock is changed some time about this day. Dates of the day need not be in the order of what it shows.
     var best: Int64?
     _ = firstMinute { time in
+      // It comes between these two, if at all, and what the clock shows later does not come before the first of them.
+      let (first, last) = (midnight + time - max(before, after), midnight + time - min(before, after))
+      if last <= start { return nil }
+      if let best, first > best { return best }
       for date in dates(showing: midnight + time, before, after, offset) where date > start {
         best = min(best ?? date, date)
       }

@@ -149,6 +149,7 @@ import Synchronization
     let known = modes.first { $0.mode == mode }
     // The next sleep puts it in again, so that a turn that asks more than once pays once.
     known?.remove(from: foundation)
+    known?.dropNews()
     return isFinished(foundation, known?.name ?? FoundationMode.name(of: mode))
   }
 
@@ -213,6 +214,8 @@ import Synchronization
     switch activity {
     case .entry:
       runs.append(Run(mode: mode, purpose: purpose))
+      // They are for a run of Foundation's.
+      if purpose != .itself { mode.dropNews() }
       purpose = .itself
       if mode.port >= 0 { mode.insert(in: foundation) }
     case .beforeTimers:
@@ -303,16 +306,23 @@ import Synchronization
     CFRunLoopPerformBlock(foundation, mode.name) { [weak self, weak mode] in
       guard let self, let mode else { return }
       mode.isTurnQueued = false
-      if purpose(in: mode) == .itself { giveTurn(mode) }
+      guard purpose(in: mode) == .itself, giveTurn(mode) else { return }
+      // A block that is performed does not end `run(mode:before:)`, and what Rondo has served does. The turn may have
+      // parted the loops.
+      if let foundation = self.foundation, modes.contains(where: { $0 === mode }) { mode.tellNews(foundation) }
     }
   }
 
   /// Calls out.
-  private func giveTurn(_ mode: FoundationMode) {
-    guard loop.isOfThisProcess, isAttached, !loop.isEmbedded else { return }
+  ///
+  /// - Returns: Whether anything was served.
+  @discardableResult
+  private func giveTurn(_ mode: FoundationMode) -> Bool {
+    guard loop.isOfThisProcess, isAttached, !loop.isEmbedded else { return false }
     let outer = turnDepth
     turnDepth = loop.depth + 1
-    loop.serveForeignTurn(in: mode.mode)
+    let hasServed = loop.serveForeignTurn(in: mode.mode)
     turnDepth = outer
+    return hasServed
   }
 }

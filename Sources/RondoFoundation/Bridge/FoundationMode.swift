@@ -13,6 +13,8 @@ final class FoundationMode {
   var isTurnQueued = false
   private var source: CFRunLoopSource?
   private(set) var isInserted = false
+  /// A source that is signalled: Rondo has served something, so that Foundation's run has.
+  private var news: CFRunLoopSource?
   private var observers: [CFRunLoopObserver] = []
   private unowned let bridge: FoundationBridge
 
@@ -74,8 +76,27 @@ final class FoundationMode {
     isInserted = false
   }
 
+  /// Has the run of Foundation's count a source as handled in its next turn, as it does when the port has fired.
+  func tellNews(_ loop: CFRunLoop) {
+    guard news == nil else { return }
+    var context = unsafe CFRunLoopSourceContext()
+    unsafe context.info = Unmanaged.passUnretained(self).toOpaque()
+    unsafe context.perform = { info in
+      unsafe Unmanaged<FoundationMode>.fromOpaque(info!).takeUnretainedValue().dropNews()
+    }
+    news = unsafe CFRunLoopSourceCreate(nil, 0, &context)
+    CFRunLoopAddSource(loop, news, name)
+    CFRunLoopSourceSignal(news)
+  }
+
+  func dropNews() {
+    if let news { CFRunLoopSourceInvalidate(news) }
+    news = nil
+  }
+
   func end() {
     dropPort()
+    dropNews()
     for observer in observers { CFRunLoopObserverInvalidate(observer) }
     observers = []
   }
