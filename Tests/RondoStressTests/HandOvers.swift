@@ -55,6 +55,16 @@ func succeeds(_ attempt: () -> Bool) -> Bool {
   return true
 }
 
+/// Whether a socket's other end is closed, so that this one, in which nothing else is left, reads an end of file.
+///
+/// It may take a moment: a child of another test, on its way from fork to exec, has a copy even of what closes on exec.
+func isFarEndClosed(_ end: CInt) -> Bool {
+  succeeds {
+    var byte: UInt8 = 0
+    return unsafe recv(end, &byte, 1, CInt(MSG_DONTWAIT)) == 0
+  }
+}
+
 /// An item that counts its calls, and how to have it called once more. It can be in any of several loops.
 final class Traveller: Sendable {
   let item: Loop.Item
