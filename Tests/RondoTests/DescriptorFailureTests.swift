@@ -403,7 +403,7 @@ import Testing
     let isClosed = onLoopThread { stage in
       let pipe = stage.pipe()
       let source = stage.descriptor("d", duplicate(pipe.writer), for: .write, closesOnInvalidation: true)
-      pipe.closeWriter()
+      pipe.closeWriter(isDuplicated: true)
       stage.loop.run(for: .zero)
       #expect(pipe.isAtEnd == false)
       source.invalidate()
@@ -415,7 +415,7 @@ import Testing
   @Test func `a source that was never added closes its descriptor too`() throws {
     let pipe = TestPipe()
     let source = try Loop.DescriptorSource(duplicate(pipe.writer), for: .write, closesOnInvalidation: true) { _, _ in }
-    pipe.closeWriter()
+    pipe.closeWriter(isDuplicated: true)
     source.invalidate()
     #expect(pipe.waitForEnd())
   }
@@ -424,7 +424,7 @@ import Testing
     let pipe = onLoopThread { stage in
       let pipe = TestPipe()
       stage.descriptor("d", duplicate(pipe.writer), for: .write, closesOnInvalidation: true)
-      pipe.closeWriter()
+      pipe.closeWriter(isDuplicated: true)
       stage.loop.run(for: .zero)
       return pipe
     }
@@ -441,7 +441,7 @@ import Testing
           source.disable(.write)
         })
     }
-    pipe.closeWriter()
+    pipe.closeWriter(isDuplicated: true)
     running.waitUntilAsleep()
     source.take().invalidate()
     #expect(pipe.waitForEnd())

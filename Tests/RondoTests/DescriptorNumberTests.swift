@@ -18,7 +18,7 @@ import Testing
       if !isAdded { stage.loop.remove(source) }
       if isWatched { stage.loop.run(for: .zero) }
       precondition(dup2(other.writer, number) == number)
-      other.closeWriter()
+      other.closeWriter(isDuplicated: true)
       end(stage, source)
       #expect(!source.isValid)
       let isOpen = !other.isAtEnd
@@ -50,7 +50,7 @@ import Testing
       stage.descriptor("d", number, closesOnInvalidation: true)
       stage.loop.run(for: .zero)
       precondition(dup2(other.writer, number) == number)
-      other.closeWriter()
+      other.closeWriter(isDuplicated: true)
     }
     let isOpen = !other.isAtEnd
     if isOpen { close(number) }

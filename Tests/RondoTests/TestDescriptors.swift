@@ -1,4 +1,5 @@
 import Glibc
+import RondoTestProcess
 
 /// A descriptor for sources in virtual time, which never ask the kernel.
 enum UnconnectedSocket {
@@ -25,8 +26,17 @@ final class TestPipe: @unchecked Sendable {
     for end in opens { close(end) }
   }
 
-  func closeReader() { closeEnd(reader) }
-  func closeWriter() { closeEnd(writer) }
+  /// Closes the reader, and waits until the writer knows.
+  func closeReader() {
+    closeEnd(reader)
+    waitForOtherEnd(of: writer)
+  }
+
+  /// Closes the writer, and waits until the reader knows, unless a duplicate lives on.
+  func closeWriter(isDuplicated: Bool = false) {
+    closeEnd(writer)
+    if !isDuplicated { waitForOtherEnd(of: reader) }
+  }
 
   private func closeEnd(_ end: CInt) {
     guard opens.remove(end) != nil else { return }
@@ -63,10 +73,9 @@ final class TestPipe: @unchecked Sendable {
     return unsafe read(reader, &byte, 1) == 0
   }
 
-  /// Waits for the last writer to go, up to a minute: a process that is being started may hold it for a moment.
+  /// Waits for the last writer to go, up to a minute.
   func waitForEnd() -> Bool {
-    var query = pollfd(fd: reader, events: Int16(POLLIN), revents: 0)
-    _ = unsafe poll(&query, 1, 60_000)
+    waitForOtherEnd(of: reader)
     return isAtEnd
   }
 }
@@ -86,12 +95,15 @@ final class TestSockets: @unchecked Sendable {
 
   deinit {
     close(near)
-    closeFar()
+    if isFarOpen { close(far) }
   }
 
+  /// Closes the far end, and waits until the near one knows.
   func closeFar() {
-    if isFarOpen { close(far) }
+    guard isFarOpen else { return }
     isFarOpen = false
+    close(far)
+    waitForOtherEnd(of: near)
   }
 
   /// Sends a byte from far to near.
