@@ -122,8 +122,8 @@ let package = Package(
     .testTarget(
       name: "RondoInspectTests",
       dependencies: [
-        "CInspect", "CLinux", "RondoInspect", "Rondo", "RondoTesting", "RondoTestProcess", "rondo-inspect",
-        "rondo-stuck",
+        "CInspect", "CLinux", "RondoInspect", "Rondo", "RondoTesting", "RondoTestProcess", "RondoTestTraits",
+        "rondo-inspect", "rondo-stuck",
       ], swiftSettings: strict),
     // Examples: each prints what it shows, and a test compares.
     .executableTarget(name: "async-main", dependencies: ["Rondo", "RondoMain"], swiftSettings: strict),
@@ -152,9 +152,12 @@ let package = Package(
       linkerSettings: [.linkedLibrary("event_extra")]),
     .testTarget(
       name: "RondoTests",
-      dependencies: ["CForeignEvents", "Rondo", "RondoTesting", "RondoTestBridge", "RondoTestProcess"],
+      dependencies: [
+        "CForeignEvents", "Rondo", "RondoTesting", "RondoTestBridge", "RondoTestProcess", "RondoTestTraits",
+      ],
       swiftSettings: strict),
-    // What several test targets do with the process they run in.
+    // On which threads tests run; and what several test targets do with the process they run in.
+    .target(name: "RondoTestTraits", path: "Tests/TestTraits", swiftSettings: strict),
     .target(
       name: "RondoTestProcess", dependencies: ["CLinux"], path: "Tests/TestProcess", swiftSettings: strict),
     // Any test of a real loop as one of the bridge to Foundation's: `make bridge`.
@@ -170,14 +173,14 @@ let package = Package(
     .target(name: "CStranger", dependencies: ["CRondo"], path: "Tests/CStranger"),
     .testTarget(name: "RondoCTests", dependencies: ["CRondo", "CStranger", "RondoC"], swiftSettings: strict),
     .testTarget(
-      name: "RondoCountTests", dependencies: ["RondoTestProcess", "foundation-probe", "rondo-probe"],
+      name: "RondoCountTests",
+      dependencies: ["RondoTestProcess", "RondoTestTraits", "foundation-probe", "rondo-probe"],
       swiftSettings: strict),
     .testTarget(
       name: "RondoDaemonTests",
       dependencies: [
-        "RondoDaemon", "RondoSockets", "Rondo", "RondoTesting", "RondoTestBridge", "RondoTestProcess", "rondo-chat",
-        "rondo-cron",
-        "rondo-echo",
+        "RondoDaemon", "RondoSockets", "Rondo", "RondoTesting", "RondoTestBridge", "RondoTestProcess",
+        "RondoTestTraits", "rondo-chat", "rondo-cron", "rondo-echo",
       ],
       swiftSettings: strict),
     // One kind of operation again and again, under callgrind: `make counts`.
@@ -191,7 +194,8 @@ let package = Package(
     .executableTarget(
       name: "rondo-parity", dependencies: ["RondoParity"], path: "Tests/RondoParityTool", swiftSettings: strict),
     .testTarget(
-      name: "RondoParityTests", dependencies: ["Rondo", "RondoParity", "rondo-parity"], swiftSettings: strict),
+      name: "RondoParityTests", dependencies: ["Rondo", "RondoParity", "RondoTestTraits", "rondo-parity"],
+      swiftSettings: strict),
     // Programs of each form of main. No test target depends on them, for it would be linked with RondoMain itself.
     .executableTarget(
       name: "rondo-main-probe", dependencies: ["CLinux", "Rondo", "RondoMain", "RondoTestProcess"],
@@ -208,9 +212,11 @@ let package = Package(
       name: "rondo-main-program", dependencies: ["CLinux", "Rondo", "RondoTestProcess"], path: "Tests/RondoMainProgram",
       swiftSettings: strict),
     .testTarget(name: "RondoMainTests", dependencies: ["RondoTestProcess"], swiftSettings: strict),
-    .testTarget(name: "RondoReadmeTests", dependencies: ["echo-daemon", "first-steps"], swiftSettings: strict),
     .testTarget(
-      name: "RondoStressTests", dependencies: ["Rondo", "RondoTestProcess", "rondo-probe"], swiftSettings: strict),
+      name: "RondoReadmeTests", dependencies: ["RondoTestTraits", "echo-daemon", "first-steps"], swiftSettings: strict),
+    .testTarget(
+      name: "RondoStressTests", dependencies: ["Rondo", "RondoTestProcess", "RondoTestTraits", "rondo-probe"],
+      swiftSettings: strict),
     // Random operations on four loops for minutes: `make soak`.
     .executableTarget(
       name: "rondo-soak", dependencies: ["Rondo"], path: "Tests/RondoSoak", swiftSettings: strict),
@@ -247,9 +253,8 @@ let package = Package(
     .testTarget(
       name: "RondoFoundationTests",
       dependencies: [
-        "RondoFoundation", "RondoPorts", "RondoSockets", "Rondo", "RondoTesting", "RondoTestProcess", "CHeap",
-        "transcript-foundation",
-        "transcript-rondo", "foundation-probe",
+        "RondoFoundation", "RondoPorts", "RondoSockets", "Rondo", "RondoTesting", "RondoTestProcess",
+        "RondoTestTraits", "CHeap", "transcript-foundation", "transcript-rondo", "foundation-probe",
         "permanent-thread", "message-port-pair", "mode-switch",
       ], swiftSettings: strict),
     .target(
@@ -260,14 +265,17 @@ let package = Package(
     .testTarget(
       name: "RondoPortsTests",
       dependencies: [
-        "RondoPorts", "RondoSockets", "Rondo", "RondoTesting", "RondoTestProcess", "RondoFuzz", "rondo-port-probe",
+        "RondoPorts", "RondoSockets", "Rondo", "RondoTesting", "RondoTestProcess", "RondoTestTraits", "RondoFuzz",
+        "rondo-port-probe",
       ],
       swiftSettings: strict),
     .testTarget(
       name: "RondoRecipesTests", dependencies: ["RondoRecipes", "Rondo", "RondoTesting"], swiftSettings: strict),
     .testTarget(
       name: "RondoSocketsTests",
-      dependencies: ["RondoSockets", "Rondo", "RondoTesting", "RondoTestBridge", "RondoTestProcess"],
+      dependencies: [
+        "RondoSockets", "Rondo", "RondoTesting", "RondoTestBridge", "RondoTestProcess", "RondoTestTraits",
+      ],
       swiftSettings: strict),
   ],
   swiftLanguageModes: [.v6]

@@ -1,7 +1,8 @@
+import RondoTestTraits
 import Testing
 
 /// What sleeping in Foundation's wait costs, and that nothing happens meanwhile.
-@Suite(.serialized) struct BridgeCountTests {
+@Suite(.serialized, .offThePool) struct BridgeCountTests {
   @Test(arguments: [false, true])
   func `a sleep in Foundation's wait, however long, is six system calls, and eight on the main thread`(
     onMain: Bool
@@ -13,7 +14,9 @@ import Testing
     counts["getpid"] = nil
     var expected = ["timerfd_settime": 1, "poll": 1, "ppoll": 1, "epoll_wait": 2, "read": 1]
     if onMain { expected["epoll_ctl"] = 2 }
-    #expect(counts == expected)
+    // On a busy machine the run before may have ended without a sleep, and left a wakeup for this one.
+    let withWakeup = expected.merging(["poll": 1, "ppoll": 1, "epoll_wait": 1, "read": 1], uniquingKeysWith: +)
+    #expect([expected, withWakeup].contains(counts))
   }
 
   @Test(arguments: [false, true])

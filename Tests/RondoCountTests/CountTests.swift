@@ -1,8 +1,9 @@
 import RondoTestProcess
+import RondoTestTraits
 import Testing
 
 /// Exact costs: system calls, locks, and of a release build allocations.
-@Suite(.serialized) struct CountTests {
+@Suite(.serialized, .offThePool) struct CountTests {
   @Test func `waking a sleeping loop costs the sender one system call and the loop one wait`() throws {
     let (findings, calls) = try Probe.trace("wake")
     #expect(findings["wakeups"] == "220")
@@ -99,7 +100,7 @@ import Testing
 }
 
 /// What a process that owns its main thread sees.
-@Suite(.serialized) struct MainThreadTests {
+@Suite(.serialized, .offThePool) struct MainThreadTests {
   @Test func `main-actor code resumes on the main thread, and an idle loop then uses no processor time`() throws {
     let findings = try Probe.findings("main-queue")
     #expect(findings["result"] == "stopped")

@@ -1,7 +1,8 @@
+import RondoTestTraits
 import Testing
 
 /// The main loop as the guest of a foreign one: everything is served, and nothing is polled.
-@Suite(.serialized) struct HostTests {
+@Suite(.serialized, .offThePool) struct HostTests {
   @Test func `a guest of a raw epoll loop is served, and idle makes no system call`() throws {
     let (findings, calls) = try Probe.trace("epoll-host")
     expectServed(findings)

@@ -2,6 +2,7 @@ import Glibc
 import Rondo
 import RondoDaemon
 import RondoTestProcess
+import RondoTestTraits
 import RondoTesting
 import Testing
 
@@ -77,7 +78,7 @@ import Testing
     }
   }
 
-  @Test func `of 2,000 children that end at once none is lost, and nothing of them is left`() async {
+  @Test(.offThePool) func `of 2,000 children that end at once none is lost, and nothing of them is left`() async {
     await #expect(processExitsWith: .success) { Crowd.run() }
   }
 
@@ -112,7 +113,9 @@ import Testing
     }
   }
 
-  @Test func `a child starts with no signal blocked or ignored, and without what systemd told its parent`() async {
+  @Test(.offThePool) func `a child starts with no signal blocked or ignored, and without what systemd told its parent`()
+    async
+  {
     await #expect(processExitsWith: .success) { Inheritance.run() }
   }
 
@@ -136,7 +139,7 @@ import Testing
     #expect(throws: ChildError.system(errno: EBADF)) { try ChildSource(spawning: command) { _, _ in } }
   }
 
-  @Test func `without a descriptor left, no child is left either`() async {
+  @Test(.offThePool) func `without a descriptor left, no child is left either`() async {
     await #expect(processExitsWith: .success) { inOwnProcess(Shortage.run) }
   }
 

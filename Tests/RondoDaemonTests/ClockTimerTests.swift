@@ -1,6 +1,7 @@
 import Glibc
 import Rondo
 import RondoTestProcess
+import RondoTestTraits
 import RondoTesting
 import Testing
 
@@ -101,7 +102,7 @@ import Testing
     }
   }
 
-  @Test func `one that is invalidated is not called, and leaves no descriptor behind`() async {
+  @Test(.offThePool) func `one that is invalidated is not called, and leaves no descriptor behind`() async {
     await #expect(processExitsWith: .success) {
       inOwnProcess {
         let loop = Loop.current
@@ -118,7 +119,7 @@ import Testing
     }
   }
 
-  @Test func `without a descriptor left there is an error`() async {
+  @Test(.offThePool) func `without a descriptor left there is an error`() async {
     await #expect(processExitsWith: .success) {
       inOwnProcess {
         var taken: [CInt] = []

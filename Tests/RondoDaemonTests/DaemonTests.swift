@@ -2,36 +2,37 @@ import Dispatch
 import Glibc
 import Rondo
 import RondoDaemon
+import RondoTestTraits
 import RondoTesting
 import Testing
 
 /// Daemons, each in a process of its own because of their signals.
 @Suite struct DaemonTests {
-  @Test func `ready, reload, stop: told in order, and the end is one`() async {
+  @Test(.offThePool) func `ready, reload, stop: told in order, and the end is one`() async {
     await #expect(processExitsWith: .success) { inOwnProcess(Life.whole) }
   }
 
-  @Test func `a reload that fails is told, and the daemon goes on`() async {
+  @Test(.offThePool) func `a reload that fails is told, and the daemon goes on`() async {
     await #expect(processExitsWith: .success) { inOwnProcess(Life.failedReload) }
   }
 
-  @Test func `without systemd and without a reload handler, SIGHUP stops it`() async {
+  @Test(.offThePool) func `without systemd and without a reload handler, SIGHUP stops it`() async {
     await #expect(processExitsWith: .success) { inOwnProcess(Life.hangUp) }
   }
 
-  @Test func `work under way is waited for, from any thread, and stop handlers run last to first`() async {
+  @Test(.offThePool) func `work under way is waited for, from any thread, and stop handlers run last to first`() async {
     await #expect(processExitsWith: .success) { inOwnProcess(Life.drain) }
   }
 
-  @Test func `work that takes too long ends with its time, never before, and is counted`() async {
+  @Test(.offThePool) func `work that takes too long ends with its time, never before, and is counted`() async {
     await #expect(processExitsWith: .success) { inOwnProcess(Life.deadline) }
   }
 
-  @Test func `a second signal ends it at once, and its signals are given back`() async {
+  @Test(.offThePool) func `a second signal ends it at once, and its signals are given back`() async {
     await #expect(processExitsWith: .success) { inOwnProcess(Life.secondSignal) }
   }
 
-  @Test func `two signals that a busy loop is told as one are two`() async {
+  @Test(.offThePool) func `two signals that a busy loop is told as one are two`() async {
     await #expect(processExitsWith: .success) { inOwnProcess(Life.mergedSignals) }
   }
 
@@ -55,19 +56,19 @@ import Testing
     thread.stop()
   }
 
-  @Test func `a stop of the loop ends it, and a daemon that has ended does not run again`() async {
+  @Test(.offThePool) func `a stop of the loop ends it, and a daemon that has ended does not run again`() async {
     await #expect(processExitsWith: .success) { inOwnProcess(Life.stoppedLoop) }
   }
 
-  @Test func `the watchdog is fed by the loop, and a loop that hangs does not feed it`() async {
+  @Test(.offThePool) func `the watchdog is fed by the loop, and a loop that hangs does not feed it`() async {
     await #expect(processExitsWith: .success) { inOwnProcess(Life.watchdog) }
   }
 
-  @Test func `a daemon that is let go without a run gives its signals back`() async {
+  @Test(.offThePool) func `a daemon that is let go without a run gives its signals back`() async {
     await #expect(processExitsWith: .success) { inOwnProcess(Life.dropped) }
   }
 
-  @Test func `stop is asked for from any thread, before the run as well`() async {
+  @Test(.offThePool) func `stop is asked for from any thread, before the run as well`() async {
     await #expect(processExitsWith: .success) { inOwnProcess(Life.stopFromElsewhere) }
   }
 }

@@ -2,6 +2,7 @@ import Glibc
 import Rondo
 import RondoDaemon
 import RondoSockets
+import RondoTestTraits
 import RondoTesting
 import Synchronization
 import Testing
@@ -19,7 +20,7 @@ private final class Log: Sendable {
 }
 
 @Suite struct DocumentationExamplesTests {
-  @Test func `RondoDaemon: signals, children and a daemon's life`() async {
+  @Test(.offThePool) func `RondoDaemon: signals, children and a daemon's life`() async {
     await #expect(processExitsWith: .success) { inOwnProcess(Examples.run) }
   }
 

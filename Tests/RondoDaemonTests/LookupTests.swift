@@ -2,6 +2,7 @@ import Glibc
 import Rondo
 import RondoSockets
 import RondoTestProcess
+import RondoTestTraits
 import RondoTesting
 import Synchronization
 import Testing
@@ -210,7 +211,7 @@ import Testing
 
   // MARK: - The end
 
-  @Test func `a resolver that is let go has its threads end, and leaves nothing behind`() async {
+  @Test(.offThePool) func `a resolver that is let go has its threads end, and leaves nothing behind`() async {
     await #expect(processExitsWith: .success) { inOwnProcess(Ending.run) }
   }
 }

@@ -2,6 +2,7 @@ import Glibc
 import Rondo
 import RondoSockets
 import RondoTestProcess
+import RondoTestTraits
 import RondoTesting
 import Testing
 
@@ -89,7 +90,7 @@ import Testing
     await group.end(.drop)
   }
 
-  @Test func `without descriptors for all of them there are no threads at all`() async {
+  @Test(.offThePool) func `without descriptors for all of them there are no threads at all`() async {
     await #expect(processExitsWith: .success) {
       inOwnProcess {
         let before = descriptors(of: "[eventpoll]")

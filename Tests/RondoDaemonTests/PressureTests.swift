@@ -2,6 +2,7 @@ import Glibc
 import Rondo
 import RondoTestBridge
 import RondoTestProcess
+import RondoTestTraits
 import RondoTesting
 import Testing
 
@@ -106,7 +107,7 @@ import Testing
     #expect(room.prefix(9) == Array("precious\0".utf8CString.dropLast())[...])
   }
 
-  @Test func `without a descriptor left it is said, and none is lost`() async {
+  @Test(.offThePool) func `without a descriptor left it is said, and none is lost`() async {
     await #expect(processExitsWith: .success) { inOwnProcess(Starving.run) }
   }
 

@@ -1,6 +1,7 @@
 import Glibc
 import Rondo
 import RondoSockets
+import RondoTestTraits
 import RondoTesting
 import Testing
 
@@ -256,7 +257,7 @@ import Testing
     }
   }
 
-  @Test func `a limiter for two sources says what to do`() async {
+  @Test(.offThePool) func `a limiter for two sources says what to do`() async {
     await #expect(processExitsWith: .failure) { inOwnProcess(Misuse.run) }
   }
 

@@ -2,6 +2,7 @@ import Glibc
 import Rondo
 import RondoSockets
 import RondoTestProcess
+import RondoTestTraits
 import Testing
 
 @testable import RondoDaemon
@@ -50,7 +51,7 @@ import Testing
     }
   }
 
-  @Test func `a descriptor that is not open is named, and one that is is closed on exec`() async {
+  @Test(.offThePool) func `a descriptor that is not open is named, and one that is is closed on exec`() async {
     await #expect(processExitsWith: .success) { Activation.runInFork() }
   }
 

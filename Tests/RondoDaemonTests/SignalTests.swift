@@ -2,6 +2,7 @@ import Glibc
 import Rondo
 import RondoDaemon
 import RondoTestProcess
+import RondoTestTraits
 import RondoTesting
 import Synchronization
 import Testing
@@ -194,7 +195,7 @@ import Testing
   /// *atomic* What the tests' own handlers heard.
   private static let heard = Atomic<Int>(0)
 
-  @Test func `the handler that was there is put back by the last source, and not called before`() async {
+  @Test(.offThePool) func `the handler that was there is put back by the last source, and not called before`() async {
     await #expect(processExitsWith: .success) { inOwnProcess(SignalHandlerTests.putsBack) }
   }
 
@@ -214,7 +215,7 @@ import Testing
     precondition(heard.load(ordering: .relaxed) == 1)
   }
 
-  @Test func `a handler that somebody puts in its place meanwhile stays`() async {
+  @Test(.offThePool) func `a handler that somebody puts in its place meanwhile stays`() async {
     await #expect(processExitsWith: .success) { inOwnProcess(SignalHandlerTests.leavesOthers) }
   }
 
@@ -239,7 +240,8 @@ import Testing
   /// *atomic* What a chaining handler found in its place, as a number.
   private static let before = Atomic<UInt>(0)
 
-  @Test func `a handler that calls the one before it keeps the sources told, and loops with nobody`() async {
+  @Test(.offThePool) func `a handler that calls the one before it keeps the sources told, and loops with nobody`() async
+  {
     await #expect(processExitsWith: .success) { inOwnProcess(SignalHandlerTests.chains) }
   }
 
@@ -276,7 +278,7 @@ import Testing
     precondition(heard.load(ordering: .relaxed) == 3)
   }
 
-  @Test func `SIGTERM acts again when its last source has gone`() async {
+  @Test(.offThePool) func `SIGTERM acts again when its last source has gone`() async {
     await #expect(processExitsWith: .signal(SIGTERM)) {
       unblockSignals()
       let source = try SignalSource(SIGTERM) { _, _ in }
@@ -286,7 +288,7 @@ import Testing
     }
   }
 
-  @Test func `an ignored SIGPIPE is an error for who writes, and stays ignored after a source`() async {
+  @Test(.offThePool) func `an ignored SIGPIPE is an error for who writes, and stays ignored after a source`() async {
     await #expect(processExitsWith: .success) { inOwnProcess(SignalHandlerTests.ignores) }
   }
 
@@ -312,7 +314,8 @@ import Testing
     precondition(disposition(of: SIGUSR2) == 1)
   }
 
-  @Test func `a forked child's signals are its own: they act as before, and its parent does not hear of them`() async {
+  @Test(.offThePool)
+  func `a forked child's signals are its own: they act as before, and its parent does not hear of them`() async {
     await #expect(processExitsWith: .success) { inOwnProcess(SignalHandlerTests.forks) }
   }
 
@@ -332,7 +335,7 @@ import Testing
     precondition(stage.text == "s1" && source.isValid)
   }
 
-  @Test func `a forked child has signal sources of its own, and gives back what its parent found`() async {
+  @Test(.offThePool) func `a forked child has signal sources of its own, and gives back what its parent found`() async {
     await #expect(processExitsWith: .success) { inOwnProcess(SignalHandlerTests.forksAndListens) }
   }
 
@@ -358,7 +361,7 @@ import Testing
     precondition(disposition(of: SIGUSR1) == 0)
   }
 
-  @Test func `when somebody has closed its descriptor, no stranger's file gets a byte`() async {
+  @Test(.offThePool) func `when somebody has closed its descriptor, no stranger's file gets a byte`() async {
     await #expect(processExitsWith: .success) { inOwnProcess(SignalHandlerTests.isClosedBehind) }
   }
 
@@ -376,7 +379,7 @@ import Testing
     withExtendedLifetime(source) {}
   }
 
-  @Test func `without a descriptor left, a source says so, and claims nothing`() async {
+  @Test(.offThePool) func `without a descriptor left, a source says so, and claims nothing`() async {
     await #expect(processExitsWith: .success) { inOwnProcess(SignalHandlerTests.isExhausted) }
   }
 

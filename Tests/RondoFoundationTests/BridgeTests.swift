@@ -1,8 +1,9 @@
 import RondoFoundation
+import RondoTestTraits
 import Testing
 
 /// Ported and unported files that share a thread: what each subject of `foundation-probe` prints.
-@Suite struct BridgeTests {
+@Suite(.offThePool) struct BridgeTests {
   enum Place: String, CaseIterable, Sendable { case main, worker }
 
   private func lines(_ subject: String, on place: Place) throws -> [String] {

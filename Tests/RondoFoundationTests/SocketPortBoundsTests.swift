@@ -4,6 +4,7 @@ import RondoFoundation
 import RondoPorts
 import RondoSockets
 import RondoTestProcess
+import RondoTestTraits
 import Testing
 
 /// Senders that want to exhaust a socket port, and what it does without descriptors.
@@ -233,7 +234,9 @@ import Testing
 
   // MARK: - Without descriptors
 
-  @Test func `without a descriptor a port that may fail does, and a sender says that it did not send`() async {
+  @Test(.offThePool) func `without a descriptor a port that may fail does, and a sender says that it did not send`()
+    async
+  {
     await #expect(processExitsWith: .success) {
       let listener = try Socket.listening(at: .loopback())
       let remote = SocketPort(remoteWithTCPPort: listener.localAddress!.port!, host: nil)!
@@ -243,7 +246,9 @@ import Testing
     }
   }
 
-  @Test func `without a descriptor a port that may not fail says why, and how many there may be`() async throws {
+  @Test(.offThePool) func `without a descriptor a port that may not fail says why, and how many there may be`()
+    async throws
+  {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       takeAllDescriptors()
       _ = SocketPort()
@@ -273,7 +278,8 @@ import Testing
     while receiver.count == 0 { RunLoop.current.run(mode: .default, before: .distantFuture) }
   }
 
-  @Test func `without a descriptor a sender waits, the port says so and rests, and lets it in when there is one`()
+  @Test(.offThePool)
+  func `without a descriptor a sender waits, the port says so and rests, and lets it in when there is one`()
     async throws
   {
     let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {

@@ -1,6 +1,7 @@
 import CHeap
 import Rondo
 import RondoFoundation
+import RondoTestTraits
 import RondoTesting
 import Testing
 
@@ -32,7 +33,7 @@ import Testing
     }
   }
 
-  @Test func `an hour of timers, a hundred thousand of them, leaves memory flat`() async {
+  @Test(.offThePool) func `an hour of timers, a hundred thousand of them, leaves memory flat`() async {
     // In a process of its own: the heap is everybody's.
     await #expect(processExitsWith: .success) {
       let growth = Self.growthOverAnHour()

@@ -1,5 +1,6 @@
 import Rondo
 import RondoInspect
+import RondoTestTraits
 import Synchronization
 import Testing
 
@@ -14,7 +15,7 @@ private final class Log: Sendable {
   var text: String { notes.withLock { $0.joined(separator: ", ") } }
 }
 
-@Suite struct DocumentationExamplesTests {
+@Suite(.offThePool) struct DocumentationExamplesTests {
   @Test func `RondoInspect: stalls, names, measures and wakers`() throws {
     let thread = try LoopThread(name: "examples")
     let log = Log()

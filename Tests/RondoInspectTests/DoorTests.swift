@@ -3,12 +3,13 @@ import Foundation
 import Glibc
 import Rondo
 import RondoTestProcess
+import RondoTestTraits
 import Testing
 
 @testable import RondoInspect
 
 /// The socket of this process, as a stranger comes to it.
-@Suite(.serialized) struct DoorTests {
+@Suite(.serialized, .offThePool) struct DoorTests {
   /// What comes back for some bytes; the connection's end included.
   private static func answer(to bytes: [UInt8]) -> String {
     let socket = rondo_door_knock(getpid())
@@ -163,7 +164,7 @@ import Testing
 }
 
 /// The command, as it is typed.
-@Suite(.serialized) struct CommandTests {
+@Suite(.serialized, .offThePool) struct CommandTests {
   /// Runs `body` beside a program that waits to be asked.
   private func beside(_ way: String, _ body: (String) throws -> Void) throws {
     let process = Process()

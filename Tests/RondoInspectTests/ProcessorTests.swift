@@ -1,9 +1,10 @@
 import Rondo
 import RondoInspect
+import RondoTestTraits
 import Synchronization
 import Testing
 
-@Suite struct ProcessorTests {
+@Suite(.offThePool) struct ProcessorTests {
   private final class Flag: Sendable {
     let isSet = Atomic<Bool>(false)
   }

@@ -1,12 +1,13 @@
 import CLinux
 import Rondo
+import RondoTestTraits
 import RondoTesting
 import Testing
 
 @testable import RondoInspect
 
 /// What a loop's record says, on a loop in virtual time.
-@Suite struct RecordTests {
+@Suite(.offThePool) struct RecordTests {
   @Test func `an item is called by where it was made, until it is given a name`() {
     let timer = Loop.Timer(after: .seconds(1)) { _ in }
     let line = #line - 1
@@ -181,7 +182,7 @@ import Testing
   }
 }
 
-@Suite struct HistogramTests {
+@Suite(.offThePool) struct HistogramTests {
   @Test func `values are kept to three per cent`() {
     var histogram = Histogram()
     for value in 1...10_000 { histogram.add(.microseconds(value)) }
@@ -212,7 +213,7 @@ import Testing
   }
 }
 
-@Suite struct AuditTests {
+@Suite(.offThePool) struct AuditTests {
   @Test func `a loop in order has no findings`() {
     withVirtualLoop { virtual in
       virtual.loop.add(Loop.Timer(every: .seconds(1), tolerance: .milliseconds(100)) { _ in })

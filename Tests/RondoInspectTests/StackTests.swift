@@ -1,8 +1,9 @@
+import RondoTestTraits
 import Testing
 
 @testable import RondoInspect
 
-@Suite struct StackTests {
+@Suite(.offThePool) struct StackTests {
   /// Code from 0x1000 to 0x2000, a stack from 0x8000 to 0x9000.
   private let map = MemoryMap(
     """

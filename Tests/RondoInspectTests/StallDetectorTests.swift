@@ -1,8 +1,9 @@
+import RondoTestTraits
 import Testing
 
 @testable import RondoInspect
 
-@Suite struct StallDetectorTests {
+@Suite(.offThePool) struct StallDetectorTests {
   private static func sight(_ callouts: UInt64, isBusy: Bool = true) -> StallDetector.Sight {
     StallDetector.Sight(callouts: callouts, phases: 1, isBusy: isBusy)
   }

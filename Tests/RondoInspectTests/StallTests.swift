@@ -1,10 +1,11 @@
 import Foundation
 import Rondo
 import RondoInspect
+import RondoTestTraits
 import Testing
 
 /// A program that gets stuck is reported while it is, with what it is stuck in.
-@Suite(.serialized) struct StallTests {
+@Suite(.serialized, .offThePool) struct StallTests {
   /// A way to get stuck, the kind of the callout that is, and a function that has to be in the stack.
   struct Way: Sendable, CustomTestStringConvertible {
     let name: String

@@ -1,10 +1,11 @@
 import CInspect
 import CLinux
 import Glibc
+import RondoTestTraits
 import Testing
 
 /// The clock that callouts are measured with.
-@Suite struct TicksTests {
+@Suite(.offThePool) struct TicksTests {
   /// How far off it may be, by what its own tick may be off in 10 ms, in nanoseconds.
   private let precision: Int64 = 20_000
 

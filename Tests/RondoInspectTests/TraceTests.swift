@@ -1,12 +1,13 @@
 import CInspect
 import Foundation
 import Rondo
+import RondoTestTraits
 import Testing
 
 @testable import RondoInspect
 
 /// What the writer of traces makes of a loop's events.
-@Suite struct TraceTests {
+@Suite(.offThePool) struct TraceTests {
   /// Events of one thread, and what each adds to the trace, in words.
   private func spans(_ events: [rondo_event]) throws -> [String] {
     let text = TraceWriter.json(events, of: [("loop", 7)], lost: 0).text

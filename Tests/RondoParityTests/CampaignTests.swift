@@ -1,7 +1,8 @@
 internal import RondoParity
+internal import RondoTestTraits
 internal import Testing
 
-@Suite struct CampaignTests {
+@Suite(.offThePool) struct CampaignTests {
   /// The same scenarios on every machine, every flavour among them.
   ///
   /// A slow machine cannot fail it: where a wait or a callout was late, the scenario is repeated, in the end given up.

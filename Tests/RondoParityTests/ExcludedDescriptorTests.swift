@@ -1,10 +1,11 @@
 internal import Glibc
 internal import Rondo
 internal import RondoParity
+internal import RondoTestTraits
 internal import Testing
 
 /// Rows about pipes: CFRunLoop reads eight bytes of them and watches edges, Rondo reads nothing and watches levels.
-@Suite(.serialized) struct ExcludedDescriptorTests {
+@Suite(.serialized, .offThePool) struct ExcludedDescriptorTests {
   private struct Pipe: Sendable {
     let reader: CInt
     let writer: CInt

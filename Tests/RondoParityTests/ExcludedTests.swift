@@ -1,11 +1,12 @@
 internal import Glibc
 internal import Rondo
 internal import RondoParity
+internal import RondoTestTraits
 internal import Synchronization
 internal import Testing
 
 /// What Rondo does where no scenario can be put to both loops; `Table.exclusions` names these tests.
-@Suite(.serialized) struct ExcludedTests {
+@Suite(.serialized, .offThePool) struct ExcludedTests {
   /// A01-A03, H16: the pseudo mode is no mode to run or to make common.
   @Test func commonModeCannotRun() async {
     await #expect(processExitsWith: .failure) {

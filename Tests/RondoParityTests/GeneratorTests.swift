@@ -1,7 +1,8 @@
 internal import RondoParity
+internal import RondoTestTraits
 internal import Testing
 
-@Suite struct GeneratorTests {
+@Suite(.offThePool) struct GeneratorTests {
   @Test func sameSeedSameScenarios() {
     for number in 0..<200 {
       #expect(Generator.scenario(seed: 7, number: number) == Generator.scenario(seed: 7, number: number))
@@ -55,7 +56,7 @@ internal import Testing
   }
 }
 
-@Suite struct PlayTests {
+@Suite(.offThePool) struct PlayTests {
   /// Virtual time: some 10,000 plays a second.
   @Test func rondoDoesWhatTheModelSays() {
     for number in 0..<3_000 {
@@ -109,7 +110,7 @@ internal import Testing
   }
 }
 
-@Suite struct ShrinkerTests {
+@Suite(.offThePool) struct ShrinkerTests {
   /// The cause is one action of one script; everything else goes.
   @Test func leavesOnlyTheCause() {
     var scenario = Generator.scenario(seed: 5, number: 5)

@@ -1,8 +1,9 @@
 internal import RondoParity
+internal import RondoTestTraits
 internal import Testing
 
 /// The behaviour table, row by row, on the real CFRunLoop and on Rondo.
-@Suite(.serialized) struct TableTests {
+@Suite(.serialized, .offThePool) struct TableTests {
   @Test(arguments: Table.compared) func compared(_ row: Row) {
     for subject in Subject.allCases {
       let complaint = row.verdict(on: subject, run: Execution.run)

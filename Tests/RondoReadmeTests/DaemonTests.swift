@@ -1,8 +1,9 @@
 import Foundation
+import RondoTestTraits
 import Testing
 
 /// The daemon that the README tells everybody to begin with, built from the README's own text, and attacked.
-@Suite struct DaemonTests {
+@Suite(.offThePool) struct DaemonTests {
   private let pattern = (0..<65_521).map { UInt8($0 % 251) }
 
   @Test func `a client that never reads costs the daemon no memory, and nobody else anything`() throws {

@@ -1,8 +1,9 @@
 import Foundation
+import RondoTestTraits
 import Testing
 
 /// What is said of public declarations can stand in a catalogue: a first sentence of at most fifteen words.
-@Suite struct DocstringTests {
+@Suite(.offThePool) struct DocstringTests {
   private static let limit = 15
   private static let sources = Repository.files(under: "Sources", ending: ".swift").filter {
     $0.hasPrefix("Sources/Rondo")

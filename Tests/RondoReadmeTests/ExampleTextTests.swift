@@ -1,8 +1,9 @@
 import Foundation
+import RondoTestTraits
 import Testing
 
 /// Every Swift block of the documentation is compiled: it stands, line for line, in a file that the package builds.
-@Suite struct ExampleTextTests {
+@Suite(.offThePool) struct ExampleTextTests {
   @Test(arguments: Repository.documents + sources) func `every example is compiled as it stands`(_ file: String) throws
   {
     for example in try Self.examples(in: file) {

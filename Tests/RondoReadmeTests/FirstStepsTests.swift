@@ -1,8 +1,9 @@
 import Foundation
+import RondoTestTraits
 import Testing
 
 /// The program that Getting started begins with.
-@Suite struct FirstStepsTests {
+@Suite(.offThePool) struct FirstStepsTests {
   @Test func `first-steps greets who connects, and ends with SIGINT`() throws {
     let process = Process()
     process.executableURL = try program("first-steps")

@@ -1,8 +1,9 @@
 import Foundation
+import RondoTestTraits
 import Testing
 
 /// What the documentation points to is there.
-@Suite struct LinkTests {
+@Suite(.offThePool) struct LinkTests {
   @Test(arguments: Repository.documents) func `linked files exist, and have the headings that are meant`(
     _ document: String
   )

@@ -1,8 +1,9 @@
 import Foundation
+import RondoTestTraits
 import Testing
 
 /// What the README says about the package, compared with the package.
-@Suite struct ReadmeTests {
+@Suite(.offThePool) struct ReadmeTests {
   @Test func `the daemon that is attacked is the README's, to the letter`() throws {
     let program = try Repository.text("Sources/echo-daemon/main.swift")
     #expect(try Repository.text("README.md").contains("```swift\n\(program)```\n"))

@@ -1,8 +1,9 @@
 import Foundation
+import RondoTestTraits
 import Testing
 
 /// The manifest's traits, as SwiftPM understands them.
-@Suite struct TraitTests {
+@Suite(.offThePool) struct TraitTests {
   @Test func `without a trait no other package is fetched, nor resolved`() throws {
     let root = URL(fileURLWithPath: #filePath).appending(path: "../../..").standardized
     let scratch = FileManager.default.temporaryDirectory.appending(path: "rondo-traits-\(UUID().uuidString)")

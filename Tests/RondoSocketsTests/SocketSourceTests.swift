@@ -2,6 +2,7 @@ import Glibc
 import Rondo
 import RondoSockets
 import RondoTestProcess
+import RondoTestTraits
 import RondoTesting
 import Testing
 
@@ -296,7 +297,7 @@ import Testing
     _ = listener
   }
 
-  @Test func `without descriptors accepting pauses, longer each time, and goes on by itself`() async {
+  @Test(.offThePool) func `without descriptors accepting pauses, longer each time, and goes on by itself`() async {
     await #expect(processExitsWith: .success) { try Exhaustion.pausesAccepting() }
   }
 }

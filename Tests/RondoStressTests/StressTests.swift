@@ -1,4 +1,5 @@
+import RondoTestTraits
 import Testing
 
 /// Real threads, exact counts. One test at a time: each wants every core there is.
-@Suite(.serialized) enum StressTests {}
+@Suite(.serialized, .offThePool) enum StressTests {}

@@ -1,11 +1,12 @@
 import Glibc
 import Rondo
 import RondoTestProcess
+import RondoTestTraits
 import Testing
 
 /// The loop's own descriptors, closed behind its back. Each test has a process of its own, which ends with a message.
 @Suite struct ClosedDescriptorTests {
-  @Test(arguments: ["[eventpoll]", "[timerfd]"], [true, false])
+  @Test(.offThePool, arguments: ["[eventpoll]", "[timerfd]"], [true, false])
   func `a loop whose descriptor was closed, or stands for another file, says so when it runs`(
     _ kind: String, _ isReused: Bool
   ) async {
@@ -16,7 +17,7 @@ import Testing
     #expect(complaint.contains(kind == "[timerfd]" ? "the timerfd that wakes it in time" : "its epoll set"))
   }
 
-  @Test(arguments: ["[eventfd]", "[eventpoll]"], [true, false])
+  @Test(.offThePool, arguments: ["[eventfd]", "[eventpoll]"], [true, false])
   func `whoever wakes a loop whose descriptor was closed in its sleep is told so`(
     _ kind: String, _ isReused: Bool
   ) async {
@@ -26,11 +27,13 @@ import Testing
     #expect(result?.complaint.contains("the eventfd that wakes it, or its epoll set") == true)
   }
 
-  @Test func `no byte is written into the file that has the eventfd's number now`() async {
+  @Test(.offThePool) func `no byte is written into the file that has the eventfd's number now`() async {
     await #expect(processExitsWith: .success) { Closing.lookAtStranger() }
   }
 
-  @Test func `a program that closes the loop's descriptors, as daemons close all, is told what to do`() async {
+  @Test(.offThePool) func `a program that closes the loop's descriptors, as daemons close all, is told what to do`()
+    async
+  {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       Closing.closeAll()
       Closing.runOn()
@@ -38,7 +41,7 @@ import Testing
     #expect(result?.complaint.contains("has to do so before its first Loop.current, Loop.main or LoopThread") == true)
   }
 
-  @Test func `a new loop that is given the numbers of another one's descriptors says so`() async {
+  @Test(.offThePool) func `a new loop that is given the numbers of another one's descriptors says so`() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       Closing.closeAll()
       // One of them is given the first loop's numbers.

@@ -1,4 +1,5 @@
 import Rondo
+import RondoTestTraits
 import RondoTesting
 import Testing
 
@@ -164,21 +165,21 @@ import Testing
 
   // MARK: - Misuse
 
-  @Test func `a 65th mode is a programmer's error that says so`() async {
+  @Test(.offThePool) func `a 65th mode is a programmer's error that says so`() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       Misuse.makeModes(65)
     }
     #expect(result?.complaint.contains("A loop has room for 64 modes") == true)
   }
 
-  @Test func `running the common modes is a programmer's error that says what to do`() async {
+  @Test(.offThePool) func `running the common modes is a programmer's error that says what to do`() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       Misuse.runCommonModes()
     }
     #expect(result?.complaint.contains("cannot be run. Run one of them.") == true)
   }
 
-  @Test func `making the common modes common is a programmer's error that says what to do`() async {
+  @Test(.offThePool) func `making the common modes common is a programmer's error that says what to do`() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       Misuse.makeCommonModesCommon()
     }

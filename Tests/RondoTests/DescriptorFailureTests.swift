@@ -1,5 +1,6 @@
 import Glibc
 import Rondo
+import RondoTestTraits
 import RondoTesting
 import Testing
 
@@ -107,12 +108,12 @@ import Testing
     }
   }
 
-  @Test func `a descriptor that epoll refuses is not a word on stderr`() async {
+  @Test(.offThePool) func `a descriptor that epoll refuses is not a word on stderr`() async {
     let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) { refuseNull() }
     #expect(result?.complaint == "")
   }
 
-  @Test(arguments: [true, false])
+  @Test(.offThePool, arguments: [true, false])
   func `a closed descriptor whose source waits for something else is not a word on stderr`(_ isReused: Bool) async {
     let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) { [isReused] in
       changeClosed(isReused)
@@ -120,7 +121,7 @@ import Testing
     #expect(result?.complaint == "")
   }
 
-  @Test func `libevent's log stays the program's`() async {
+  @Test(.offThePool) func `libevent's log stays the program's`() async {
     await #expect(processExitsWith: .success) { keepLog() }
   }
 

@@ -1,6 +1,7 @@
 import Glibc
 import Rondo
 import RondoTestProcess
+import RondoTestTraits
 import RondoTesting
 import Testing
 
@@ -261,7 +262,7 @@ import Testing
     }
   }
 
-  @Test(arguments: Misuse.allCases)
+  @Test(.offThePool, arguments: Misuse.allCases)
   func `says what to do`(misuse: Misuse) async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [misuse] in
       misuse.commit()
@@ -269,7 +270,7 @@ import Testing
     #expect(result?.complaint.contains(misuse.complaint) == true, "\(result?.complaint ?? "")")
   }
 
-  @Test func `a forked child lets its parent's embedding go`() async {
+  @Test(.offThePool) func `a forked child lets its parent's embedding go`() async {
     await #expect(processExitsWith: .success) { lettingGoInChild() }
   }
 }

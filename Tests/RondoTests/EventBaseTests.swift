@@ -2,6 +2,7 @@ import CForeignEvents
 import Glibc
 import Rondo
 import RondoTestProcess
+import RondoTestTraits
 import RondoTesting
 import Synchronization
 import Testing
@@ -233,7 +234,7 @@ import Testing
     }
   }
 
-  @Test
+  @Test(.offThePool)
   func `a base needs five descriptors: with fewer there is an error and nothing left of it, and one may be had later`()
     async
   {
@@ -248,11 +249,13 @@ import Testing
     }
   }
 
-  @Test func `threads that end free their bases`() async {
+  @Test(.offThePool) func `threads that end free their bases`() async {
     await #expect(processExitsWith: .success) { endThreads() }
   }
 
-  @Test(arguments: [false, true]) func `says on which thread and what kind of loop it belongs`(isVirtual: Bool) async {
+  @Test(.offThePool, arguments: [false, true]) func `says on which thread and what kind of loop it belongs`(
+    isVirtual: Bool
+  ) async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [isVirtual] in
       misuse(isVirtual: isVirtual)
     }

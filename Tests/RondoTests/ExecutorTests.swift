@@ -1,5 +1,6 @@
 import Glibc
 import Rondo
+import RondoTestTraits
 import RondoTesting
 import Testing
 
@@ -265,7 +266,7 @@ import Testing
     running.stop()
   }
 
-  @Test func `assuming a loop's isolation on another thread is a programmer's error`() async {
+  @Test(.offThePool) func `assuming a loop's isolation on another thread is a programmer's error`() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let counter = Counter(RunningLoop().loop)
       counter.preconditionIsolated()
@@ -273,7 +274,7 @@ import Testing
     #expect(result?.complaint.contains("Incorrect actor executor assumption") == true)
   }
 
-  @Test func `checkIsolated on another thread says what to do`() async {
+  @Test(.offThePool) func `checkIsolated on another thread says what to do`() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       RunningLoop().loop.checkIsolated()
     }

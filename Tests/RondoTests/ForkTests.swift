@@ -1,20 +1,21 @@
 import Glibc
 import Rondo
 import RondoTestProcess
+import RondoTestTraits
 import RondoTesting
 import Testing
 
 /// A forked child has loops of its own and leaves its parent's alone. Each test forks in a process of its own.
 @Suite struct ForkTests {
-  @Test func `a child's current loop is fresh and works`() async {
+  @Test(.offThePool) func `a child's current loop is fresh and works`() async {
     await #expect(processExitsWith: .success) { Fork.childRunsItsOwnLoop() }
   }
 
-  @Test func `a child's main loop is fresh and works`() async {
+  @Test(.offThePool) func `a child's main loop is fresh and works`() async {
     await #expect(processExitsWith: .success) { Fork.childRunsItsMainLoop() }
   }
 
-  @Test(arguments: 0..<6)
+  @Test(.offThePool, arguments: 0..<6)
   func `a child that uses its parent's loop is told whose it is`(_ use: Int) async {
     let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) { [use] in
       Fork.childUsesItsParentsLoop(use)
@@ -22,7 +23,7 @@ import Testing
     #expect(result?.complaint.contains("This loop belongs to the parent of a forked process.") == true)
   }
 
-  @Test(arguments: 0..<9, [true, false])
+  @Test(.offThePool, arguments: 0..<9, [true, false])
   func `a child that touches its parent's items is told whose they are, however it was made`(
     _ use: Int, _ isQuiet: Bool
   ) async {
@@ -32,19 +33,19 @@ import Testing
     #expect(result?.complaint.contains("This loop belongs to the parent of a forked process.") == true)
   }
 
-  @Test func `a child that no handler was told of has loops of its own`() async {
+  @Test(.offThePool) func `a child that no handler was told of has loops of its own`() async {
     await #expect(processExitsWith: .success) { Fork.quietChildRunsItsOwnLoop() }
   }
 
-  @Test func `a parent's loop goes on working after a child has come and gone`() async {
+  @Test(.offThePool) func `a parent's loop goes on working after a child has come and gone`() async {
     await #expect(processExitsWith: .success) { Fork.parentGoesOn() }
   }
 
-  @Test func `a child lets go of its parent's permanent thread, which goes on`() async {
+  @Test(.offThePool) func `a child lets go of its parent's permanent thread, which goes on`() async {
     await #expect(processExitsWith: .success) { Fork.childDropsItsParentsThread() }
   }
 
-  @Test func `a child's thread that ends leaves the parent's items alone`() async {
+  @Test(.offThePool) func `a child's thread that ends leaves the parent's items alone`() async {
     await #expect(processExitsWith: .success) { Fork.childThreadEnds() }
   }
 }

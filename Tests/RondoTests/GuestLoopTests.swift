@@ -1,5 +1,6 @@
 import Glibc
 import Rondo
+import RondoTestTraits
 import RondoTesting
 import Testing
 
@@ -359,7 +360,7 @@ import Testing
     }
   }
 
-  @Test(arguments: [false, true]) func `says on which thread it belongs`(isAdding: Bool) async {
+  @Test(.offThePool, arguments: [false, true]) func `says on which thread it belongs`(isAdding: Bool) async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [isAdding] in
       misuse(isAdding: isAdding)
     }

@@ -1,6 +1,7 @@
 import Glibc
 import Rondo
 import RondoTestProcess
+import RondoTestTraits
 import Testing
 
 /// Spins before sleeps.
@@ -185,7 +186,7 @@ import Testing
     #expect((statistics.spins > 0) == (processors.count > 1 && !hasBridge) && statistics.blockCallouts == 2_000)
   }
 
-  @Test func `on one processor nothing spins`() async {
+  @Test(.offThePool) func `on one processor nothing spins`() async {
     await #expect(processExitsWith: .success) {
       pinProcess()
       let statistics = HopTests().rally(200, budget: .seconds(1))
@@ -210,7 +211,7 @@ import Testing
     #expect(early == 0)
   }
 
-  @Test func `a budget that is no part of a second is a programmer's error`() async {
+  @Test(.offThePool) func `a budget that is no part of a second is a programmer's error`() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       Loop.main.hopBudget = .seconds(2)
     }

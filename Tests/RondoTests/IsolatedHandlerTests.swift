@@ -1,5 +1,6 @@
 import Glibc
 import Rondo
+import RondoTestTraits
 import RondoTesting
 import Testing
 
@@ -56,7 +57,8 @@ import Testing
     for end in ends { close(end) }
   }
 
-  @Test func `end the program when they join a loop that is not their actor's, with a message that names both`()
+  @Test(.offThePool)
+  func `end the program when they join a loop that is not their actor's, with a message that names both`()
     async throws
   {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
@@ -67,7 +69,7 @@ import Testing
     try #require(Self.message(result).contains("A handler of Witness was given to the loop of another thread"))
   }
 
-  @Test func `of the main actor are refused by other loops`() async throws {
+  @Test(.offThePool) func `of the main actor are refused by other loops`() async throws {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let other = try LoopThread(name: "other")
       other.loop.add(Loop.Source.isolated(to: MainActor.shared) {})
@@ -75,14 +77,14 @@ import Testing
     try #require(Self.message(result).contains("A handler of MainActor was given to the loop of another thread"))
   }
 
-  @Test func `of an actor that has no loop are refused by every loop`() async throws {
+  @Test(.offThePool) func `of an actor that has no loop are refused by every loop`() async throws {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       Loop.main.perform(isolatedTo: Homeless()) { _ in }
     }
     try #require(Self.message(result).contains("A handler of Homeless was given to the loop of the main thread"))
   }
 
-  @Test func `of the main actor are taken by the main loop`() async {
+  @Test(.offThePool) func `of the main actor are taken by the main loop`() async {
     await #expect(processExitsWith: .success) {
       precondition(Loop.main.add(Loop.Timer.isolated(to: MainActor.shared, after: .seconds(3_600)) { _ in }))
     }

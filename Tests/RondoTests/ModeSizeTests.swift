@@ -1,4 +1,5 @@
 import Rondo
+import RondoTestTraits
 import RondoTesting
 import Testing
 
@@ -42,7 +43,7 @@ import Testing
 
   // MARK: - Names
 
-  @Test func `the name that would be one mode too many is refused where it is made common`() async {
+  @Test(.offThePool) func `the name that would be one mode too many is refused where it is made common`() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let loop = Loop.main
       for number in 1...64 { loop.addCommonMode(Loop.Mode("m\(number)")) }

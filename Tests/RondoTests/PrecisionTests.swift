@@ -1,5 +1,6 @@
 import Glibc
 import Rondo
+import RondoTestTraits
 import RondoTesting
 import Testing
 
@@ -124,7 +125,7 @@ import Testing
     #expect(timer.tolerance == .milliseconds(100))
   }
 
-  @Test func `a precision budget of more than a second is a programmer's error that says so`() async {
+  @Test(.offThePool) func `a precision budget of more than a second is a programmer's error that says so`() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       Loop.main.precisionBudget = .seconds(2)
     }

@@ -1,37 +1,40 @@
 import Glibc
 import Rondo
 import RondoTestProcess
+import RondoTestTraits
 import RondoTesting
 import Testing
 
 /// Whoever sleeps is woken: each sleep in a process of its own, which an alarm ends if nothing else does.
 @Suite struct SleeperTests {
-  @Test func `a timer ends a sleep`() async {
+  @Test(.offThePool) func `a timer ends a sleep`() async {
     await #expect(processExitsWith: .success) { Sleeper.timer() }
   }
 
-  @Test func `the end of its time ends a sleeping run`() async {
+  @Test(.offThePool) func `the end of its time ends a sleeping run`() async {
     await #expect(processExitsWith: .success) { Sleeper.deadline() }
   }
 
-  @Test(arguments: 0..<6)
+  @Test(.offThePool, arguments: 0..<6)
   func `what comes from another thread ends a sleep`(_ what: Int) async {
     await #expect(processExitsWith: .success) { [what] in Sleeper.post(what) }
   }
 
-  @Test func `a source that is signalled from another thread again and again is performed each time`() async {
+  @Test(.offThePool) func `a source that is signalled from another thread again and again is performed each time`()
+    async
+  {
     await #expect(processExitsWith: .success) { Sleeper.signals() }
   }
 
-  @Test func `a thread that waits for the answer to its call gets it`() async {
+  @Test(.offThePool) func `a thread that waits for the answer to its call gets it`() async {
     await #expect(processExitsWith: .success) { Sleeper.call() }
   }
 
-  @Test func `every thread that waits for the end of a permanent one goes on`() async {
+  @Test(.offThePool) func `every thread that waits for the end of a permanent one goes on`() async {
     await #expect(processExitsWith: .success) { Sleeper.join() }
   }
 
-  @Test func `a task that waits for the end of a permanent thread goes on`() async {
+  @Test(.offThePool) func `a task that waits for the end of a permanent thread goes on`() async {
     await #expect(processExitsWith: .success) { await Sleeper.end() }
   }
 }

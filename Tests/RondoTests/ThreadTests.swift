@@ -1,6 +1,7 @@
 import Glibc
 import Rondo
 import RondoTestProcess
+import RondoTestTraits
 import RondoTesting
 import Testing
 
@@ -24,14 +25,14 @@ import Testing
     #expect(TestThread { Loop.current !== Loop.main }.join())
   }
 
-  @Test func `running a loop of another thread is a programmer's error that says whose it is`() async {
+  @Test(.offThePool) func `running a loop of another thread is a programmer's error that says whose it is`() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       Misuse.runAnotherThreadsLoop()
     }
     #expect(result?.complaint.contains("This loop belongs to another thread") == true)
   }
 
-  @Test func `firing a timer on the wrong thread is a programmer's error that says what to do`() async {
+  @Test(.offThePool) func `firing a timer on the wrong thread is a programmer's error that says what to do`() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       Misuse.fireAnotherThreadsTimer()
     }
@@ -317,7 +318,8 @@ import Testing
     #expect(source.isValid)
   }
 
-  @Test func `a thousand threads that each ran a loop leave the process's descriptors as they were`() async {
+  @Test(.offThePool) func `a thousand threads that each ran a loop leave the process's descriptors as they were`() async
+  {
     // In a process of its own, where no other test opens descriptors meanwhile.
     let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
       Census.takeAroundThreads()

@@ -1,4 +1,5 @@
 import Rondo
+import RondoTestTraits
 import RondoTesting
 import Testing
 
@@ -381,7 +382,7 @@ import Testing
 
   // MARK: - Misuse
 
-  @Test func `a timeout on another thread is a programmer's error that says what to do`() async {
+  @Test(.offThePool) func `a timeout on another thread is a programmer's error that says what to do`() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       _ = RunningLoop().loop.makeTimeout {}
     }

@@ -1,4 +1,5 @@
 import Rondo
+import RondoTestTraits
 import RondoTesting
 import Testing
 
@@ -288,19 +289,19 @@ import Testing
 
   // MARK: - Misuse
 
-  @Test func `an interval for a one-shot timer is a programmer's error`() async {
+  @Test(.offThePool) func `an interval for a one-shot timer is a programmer's error`() async {
     await #expect(processExitsWith: .failure) {
       Loop.Timer(after: .seconds(1)) { _ in }.interval = .seconds(1)
     }
   }
 
-  @Test func `an interval of zero is a programmer's error`() async {
+  @Test(.offThePool) func `an interval of zero is a programmer's error`() async {
     await #expect(processExitsWith: .failure) {
       _ = Loop.Timer(every: .zero) { _ in }
     }
   }
 
-  @Test func `a negative tolerance is a programmer's error`() async {
+  @Test(.offThePool) func `a negative tolerance is a programmer's error`() async {
     await #expect(processExitsWith: .failure) {
       _ = Loop.Timer(after: .zero, tolerance: .seconds(-1)) { _ in }
     }
