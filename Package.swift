@@ -157,7 +157,7 @@ let package = Package(
       ],
       swiftSettings: strict),
     // On which threads tests run; and what several test targets do with the process they run in.
-    .target(name: "RondoTestTraits", path: "Tests/TestTraits", swiftSettings: strict),
+    .target(name: "RondoTestTraits", dependencies: ["Rondo"], path: "Tests/TestTraits", swiftSettings: strict),
     .target(
       name: "RondoTestProcess", dependencies: ["CLinux"], path: "Tests/TestProcess", swiftSettings: strict),
     // Any test of a real loop as one of the bridge to Foundation's: `make bridge`.

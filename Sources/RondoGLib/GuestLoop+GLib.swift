@@ -26,7 +26,7 @@
           descriptor: iterations.descriptor, order: order, isReentrant: true, wait: { iterations.ask() },
           dispatch: { iterations.serve() })
       } catch {
-        preconditionFailure("An epoll set that was made just now is none: somebody closed it. \(error)")
+        fatalError("An epoll set that was made just now is none: somebody closed it. \(error)")
       }
     }
 

@@ -12,7 +12,7 @@ public import Rondo
     /// every task meanwhile, and one that waits for another task by anything else than `await` waits for ever. Such work
     /// belongs on a `LoopThread`. Tasks that were enqueued before stay where they are, and it cannot be taken back.
     @MainActor public func adoptAllTasks() {
-      precondition(
+      contract(
         isAdoptive,
         "Tasks without a preference can be adopted by Loop.main only. Others name a loop as their preference.")
       MainExecutors.adoptAllTasks()

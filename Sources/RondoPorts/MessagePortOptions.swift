@@ -1,3 +1,4 @@
+internal import Rondo
 import RondoSockets
 
 /// Whom a message port talks to, and how much it takes from them.
@@ -48,7 +49,7 @@ public struct MessagePortOptions: Sendable, Hashable {
     maximumQueuedReplies: Int = 1 << 20, maximumKeptRequests: Int = 256, maximumHeldBytes: Int = 128 << 20,
     maximumIdleTime: Duration? = .seconds(30)
   ) {
-    precondition(
+    contract(
       maximumMessageLength >= 0 && maximumConnections > 0 && maximumQueuedReplies > 0 && maximumKeptRequests > 0
         && maximumHeldBytes > 0 && maximumIdleTime ?? .seconds(1) > .zero,
       "A message port's limits are positive. Use invalidate() for a port that takes nothing.")

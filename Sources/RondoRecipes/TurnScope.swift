@@ -36,7 +36,7 @@ extension Loop {
 
     /// Ends it, and pops the scopes that are open, the innermost first. The loop's thread.
     public func invalidate() {
-      precondition(
+      contract(
         loop.isCurrent, "A scope is popped on its loop's thread. Use loop.perform { scope.invalidate() }.")
       for observer in observers { observer.invalidate() }
       scopes.endAll()

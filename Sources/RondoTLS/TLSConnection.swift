@@ -88,8 +88,8 @@
     }
 
     private init(_ plan: TLSSession.Plan, _ limits: Limits, _ handler: @escaping (TLSConnection, Event) -> Void) {
-      precondition(plan.socket.kind == .stream, "TLS needs a stream. Make the socket with Socket(family:, .stream).")
-      precondition(
+      contract(plan.socket.kind == .stream, "TLS needs a stream. Make the socket with Socket(family:, .stream).")
+      contract(
         0...limits.highWater ~= limits.lowWater && limits.highWater <= limits.queue,
         "The low water mark is from 0 to the high one, and that at most what may wait. Change Limits.")
       self.plan = plan
@@ -125,7 +125,7 @@
 
     private func checkThread() {
       guard stay?.loop.isCurrent == false else { return }
-      preconditionFailure(
+      fatalError(
         "This connection belongs to the thread of its loop. Use loop.perform { connection.… } there.")
     }
 
@@ -204,7 +204,7 @@
 
     private func resume(_ stay: Stay) {
       do { try unsafe stay.loop.withEventBase(in: stay.mode) { _ in stay.session.resume() } } catch {
-        preconditionFailure("The mode of a connection has an event base. \(error)")
+        fatalError("The mode of a connection has an event base. \(error)")
       }
     }
 
@@ -253,8 +253,8 @@
     // MARK: - What happens
 
     fileprivate func begin(on loop: Loop, in mode: Loop.Mode) throws(TLSError) {
-      precondition(loop.isCurrent, "A connection is put into a loop on the loop's thread. Use loop.perform { … }.")
-      precondition(stay == nil, "A TLS connection is in one mode of one loop, until it is over. Make another.")
+      contract(loop.isCurrent, "A connection is put into a loop on the loop's thread. Use loop.perform { … }.")
+      contract(stay == nil, "A TLS connection is in one mode of one loop, until it is over. Make another.")
       guard let plan else { throw .invalid }
       let session: TLSSession?
       do {
@@ -372,8 +372,8 @@
     /// invalidated, and throws what the connection fails with. A task that is cancelled is given the end at once.
     public func received(atMost limit: Int = 65_536) -> Received {
       checkThread()
-      precondition(plan == nil, "What arrives is read in a loop. Add the connection to its loop first.")
-      precondition(feed == nil, "What arrives is for one sequence. Use the one that was made before.")
+      contract(plan == nil, "What arrives is read in a loop. Add the connection to its loop first.")
+      contract(feed == nil, "What arrives is for one sequence. Use the one that was made before.")
       let (loop, mode) = (stay?.loop, stay?.mode ?? .default)
       let feed = TLSFeed(limit: limit) { [weak self, weak loop] in
         loop?.perform(in: mode) { if let self, self.isValid { self.isReceiving = true } }

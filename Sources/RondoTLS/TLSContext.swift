@@ -1,5 +1,6 @@
 #if TLS
   internal import CTLSGuest
+  internal import Rondo
 
   /// What a server's connections have in common: its certificate, and its protocols. Any thread.
   ///
@@ -77,11 +78,11 @@
     /// As ALPN writes them: each after a byte with its length.
     static func encode(_ protocols: [String]) -> [UInt8] {
       let bytes = protocols.flatMap { name in
-        precondition(
+        contract(
           1...255 ~= name.utf8.count, "ALPN names a protocol in 1 to 255 bytes, as 'h2' or 'http/1.1', not '\(name)'.")
         return [UInt8(name.utf8.count)] + Array(name.utf8)
       }
-      precondition(bytes.count <= 65_535, "ALPN has room for 65,535 bytes of names, not for \(bytes.count).")
+      contract(bytes.count <= 65_535, "ALPN has room for 65,535 bytes of names, not for \(bytes.count).")
       return bytes
     }
   }

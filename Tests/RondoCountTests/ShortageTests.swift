@@ -1,7 +1,7 @@
 import RondoTestTraits
 import Testing
 
-/// Descriptors run out. Everything is said in a release build as well, which prints no precondition's text.
+/// Descriptors run out. Everything is said in a release build as well.
 @Suite(.serialized, .offThePool) struct ShortageTests {
   @Test func `a loop holds three descriptors, each further mode one, and the main loop the main queue's`() throws {
     #expect(try Probe.findings("held") == ["loop": "3", "two-modes": "2", "end": "-5", "main": "4"])

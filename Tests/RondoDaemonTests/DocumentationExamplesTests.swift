@@ -222,9 +222,12 @@ private enum Examples {
   }
 
   static func activation() throws {
+    let log = Log()
     let activated = try ActivatedDescriptor.all()
-    let listener = try activated.first { $0.name == "echo" }?.socket() ?? .listening(at: .loopback())
-    precondition(listener.localAddress != nil)
+    let door = SocketSource(
+      try activated.first { $0.name == "echo" }?.socket() ?? .listening(at: .loopback()), for: .accept
+    ) { _, event in log.note("\(event)") }
+    precondition(door.socket?.localAddress != nil)
   }
 }
 

@@ -169,3 +169,15 @@ func probeDaemon() {
 
 /// Swift's Glibc module hides daemon(3), which forks.
 @_silgen_name("daemon") private func becomeDaemon(_ keepsDirectory: CInt, _ keepsOutput: CInt) -> CInt
+
+/// Breaks a rule of the API: `rondo-probe break interval|thread|timeout`.
+func probeBreach() {
+  let loop = Loop.current
+  switch CommandLine.arguments[2] {
+  case "interval": _ = Loop.Timer(every: .zero) { _ in }
+  case "thread": join(startThread { loop.run(for: .zero) })
+  default:
+    let timeout = loop.makeTimeout(after: .seconds(1)) {}
+    join(startThread { loop.discard(timeout) })
+  }
+}

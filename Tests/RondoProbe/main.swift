@@ -25,6 +25,7 @@ let subjects: [String: () -> Void] = [
   "uncaught": probeUncaught,
   "main-loop": probeMainLoop,
   "starve": probeStarving,
+  "break": probeBreach,
   "held": probeHeldDescriptors,
   "daemon": probeDaemon,
   "epoll-host": probeEpollHost,

@@ -250,7 +250,7 @@ private final class Connection: @unchecked Sendable {
     func main() {
       Loop.runMain {
         for await tick in Loop.main.ticks(every: .seconds(1)) {
-          log.note("on the main thread, \(tick.missed) missed")
+          print("on the main thread, \(tick.missed) missed")
           if tick.missed > 10 { break }
         }
       }

@@ -95,7 +95,7 @@ import Synchronization
   }
 
   func checkIsolated() {
-    precondition(
+    contract(
       isolatesCurrentThread,
       "This code belongs on the loop of \(thread). Await a function of its actor, or use loop.perform { }.")
   }

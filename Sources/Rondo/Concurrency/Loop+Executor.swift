@@ -52,7 +52,7 @@ extension Loop: SerialExecutor, TaskExecutor {
 
     fileprivate init(_ loop: Loop, _ modes: [Mode]) {
       loop.checkProcess()
-      precondition(!modes.isEmpty, "An executor needs a mode to serve its jobs in. Name one, or '.common'.")
+      contract(!modes.isEmpty, "An executor needs a mode to serve its jobs in. Name one, or '.common'.")
       self.loop = loop
       let group = JobGroup(loop.mailbox.withLock { $0.workModes(modes) })
       actorLane = JobLane(core: loop.core, thread: loop.thread, group: group)

@@ -162,7 +162,7 @@ extension Loop.Timer {
   fileprivate convenience init(
     repeatingEvery interval: Duration, from now: Instant, tolerance: Duration, handler: sending @escaping (Tick) -> Void
   ) {
-    precondition(interval > .zero, "Ticks need an interval of at least 1 ns, not \(interval).")
+    contract(interval > .zero, "Ticks need an interval of at least 1 ns, not \(interval).")
     self.init(
       Schedule(
         fireDate: Schedule.date(after: interval, from: now), interval: Schedule.validInterval(interval),

@@ -21,20 +21,20 @@ extension Loop {
     )
     public init(of loop: Loop, in mode: Mode = .default) {
       loop.checkProcess()
-      precondition(
+      contract(
         loop.thread.isCurrent,
         "This loop belongs to \(loop.thread), and a host on that thread alone can embed it. Embed Loop.current.")
-      precondition(mode != .common, "'.common' stands for the common modes and cannot be embedded. Embed one of them.")
-      precondition(
+      contract(mode != .common, "'.common' stands for the common modes and cannot be embedded. Embed one of them.")
+      contract(
         loop.core.guest == nil,
         "This loop is embedded already. End that embedding first: a loop sleeps in one mode at a time.")
-      precondition(
+      contract(
         loop.core.depth == 0, "This loop is running, so that its thread is not a host's. Embed it after the run.")
       self.loop = loop
       self.mode = mode
       loop.core.applyMail()
       let index = loop.mailbox.withLock { state in
-        precondition(loop.mailbox.life == .open, "This loop has ended with its thread, and cannot be embedded.")
+        contract(loop.mailbox.life == .open, "This loop has ended with its thread, and cannot be embedded.")
         return state.modes.makeIndex(of: mode)
       }
       (guest, knownDescriptor) = loop.core.beginGuest(in: loop.core.modeState(index))
@@ -43,7 +43,7 @@ extension Loop {
     deinit {
       // In a forked child it is the parent's, and a loop that has ended has ended it.
       guard guest.stage != .ended, loop.thread.isOfThisProcess else { return }
-      precondition(
+      contract(
         loop.thread.isCurrent, "The embedding of a loop was let go on another thread. Call end() on the loop's thread.")
       loop.core.endGuest()
     }
@@ -54,8 +54,8 @@ extension Loop {
     /// closed before its source was invalidated, it may be readable for nothing. See epoll(7).
     public var descriptor: CInt {
       loop.checkProcess()
-      precondition(guest.stage != .ended, "This embedding has ended, and with it its descriptor.")
-      precondition(
+      contract(guest.stage != .ended, "This embedding has ended, and with it its descriptor.")
+      contract(
         knownDescriptor >= 0, "A loop in virtual time has no descriptor: call turn() when its deadline has come.")
       return knownDescriptor
     }
@@ -85,7 +85,7 @@ extension Loop {
     @discardableResult
     public func turn() -> RunResult? {
       checkHost()
-      precondition(
+      contract(
         guest.stage != .serving, "turn() was called inside a callout of turn(). To serve the loop there, run it.")
       return loop.core.serve(guest)
     }
@@ -102,10 +102,10 @@ extension Loop {
 
     private func checkHost() {
       loop.checkProcess()
-      precondition(
+      contract(
         loop.thread.isCurrent,
         "This loop belongs to \(loop.thread), and so does its host. Watch the descriptor, and call turn(), there.")
-      precondition(guest.stage != .ended, "This embedding has ended. Make another to embed the loop again.")
+      contract(guest.stage != .ended, "This embedding has ended. Make another to embed the loop again.")
     }
   }
 }

@@ -80,7 +80,7 @@ extension Loop {
   @discardableResult
   public func add(_ guest: GuestLoop, to mode: Mode = .default) -> Bool {
     checkProcess()
-    precondition(
+    contract(
       thread.isCurrent, "This loop belongs to \(thread), and so do its guests. Use loop.perform { }, or Loop.current.")
     return guest.enter(self, mode)
   }

@@ -75,7 +75,7 @@
   func checkThread() {
     guard let loop = source.loop else { return }
     loop.checkProcess()
-    precondition(
+    contract(
       loop.thread.isCurrent, "This guest's loop belongs to \(loop.thread), and so does the guest. Use loop.perform { }."
     )
   }

@@ -15,10 +15,10 @@ extension Loop {
     in mode: Mode = .default, _ body: (OpaquePointer) -> Result
   ) throws(EventBaseError) -> Result {
     checkProcess()
-    precondition(
+    contract(
       thread.isCurrent, "This loop belongs to \(thread), and so do its event bases. Use loop.perform { }.")
-    precondition(mode != .common, "'.common' stands for the common modes and has no event base. Name one of them.")
-    precondition(!isVirtual, "A loop in virtual time waits for no event base. Use a real one.")
+    contract(mode != .common, "'.common' stands for the common modes and has no event base. Name one of them.")
+    contract(!isVirtual, "A loop in virtual time waits for no event base. Use a real one.")
     let events = try core.foreignEvents(in: mode)
     // Nobody else would tell a host, or a foreign loop that sleeps for this one.
     defer { events.arm() }

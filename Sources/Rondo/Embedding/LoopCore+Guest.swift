@@ -213,7 +213,7 @@ extension LoopCore {
 
   /// A guest's loop is run by its host, or in a callout of its own.
   func checkWhoRuns() {
-    precondition(
+    contract(
       guest == nil || guest?.stage == .serving,
       "This loop is embedded: its host runs it by turn(). End the embedding before you run it, or run it in a callout.")
   }

@@ -154,7 +154,7 @@ extension Loop {
   @inline(never)
   private func failOnWrongThread() -> Never {
     checkProcess()
-    preconditionFailure("A timeout belongs on the thread of its loop. Use loop.perform { … }, or a Timer.")
+    fatalError("A timeout belongs on the thread of its loop. Use loop.perform { … }, or a Timer.")
   }
 
   /// The queue of a mode, which exists from now on; nil once the loop has ended.

@@ -100,7 +100,7 @@ extension Loop {
       set {
         let nanoseconds = Schedule.validInterval(newValue)
         guard isValid else { return }
-        precondition(
+        contract(
           schedule.interval > 0, "A one-shot timer has no interval to set. Make a repeating timer with Timer(every:).")
         plannedInterval.store(nanoseconds, ordering: .relaxed)
         noteReschedule()
@@ -137,7 +137,7 @@ extension Loop {
     /// On the thread of the loop the timer is in.
     public func fire() {
       if let loop {
-        precondition(
+        contract(
           loop.isCurrent, "Timer.fire() belongs on the thread of the timer's loop. Use loop.perform { timer.fire() }.")
       }
       holdHandlers()

@@ -36,10 +36,10 @@ extension Loop {
 
   private func runOnce(in mode: Mode, limit: RunLimit, _ returnAfterSourceHandled: Bool) -> RunResult {
     checkProcess()
-    precondition(
+    contract(
       thread.isCurrent,
       "This loop belongs to \(thread), and only that thread can run it. Use Loop.current, or post with perform { }.")
-    precondition(
+    contract(
       mode == .default || mode != .common, "'.common' stands for the common modes and cannot be run. Run one of them.")
     return core.run(mode, limit: limit, returnsAfterSourceHandled: returnAfterSourceHandled)
   }

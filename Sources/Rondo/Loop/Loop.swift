@@ -168,7 +168,7 @@ public final class Loop: @unchecked Sendable {
   /// See CFRunLoopAddCommonMode. `.common` itself is a programmer's error.
   public func addCommonMode(_ mode: Mode) {
     checkProcess()
-    precondition(mode != .common, "'.common' stands for the common modes and cannot be one. Name the mode to add.")
+    contract(mode != .common, "'.common' stands for the common modes and cannot be one. Name the mode to add.")
     _ = addCommonMode(mode, onlyIfRoom: false)
   }
 
@@ -244,7 +244,7 @@ public final class Loop: @unchecked Sendable {
   }
 
   private static func nanoseconds(of budget: Duration, _ name: String) -> Int64 {
-    precondition(
+    contract(
       budget >= .zero && budget <= .seconds(1),
       "The \(name) is a part of each second, from zero to one second, not \(budget).")
     return budget.saturatingNanoseconds

@@ -34,7 +34,7 @@ struct ModeTable {
 
   /// Names that were made common take room from then on: the first common item brings their modes into being.
   private func checkRoom(for mode: Loop.Mode) {
-    precondition(
+    contract(
       hasRoom(for: mode),
       "A loop has room for \(Self.capacity) modes and mode '\(mode)' would be one more. Reuse the names of modes.")
   }

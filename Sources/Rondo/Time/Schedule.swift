@@ -26,14 +26,14 @@ struct Schedule {
   /// A user's interval in nanoseconds.
   static func validInterval(_ interval: Duration) -> Int64 {
     let nanoseconds = interval.saturatingNanoseconds
-    precondition(
+    contract(
       nanoseconds > 0, "A repeating timer needs an interval of at least 1 ns, not \(interval). For once, use after:.")
     return min(nanoseconds, longest)
   }
 
   /// A user's tolerance in nanoseconds.
   static func validTolerance(_ tolerance: Duration, of whom: StaticString = "A timer") -> Int64 {
-    precondition(tolerance >= .zero, "\(whom)'s tolerance is zero or more, not \(tolerance).")
+    contract(tolerance >= .zero, "\(whom)'s tolerance is zero or more, not \(tolerance).")
     return min(tolerance.saturatingNanoseconds, longest)
   }
 

@@ -85,7 +85,7 @@ package final class ScriptedWait {
       if horizon != .distantFuture { now = max(now, horizon) }
       return .exhausted
     }
-    precondition(next != .distantFuture, "The loop would sleep for ever: no timer, deadline or scripted event is left.")
+    contract(next != .distantFuture, "The loop would sleep for ever: no timer, deadline or scripted event is left.")
     sleeps += 1
     now = max(now, next)
     runDueEvents()

@@ -20,7 +20,7 @@ enum ClockDates: Sendable {
       return isBeyond ? nil : next
     case .rule(let rule):
       guard let next = rule(.nanoseconds(date))?.saturatingNanoseconds else { return nil }
-      precondition(
+      contract(
         next > date, "A rule of dates answers with a later date than the one it is asked about, or with nil.")
       return next
     }

@@ -73,7 +73,7 @@ public struct ClockTimer: DaemonSource {
     fileID: StaticString = #fileID,
     line: UInt = #line, handler: sending @escaping (ClockTimer, Tick) -> Void
   ) throws(ClockError) {
-    precondition(
+    contract(
       interval > .zero, "A timer's interval is more than nothing. Use ClockTimer(at:) for one that fires once.")
     let grid = ClockDates.grid(interval: interval.saturatingNanoseconds, offset: offset.saturatingNanoseconds)
     try self.init(grid, clock, order, Label(fileID: fileID, line: line), handler)

@@ -37,7 +37,7 @@ public final class LoopGroup: Sendable {
   ///   - isPinned: Whether each runs on one of those processors only, in turn. See sched_setaffinity(2).
   /// - Throws: Why a thread could not be started, or not be pinned; then none is left behind.
   public init(threads count: Int? = nil, name: String = "loop", pinned isPinned: Bool = false) throws(StartError) {
-    precondition(count ?? 1 > 0, "A LoopGroup has one thread at least. Use LoopGroup(of: [.main]) for none of its own.")
+    contract(count ?? 1 > 0, "A LoopGroup has one thread at least. Use LoopGroup(of: [.main]) for none of its own.")
     let processors = Self.allowedProcessors
     var threads: [LoopThread] = []
     do throws(StartError) {
@@ -57,7 +57,7 @@ public final class LoopGroup: Sendable {
 
   /// A group of loops that somebody else runs, as the main thread's. It does not stop them.
   public init(of loops: [Loop]) {
-    precondition(!loops.isEmpty, "A LoopGroup has one loop at least. Use LoopGroup(of: [.main]).")
+    contract(!loops.isEmpty, "A LoopGroup has one loop at least. Use LoopGroup(of: [.main]).")
     self.loops = loops
     threads = []
     tally = Guarded(LoopTally(count: loops.count))

@@ -5,7 +5,9 @@ public import RondoSockets
 ///
 /// ```swift
 /// let activated = try ActivatedDescriptor.all()
-/// let listener = try activated.first { $0.name == "echo" }?.socket() ?? .listening(at: .loopback())
+/// let door = SocketSource(
+///   try activated.first { $0.name == "echo" }?.socket() ?? .listening(at: .loopback()), for: .accept
+/// ) { _, event in log.note("\(event)") }
 /// ```
 public struct ActivatedDescriptor: Hashable, Sendable {
   public let descriptor: CInt

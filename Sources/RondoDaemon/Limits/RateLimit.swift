@@ -21,11 +21,11 @@ public struct RateLimit: Hashable, Sendable {
 
   /// At most `burst` callouts in each `interval`, both more than nothing.
   public init(_ burst: Int, per interval: Duration, recovery: Recovery = .atEndOfInterval) {
-    precondition(
+    contract(
       burst > 0, "A rate limit allows one callout at least. Use invalidate() for a source that is not wanted.")
-    precondition(interval > .zero, "The interval of a rate limit is more than nothing.")
+    contract(interval > .zero, "The interval of a rate limit is more than nothing.")
     if case .after(let pause) = recovery {
-      precondition(
+      contract(
         pause >= .zero, "A source rests for no negative time. Use .atEndOfInterval or a duration from zero on.")
     }
     self.burst = burst

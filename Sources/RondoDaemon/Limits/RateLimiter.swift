@@ -128,7 +128,7 @@ public final class RateLimiter: @unchecked Sendable {
       state.owner = owner
       return (owner, state.machine.count(now: nanoseconds))
     }
-    precondition(owner === subject.object, "A RateLimiter is for one source. Make another for each of the others.")
+    contract(owner === subject.object, "A RateLimiter is for one source. Make another for each of the others.")
     switch verdict {
     case .more: handler()
     case .last(let rest):

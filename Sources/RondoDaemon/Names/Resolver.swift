@@ -39,8 +39,8 @@ public final class Resolver: Sendable {
   }
 
   init(threads: Int, waiting: Int, ask: @escaping @Sendable (LookupQuery) -> LookupQuery.Answer) {
-    precondition(threads > 0, "A resolver has one thread at least. Use Resolver(threads: 1).")
-    precondition(waiting >= 0, "No negative number of names can wait. Use Resolver(waiting: 0) for none.")
+    contract(threads > 0, "A resolver has one thread at least. Use Resolver(threads: 1).")
+    contract(waiting >= 0, "No negative number of names can wait. Use Resolver(waiting: 0) for none.")
     pool = LookupPool(threads: threads, waiting: waiting, ask: ask)
   }
 

@@ -23,7 +23,7 @@ extension RunLoop {
   public var servesFoundation: Bool {
     get { bridge.isWanted.load(ordering: .relaxed) }
     set {
-      precondition(
+      contract(
         getLoop().isCurrent, "Whether a run loop serves Foundation's is its own thread's affair: set it there.")
       bridge.isWanted.store(newValue, ordering: .relaxed)
       if newValue, !getLoop().isVirtual { _ = CFRunLoopGetCurrent() }
@@ -33,7 +33,7 @@ extension RunLoop {
 
   /// How it stands between this loop and Foundation's own of the thread, at this moment. The loop's own thread.
   public var foundationStatus: FoundationStatus {
-    precondition(
+    contract(
       getLoop().isCurrent, "How a run loop stands with Foundation's is its own thread's affair: ask there.")
     if bridge.attach() { return .serving }
     guard servesFoundation, let refusal = bridge.refusal else { return .notNeeded }

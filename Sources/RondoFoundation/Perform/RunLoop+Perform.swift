@@ -97,7 +97,7 @@ extension RunLoop {
   func perform(
     afterDelay delay: TimeInterval, inModes modes: [Mode], keeping target: AnyObject?, _ block: @escaping () -> Void
   ) -> PerformRequest {
-    precondition(!delay.isNaN, "A delay is a number of seconds, not NaN.")
+    contract(!delay.isNaN, "A delay is a number of seconds, not NaN.")
     let request = PerformRequest {
       block()
       withExtendedLifetime(target) {}

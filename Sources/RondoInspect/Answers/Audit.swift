@@ -6,7 +6,7 @@ extension LoopInsight {
   ///
   /// The loop's own thread. Empty if all is well. What needs a while to show is judged by the last turns.
   public func audit() -> [String] {
-    precondition(loop.isCurrent, "A loop is audited on its own thread. Use loop.perform { }.")
+    contract(loop.isCurrent, "A loop is audited on its own thread. Use loop.perform { }.")
     return Audit.findings(loop, loop.inventory, recorder)
   }
 }

@@ -1,4 +1,5 @@
 internal import CInspect
+internal import Rondo
 
 /// How long something took, each time, in HdrHistogram's form. To 3 %, from 1 ns to an hour.
 public struct Histogram: Sendable, Hashable {
@@ -28,7 +29,7 @@ public struct Histogram: Sendable, Hashable {
 
   /// What that part of the values does not exceed: 0.5 for the median. At most 3 % too much, and never more than the longest.
   public func value(at part: Double) -> Duration {
-    precondition(part >= 0 && part <= 1, "A part of the values is from 0 to 1, not \(part).")
+    contract(part >= 0 && part <= 1, "A part of the values is from 0 to 1, not \(part).")
     guard count > 0 else { return .zero }
     let rank = max(1, UInt64((part * Double(count)).rounded(.up)))
     var passed: UInt64 = 0

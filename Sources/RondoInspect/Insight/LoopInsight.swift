@@ -67,7 +67,7 @@ public struct LoopInsight: Sendable {
   /// Not on the loop's own thread. A blocked thread is not disturbed; a running one is stopped by a signal for some
   /// microseconds.
   public var stack: (activity: ThreadActivity, frames: [StackFrame]) {
-    precondition(!loop.isCurrent, "A loop's stack is looked at by another thread, which the loop's own is not.")
+    contract(!loop.isCurrent, "A loop's stack is looked at by another thread, which the loop's own is not.")
     let sample = ThreadSampler.sample(of: loop.threadNumber)
     return (sample.activity, sample.stack.frames)
   }

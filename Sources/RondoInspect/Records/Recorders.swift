@@ -15,7 +15,7 @@ enum Recorders {
     if let recorder = loop.probe as? Recorder { return recorder }
     let made = Recorder(of: loop)
     guard let recorder = loop.attach(made) as? Recorder else {
-      preconditionFailure("A loop tells one probe, and has another already.")
+      fatalError("A loop tells one probe, and has another already.")
     }
     guard recorder === made else { return recorder }
     recorder.describe(loop)

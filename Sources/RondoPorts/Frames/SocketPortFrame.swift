@@ -1,3 +1,5 @@
+internal import Rondo
+
 /// A message as Foundation's SocketPort sends it, so that both kinds of process understand each other.
 ///
 /// Numbers are big-endian: magic number, length of the whole, message identifier, the signature of the port to answer
@@ -21,7 +23,7 @@ package struct SocketPortFrame: Hashable, Sendable {
 
     /// - Parameter address: 255 bytes at most.
     package init(family: UInt8, type: UInt8, transport: UInt8, address: [UInt8]) {
-      precondition(address.count <= 255, "A signature has room for an address of 255 bytes.")
+      contract(address.count <= 255, "A signature has room for an address of 255 bytes.")
       self.family = family
       self.type = type
       self.transport = transport

@@ -100,7 +100,7 @@ public final class SocketSource: @unchecked Sendable {
 
   private static func check(_ callbacks: Callbacks) {
     let input = callbacks.intersection(.input)
-    precondition(
+    contract(
       input.rawValue.nonzeroBitCount <= 1,
       "A socket source takes what comes in in one way. Choose one of .read, .accept and .data.")
   }
@@ -159,7 +159,7 @@ public final class SocketSource: @unchecked Sendable {
   /// Tells `callbacks` from now on. Those the source was not made for are a programmer's error.
   public func enable(_ callbacks: Callbacks) {
     let pause = state.withLock { state -> Loop.Timer? in
-      precondition(
+      contract(
         callbacks.isSubset(of: state.callbacks), "This socket source was made for \(state.callbacks.rawValue) alone.")
       state.enabled.formUnion(callbacks)
       let isResumed = callbacks.contains(.accept) && state.isPaused
@@ -233,7 +233,7 @@ public final class SocketSource: @unchecked Sendable {
   }
 
   private static func checkedMark(_ bytes: Int) -> Int {
-    precondition(bytes >= 0, "A number of bytes that wait is 0 or more, not \(bytes).")
+    contract(bytes >= 0, "A number of bytes that wait is 0 or more, not \(bytes).")
     return bytes
   }
 

@@ -1,0 +1,15 @@
+/// Ends the program with a message, in a release build as well, unless the caller has kept a rule of the API.
+///
+/// `precondition` says nothing in a release build, and that is where a daemon breaks a rule at night.
+@inline(__always)
+package func contract(
+  _ isKept: Bool, _ message: @autoclosure () -> String, file: StaticString = #fileID, line: UInt = #line
+) {
+  if !isKept { reportBreach(message, file, line) }
+}
+
+/// Apart, so that who keeps the rule does not pay for making the message.
+@inline(never)
+private func reportBreach(_ message: () -> String, _ file: StaticString, _ line: UInt) -> Never {
+  fatalError(message(), file: file, line: line)
+}
