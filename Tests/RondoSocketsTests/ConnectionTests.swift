@@ -153,6 +153,20 @@ import Testing
     }
   }
 
+  @Test func `a socket says what it carries, its number and its addresses, and a source which socket it has`() throws {
+    let listener = try Socket.listening(at: .loopback())
+    let address = listener.localAddress!
+    #expect("\(listener)" == "stream socket \(listener.descriptor) at \(address)")
+    let client = try Socket(family: address.family, .stream)
+    try client.connect(to: address, timeout: .seconds(60))
+    #expect(
+      "\(client)" == "stream socket \(client.descriptor) at \(client.localAddress!), connected to \(address)")
+    let source = SocketSource(listener, for: .accept) { _, _ in }
+    #expect("\(source)" == "source of \(listener)")
+    source.invalidate()
+    #expect("\(source)" == "source of a socket, invalid")
+  }
+
   @Test func `nobody there is told as a failed connection`() throws {
     let (text, isValid) = try onLoopThread { stage in
       // Bound, and nobody listens.

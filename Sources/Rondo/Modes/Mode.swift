@@ -33,3 +33,8 @@ extension Loop {
     public static let eventTracking = Mode(rawValue: "UITrackingRunLoopMode")
   }
 }
+
+extension Loop.Mode {
+  /// What it is called for people: the default mode's name is CFRunLoop's.
+  var text: String { self == .default ? "the default mode" : description }
+}

@@ -1,0 +1,28 @@
+import Synchronization
+
+extension Loop.Item: CustomStringConvertible {
+  /// What the item is, where it was made, and where it is, for people. Any thread. See CFCopyDescription.
+  ///
+  /// As it was at some moment of the call. The text is no part of a version.
+  public var description: String {
+    "\(kindText) \(name), \(isValid ? whereabouts : "invalid")"
+  }
+
+  private var kindText: String {
+    switch self {
+    case let timer as Loop.Timer: timer.interval == .zero ? "timer" : "timer, every \(timer.interval),"
+    case let source as Loop.DescriptorSource: "source of descriptor \(source.descriptor)"
+    case is Loop.Observer: "observer"
+    default: "source"
+    }
+  }
+
+  private var whereabouts: String {
+    // A source may be in several loops, and knows none of them as its own.
+    if self is Loop.Source { return "valid" }
+    guard let loop else { return "in no loop" }
+    let bits = modes.load(ordering: .relaxed)
+    let names = loop.modes.enumerated().filter { bits & 1 << $0.offset != 0 }.map(\.element.text)
+    return "in \(names.joined(separator: " and ")) of \(loop)"
+  }
+}
