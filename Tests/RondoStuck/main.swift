@@ -8,7 +8,7 @@ import Rondo
 import RondoInspect
 import Synchronization
 
-/// Not zero once the stall was reported. C code reads it, too.
+/// Not zero once the stall was reported, for C code.
 nonisolated(unsafe) let word = UnsafeMutablePointer<UInt32>.allocate(capacity: 1)
 unsafe word.initialize(to: 0)
 
@@ -81,7 +81,7 @@ let monitor = try StallMonitor(limit: .milliseconds(limit)) { stall in
   }
   if let since { print("with all symbols after \(ContinuousClock.now - since)") }
   print(stall.report)
-  unsafe word.pointee = 1
+  unsafe stuck_end(word)
   isReported.store(true, ordering: .relaxed)
 }
 
