@@ -41,7 +41,7 @@
         switch self {
         case .ownedByAnotherThread: "another thread owns the main context"
         case .noDescriptor(let errno):
-          "a main context needs a file descriptor to wait by, and could not have it: errno \(errno)"
+          "a main context needs a file descriptor to wait by, and could not have it: \(describe(errno: errno))"
         }
       }
     }

@@ -1,4 +1,5 @@
 import Glibc
+import Rondo
 
 /// Why something with a socket failed.
 public enum SocketError: Error, Hashable, Sendable {
@@ -69,7 +70,7 @@ extension SocketError: CustomStringConvertible {
     case .tooLong: "the datagram is too long"
     case .congested: "too much waits to be sent already"
     case .invalid: "the socket source is invalid"
-    case .system(let call, let errno): "\(call.rawValue) failed with errno \(errno)"
+    case .system(let call, let errno): "\(call.rawValue) failed: \(describe(errno: errno))"
     }
   }
 }

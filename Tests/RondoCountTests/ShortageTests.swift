@@ -23,7 +23,8 @@ import Testing
   @Test(arguments: 0..<4)
   func `a thread that cannot have a loop says so, typed, and keeps nothing`(_ left: Int) {
     let result = Probe.end(["starve", "thread", "\(left)"])
-    let error = "error a loop needs three file descriptors, and could not have them: errno 24"
+    let error =
+      "error a loop needs three file descriptors, and could not have them: errno 24 (too many open files in this process)"
     #expect(result.output == (left < 3 ? "\(error)\nafter \(left)\n" : "answer 7\nleft 0\nafter 3\n"))
   }
 

@@ -167,6 +167,13 @@ import Testing
     #expect("\(source)" == "source of a socket, invalid")
   }
 
+  @Test func `an error of the kernel's is told with its number and its meaning`() throws {
+    let error = #expect(throws: SocketError.self) {
+      try Socket.listening(at: SocketAddress(parsing: "192.0.2.1:7007"))
+    }
+    #expect(error?.description == "bind failed: errno 99 (Cannot assign requested address)")
+  }
+
   @Test func `nobody there is told as a failed connection`() throws {
     let (text, isValid) = try onLoopThread { stage in
       // Bound, and nobody listens.

@@ -33,7 +33,7 @@ extension Loop {
     public var description: String {
       switch self {
       case .noDescriptors(let errno):
-        "an event base needs five file descriptors, and could not have them: errno \(errno)"
+        "an event base needs five file descriptors, and could not have them: \(describe(errno: errno))"
       }
     }
   }

@@ -99,8 +99,9 @@ public final class LoopThread: Sendable {
 
     public var description: String {
       switch self {
-      case .noThread(let errno): "no thread could be started: errno \(errno)"
-      case .noDescriptors(let errno): "a loop needs three file descriptors, and could not have them: errno \(errno)"
+      case .noThread(let errno): "no thread could be started: \(describe(errno: errno))"
+      case .noDescriptors(let errno):
+        "a loop needs three file descriptors, and could not have them: \(describe(errno: errno))"
       case .stackSize(let bytes): "a thread cannot have a stack of \(bytes) bytes"
       }
     }

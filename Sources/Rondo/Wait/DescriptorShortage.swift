@@ -12,18 +12,9 @@ package struct DescriptorShortage: Error, CustomStringConvertible {
     var (soft, hard): (UInt64, UInt64) = (0, 0)
     unsafe rondo_descriptor_limits(&soft, &hard)
     return """
-      \(need), and it could not be made: errno \(errno) (\(Self.text(of: errno))). The process may have \
+      \(need), and it could not be made: \(describe(errno: errno)). The process may have \
       \(soft) descriptors, and could ask for \(hard): see setrlimit(2), `ulimit -n`.
       """
-  }
-
-  private static func text(of errno: CInt) -> String {
-    switch errno {
-    case EMFILE: "too many open files in this process"
-    case ENFILE: "too many open files in the system"
-    case ENOMEM: "out of memory"
-    default: unsafe String(cString: strerror(errno))
-    }
   }
 
   /// Tells of it on stderr, once in a process: what follows works, but slowly.
@@ -43,7 +34,7 @@ enum ClosedBehindTheLoop {
   static func fail(_ what: String, _ descriptor: CInt, _ errno: CInt) -> Never {
     fatalError(
       """
-      A loop's own descriptor was closed behind its back: \(what), number \(descriptor) (errno \(errno)). A program that \
+      A loop's own descriptor was closed behind its back: \(what), number \(descriptor) (\(describe(errno: errno))). A program that \
       closes all descriptors, as daemons do, has to do so before its first Loop.current, Loop.main or LoopThread.
       """)
   }

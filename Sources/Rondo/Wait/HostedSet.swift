@@ -30,7 +30,8 @@ import Synchronization
     let error = rondo_nest(epoll, base.epoll)
     if error == ENOMEM || error == ENOSPC {
       fatalError(
-        "A loop's host cannot wait for it: the kernel has no room for one more watched descriptor (errno \(error)).")
+        "A loop's host cannot wait for it: the kernel has no room for one more watched descriptor (\(describe(errno: error)))."
+      )
     }
     if error != 0 { ClosedBehindTheLoop.fail("the epoll set that its host waits by", epoll, error) }
     Self.complain(of: epoll)

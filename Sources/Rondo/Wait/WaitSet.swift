@@ -44,7 +44,8 @@ import Glibc
   private func start(_ own: EventCollection.Own, _ descriptor: CInt, _ what: String) {
     let error = collection.start(own, descriptor)
     if error == ENOMEM || error == ENOSPC {
-      fatalError("A loop cannot wait: the kernel has no room for one more watched descriptor (errno \(error)).")
+      fatalError(
+        "A loop cannot wait: the kernel has no room for one more watched descriptor (\(describe(errno: error))).")
     }
     if error != 0 { ClosedBehindTheLoop.fail(what, descriptor, error) }
   }

@@ -1,5 +1,6 @@
 import CDaemon
 import Glibc
+import Rondo
 
 /// How a child process ended, and what it took.
 public struct ChildExit: Hashable, Sendable, CustomStringConvertible {
@@ -82,7 +83,7 @@ public enum ChildError: Error, Hashable, Sendable, CustomStringConvertible {
     case .unknownSignal(let signal): "no signal has the number \(signal)"
     case .containsZero(let text): "'\(text)' contains a zero byte, where it would end for the child"
     case .exhausted: "no descriptor, process or memory is left"
-    case .system(let errno): "errno \(errno)"
+    case .system(let errno): "\(describe(errno: errno))"
     }
   }
 

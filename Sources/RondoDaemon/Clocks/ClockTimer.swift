@@ -147,7 +147,7 @@ public enum ClockError: Error, Hashable, Sendable, CustomStringConvertible {
   public var description: String {
     switch self {
     case .exhausted: "no descriptor is left for a timer"
-    case .system(let errno): "no timer can be had: errno \(errno)"
+    case .system(let errno): "no timer can be had: \(describe(errno: errno))"
     }
   }
 

@@ -1,4 +1,5 @@
 import Glibc
+import Rondo
 
 /// Why a file or path cannot be watched.
 public enum FileError: Error, Hashable, Sendable, CustomStringConvertible {
@@ -22,7 +23,7 @@ public enum FileError: Error, Hashable, Sendable, CustomStringConvertible {
     case .containsZero(let path): "'\(path)' is no path"
     case .tooManyWatches: "the user has as many watches as fs.inotify.max_user_watches allows"
     case .exhausted: "no descriptor is left, or the user has fs.inotify.max_user_instances of inotify's"
-    case .system(let path, let errno): "\(path) cannot be watched: errno \(errno)"
+    case .system(let path, let errno): "\(path) cannot be watched: \(describe(errno: errno))"
     }
   }
 

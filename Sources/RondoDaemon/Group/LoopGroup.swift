@@ -116,7 +116,8 @@ public final class LoopGroup: Sendable {
     public var description: String {
       switch self {
       case .thread(let error): "\(error)"
-      case .processor(let number, let errno): "a thread cannot be kept on processor \(number): errno \(errno)"
+      case .processor(let number, let errno):
+        "a thread cannot be kept on processor \(number): \(describe(errno: errno))"
       }
     }
   }

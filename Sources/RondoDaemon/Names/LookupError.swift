@@ -1,4 +1,5 @@
 import Glibc
+import Rondo
 
 /// Why a name has no addresses. See getaddrinfo(3).
 public enum LookupError: Error, Hashable, Sendable, CustomStringConvertible {
@@ -31,7 +32,7 @@ public enum LookupError: Error, Hashable, Sendable, CustomStringConvertible {
     case .exhausted: "no thread, memory or descriptor is left to look up a name"
     case .cancelled: "cancelled"
     case .loopEnded: "the loop has ended"
-    case .system(let code, let errno): "the lookup failed with code \(code), errno \(errno)"
+    case .system(let code, let errno): "the lookup failed with code \(code), \(describe(errno: errno))"
     }
   }
 

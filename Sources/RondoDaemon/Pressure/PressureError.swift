@@ -1,4 +1,5 @@
 import Glibc
+import Rondo
 
 /// Why pressure cannot be watched.
 public enum PressureError: Error, Hashable, Sendable, CustomStringConvertible {
@@ -29,7 +30,7 @@ public enum PressureError: Error, Hashable, Sendable, CustomStringConvertible {
     case .malformed(let variable, let value): "the environment says \(variable)=\(value), which systemd never says"
     case .notPressure(let path): "\(path) is no file of pressure"
     case .exhausted: "no descriptor is left to watch pressure by"
-    case .system(let path, let errno): "pressure cannot be watched at \(path): errno \(errno)"
+    case .system(let path, let errno): "pressure cannot be watched at \(path): \(describe(errno: errno))"
     }
   }
 
