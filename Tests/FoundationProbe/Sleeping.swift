@@ -10,7 +10,10 @@ func sleepWell() {
   loop.add(keeper)
   func watch(_ name: String) {
     whenAsleep(loop) {
-      let phase = "\(name): \(loop.heartbeat.phase) \(loop.isWaiting) depth \(loop.heartbeat.depth)"
+      // It may have woken for a moment, by a wakeup that was left over.
+      var (heartbeat, isWaiting) = (loop.heartbeat, loop.isWaiting)
+      while heartbeat.phase != .waiting || !isWaiting { (heartbeat, isWaiting) = (loop.heartbeat, loop.isWaiting) }
+      let phase = "\(name): \(heartbeat.phase) \(isWaiting) depth \(heartbeat.depth)"
       phases.withLock { $0.append(phase) }
       loop.stop()
       loop.perform {}
