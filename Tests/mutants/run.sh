@@ -128,8 +128,11 @@ build_tests() (
 MAIN
   cd "$scratch/objects"
   # What the tests have besides: Swift and C.
-  swiftc "${flags[@]}" "${maps[@]}" -wmo -c -module-name RondoTestProcess "$tree"/Tests/TestProcess/*.swift \
-    -emit-module -emit-module-path "$scratch/RondoTestProcess.swiftmodule" -o RondoTestProcess.o
+  local part
+  for part in Process Traits; do
+    swiftc "${flags[@]}" "${maps[@]}" -wmo -c -module-name "RondoTest$part" "$tree/Tests/Test$part"/*.swift \
+      -emit-module -emit-module-path "$scratch/RondoTest$part.swiftmodule" -o "RondoTest$part.o"
+  done
   local foreign=$tree/Tests/CForeignEvents
   clang -c "$foreign/foreign.c" -I "$foreign/include" -o foreign.o
   echo "module CForeignEvents { header \"$foreign/include/foreign.h\" export * }" >"$scratch/foreign.modulemap"
