@@ -100,31 +100,36 @@ import Testing
     try Self.open()
     try #require(try Self.report()["process"] as? Int == Int(getpid()))
     guard geteuid() == 0 else { return }
-    let process = getpid()
+    // Before the fork: its child has one thread of many, and must not wait for what another one holds.
+    let (address, length) = Self.address(of: getpid())
     let child = forkProcess()
     if child == 0 {
       guard setgid(65_534) == 0, setuid(65_534) == 0 else { _exit(3) }
-      _exit(Self.isSentAway(by: process) ? 0 : 1)
+      _exit(Self.isSentAway(from: address, length) ? 0 : 1)
     }
     #expect(end(of: child) == .exit(0))
   }
 
-  /// In a forked child: system calls and nothing else.
-  private static func isSentAway(by process: pid_t) -> Bool {
+  private static func address(of process: pid_t) -> (sockaddr_un, socklen_t) {
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
     let name = Array("\0rondo-inspect/\(process)".utf8)
     unsafe withUnsafeMutableBytes(of: &address.sun_path) { path in
       for (index, byte) in name.enumerated() { unsafe path[index] = byte }
     }
+    return (address, socklen_t(MemoryLayout<sa_family_t>.size + name.count))
+  }
+
+  /// In a forked child: system calls and nothing else.
+  private static func isSentAway(from address: sockaddr_un, _ length: socklen_t) -> Bool {
     let socket = Glibc.socket(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0)
-    let length = socklen_t(MemoryLayout<sa_family_t>.size + name.count)
-    let isIn = unsafe withUnsafePointer(to: &address) { address in
+    let isIn = unsafe withUnsafePointer(to: address) { address in
       unsafe address.withMemoryRebound(to: sockaddr.self, capacity: 1) { unsafe connect(socket, $0, length) == 0 }
     }
     guard isIn else { return true }
-    let question = Array("report\n".utf8)
-    _ = unsafe rondo_door_send(socket, question, question.count)
+    // "report\n", in one word.
+    var question: UInt64 = 0x0A_74_72_6F_70_65_72
+    _ = unsafe rondo_door_send(socket, &question, 7)
     var byte: UInt8 = 0
     return unsafe read(socket, &byte, 1) <= 0
   }
