@@ -20,5 +20,8 @@ package func succeedsWithoutCopies(_ attempt: () -> Bool) -> Bool {
 @discardableResult
 package func waitForOtherEnd(of descriptor: CInt) -> Bool {
   var query = pollfd(fd: descriptor, events: 0, revents: 0)
-  return unsafe poll(&query, 1, 60_000) == 1 && query.revents & Int16(POLLHUP | POLLERR) != 0
+  var count = unsafe poll(&query, 1, 60_000)
+  // A signal of another test's.
+  while count < 0 && errno == EINTR { count = unsafe poll(&query, 1, 60_000) }
+  return count == 1 && query.revents & Int16(POLLHUP | POLLERR) != 0
 }

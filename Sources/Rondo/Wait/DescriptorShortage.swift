@@ -34,7 +34,8 @@ enum ClosedBehindTheLoop {
   static func fail(_ what: String, _ descriptor: CInt, _ errno: CInt) -> Never {
     fatalError(
       """
-      A loop's own descriptor was closed behind its back: \(what), number \(descriptor) (\(describe(errno: errno))). A program that \
+      A loop's own descriptor was closed behind its back: \(what), number \(descriptor) \
+      (\(describe(errno: errno))). A program that \
       closes all descriptors, as daemons do, has to do so before its first Loop.current, Loop.main or LoopThread.
       """)
   }
