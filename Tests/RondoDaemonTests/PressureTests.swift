@@ -199,8 +199,16 @@ private enum Starving {
     defer { _ = unsafe unlink(path) }
     let lowest = dup(STDIN_FILENO)
     close(lowest)
-    var limit = rlimit(rlim_cur: rlim_t(lowest), rlim_max: rlim_t(lowest))
+    var limit = rlimit()
+    precondition(unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
+    let soft = limit.rlim_cur
+    limit.rlim_cur = rlim_t(lowest)
     precondition(unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
+    // A leak detector opens files when the process ends.
+    defer {
+      limit.rlim_cur = soft
+      precondition(unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
+    }
     for trigger in [PressureSource.Trigger(path: path, text: [])] {
       do throws(PressureError) {
         _ = try PressureSource(trigger) { _, _ in }

@@ -59,8 +59,8 @@ import Testing
   private static let compiled: [[String]] = Repository.files(
     under: "Sources", "Tests", "Benchmarks/Sources", "Benchmarks/Tests", ending: ".swift"
   ).filter {
-    // Scripts, and what only the fuzzer's build has.
-    !$0.hasPrefix("Tests/Pictures/") && !$0.hasPrefix("Tests/Pages/") && !$0.hasPrefix("Tests/Fuzz/Harness/")
+    // Scripts.
+    !$0.hasPrefix("Tests/Pictures/") && !$0.hasPrefix("Tests/Pages/")
   }.compactMap { try? Repository.lines($0) }
 
   /// Where each line stands, without its indent.

@@ -47,6 +47,10 @@ let isReported = Atomic<Bool>(false)
 @safe final class PosixLock: @unchecked Sendable {
   private let semaphore = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
   init() { unsafe sem_init(semaphore, 0, 1) }
+  deinit {
+    unsafe sem_destroy(semaphore)
+    unsafe semaphore.deallocate()
+  }
   func lock() { while unsafe sem_wait(semaphore) != 0 {} }
   func unlock() { unsafe sem_post(semaphore) }
 }

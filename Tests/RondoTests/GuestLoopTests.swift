@@ -144,7 +144,7 @@ import Testing
       let guest = TimedGuest(stage, [.milliseconds(5)])
       #expect(stage.loop.run() == .finished)
       stage.loop.add(guest.item)
-      guest.whenDispatched = { guest.item.invalidate() }
+      guest.whenDispatched = { [unowned guest] in guest.item.invalidate() }
       #expect(stage.loop.run() == .finished)
       #expect(guest.dispatches == [5] && !guest.item.isValid && guest.item.invalidationReason == nil)
       #expect(!stage.loop.add(guest.item))
@@ -254,7 +254,7 @@ import Testing
       stage.loop.add(guest.item)
       guest.pipe.write(1)
       var isNested = false
-      guest.whenDispatched = {
+      guest.whenDispatched = { [unowned guest] in
         if isNested { return stage.loop.stop() }
         isNested = true
         guest.pipe.write(1)
@@ -278,7 +278,7 @@ import Testing
     withStage(isObserved: false) { stage in
       let guest = TimedGuest(stage, [.milliseconds(5), .milliseconds(10), .milliseconds(15)], isReentrant: true)
       stage.loop.add(guest.item)
-      guest.whenDispatched = {
+      guest.whenDispatched = { [unowned guest] in
         if guest.dispatches.count < 3 { stage.loop.run(for: .milliseconds(20)) }
       }
       stage.loop.run(for: .milliseconds(50))
@@ -294,7 +294,7 @@ import Testing
       let guest = PipeGuest(stage, "guest", isReentrant: true)
       stage.loop.add(guest.item)
       guest.pipe.write(1)
-      guest.whenDispatched = {
+      guest.whenDispatched = { [unowned guest] in
         if isNested {
           stage.block("block") { guest.item.invalidate() }
           guest.answer = .atMost(.zero)
@@ -312,7 +312,7 @@ import Testing
   @Test func `a guest may be invalidated when it is asked`() {
     withStage(isObserved: false) { stage in
       let guest = TimedGuest(stage, [.milliseconds(5)])
-      guest.whenAsked = { guest.item.invalidate() }
+      guest.whenAsked = { [unowned guest] in guest.item.invalidate() }
       stage.loop.add(guest.item)
       #expect(stage.loop.run(for: .milliseconds(10)) == .finished)
       #expect(guest.dispatches == [])

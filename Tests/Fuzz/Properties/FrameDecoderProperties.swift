@@ -64,3 +64,10 @@ extension Result where Success == Void, Failure: Equatable {
     }
   }
 }
+
+/// libFuzzer's way in, by the name that `make fuzz` links it with.
+@_cdecl("rondo_fuzz_message_port")
+public func fuzzMessagePort(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+  FrameDecoderProperties.check(unsafe Array(UnsafeBufferPointer(start: bytes, count: count)))
+  return 0
+}

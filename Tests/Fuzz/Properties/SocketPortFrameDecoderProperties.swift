@@ -43,3 +43,10 @@ package enum SocketPortFrameDecoderProperties {
     }
   }
 }
+
+/// libFuzzer's way in, by the name that `make fuzz` links it with.
+@_cdecl("rondo_fuzz_socket_port")
+public func fuzzSocketPort(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+  SocketPortFrameDecoderProperties.check(unsafe Array(UnsafeBufferPointer(start: bytes, count: count)))
+  return 0
+}

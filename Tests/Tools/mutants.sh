@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Proves that the tests can see: each mutant in this directory has to be caught, by the tests that it names.
+# Proves that the tests can see: each mutant in Tests/mutants has to be caught, by the tests that it names.
 #
 # A mutant is one replacement in the sources of the core: `file:`, the `tests:` that shall catch it, the text before, the
 # text after. Each `tests:` is a regular expression for names of tests that begins with a suite of RondoTests, which
@@ -7,12 +7,12 @@
 # the unmutated core, and run with each mutated one.
 #
 # Numbers or names of mutants as arguments run those alone; SINCE=<commit> runs those whose source, tests or text have
-# changed since then. TESTS=all runs every test of RondoTests instead, and prints which of them saw the mutant.
+# changed since then; MOST=<number> runs that many of them, taken at random. TESTS=all runs every test of RondoTests instead, and prints which of them saw the mutant.
 set -euo pipefail
 shopt -s nullglob
 
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-root=$(cd "$here/../.." && pwd)
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+here=$root/Tests/mutants
 jobs=${JOBS:-$(nproc)}
 # The tests that are named take a second or two. One that hangs has to get a limit of its own.
 limit=${MUTANT_LIMIT:-60}
@@ -83,6 +83,9 @@ if (( ! ${#chosen[@]} )); then
   echo 'No mutant is concerned.'
   exit
 fi
+
+concerned=${#chosen[@]}
+if [[ -n ${MOST:-} ]] && ((concerned > MOST)); then mapfile -t chosen < <(shuf -n "$MOST" -e -- "${chosen[@]}" | sort); fi
 
 # MARK: The unmutated core and its tests
 
@@ -275,5 +278,5 @@ done
 wait
 
 failed=("$scratch"/*/failed)
-echo "${#chosen[@]} mutants in $SECONDS s, ${#failed[@]} not caught."
+echo "${#chosen[@]} mutants of $concerned in $SECONDS s, ${#failed[@]} not caught."
 (( ! ${#failed[@]} ))

@@ -7,7 +7,7 @@ set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
-table=$here/expected.txt
+table=$root/Tests/RondoCosts/expected.txt
 jobs=${JOBS:-$(nproc)}
 # Per cent by which instructions may differ: a patch release of the toolchain, of libevent or of glibc changes some, and
 # the processor decides which memcpy(3) glibc takes. All other counts have to be exact.

@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# Checks the format, the length of files and left-over markers: `make lint`.
+#
+#   lint.sh PATH...
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+swift format lint --strict --parallel --recursive "$@"
+if long=$(find Sources -name '*.swift' -exec awk 'END { if (NR > 400) print FILENAME ": " NR " lines" }' {} \; | grep .); then
+  printf 'More than 400 lines:\n%s\n' "$long" >&2
+  exit 1
+fi
+if marks=$(grep -rnwE 'TODO|FIXME' Sources Tests Benchmarks/Sources Benchmarks/Tests Package.swift Benchmarks/Package.swift); then
+  printf 'Left-over markers:\n%s\n' "$marks" >&2
+  exit 1
+fi
