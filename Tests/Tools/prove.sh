@@ -12,6 +12,8 @@ mkdir -p "$logs"
 seed=${SEED:-$((RANDOM * 32768 + RANDOM + 1))}
 only=" $* "
 failed=()
+# What was chosen for this run is not for those that it starts.
+unset MAKEFLAGS MFLAGS MAKEOVERRIDES ONLY SEED
 TIMEFORMAT='%R %U %S'
 
 # prove NAME DEPTH TARGET [ARGUMENT]...: makes a target, and says what became of it.
