@@ -12,6 +12,8 @@ mkdir -p "$logs"
 seed=${SEED:-$((RANDOM * 32768 + RANDOM + 1))}
 only=" $* "
 failed=()
+# What was chosen for this run is not for those that it starts.
+unset MAKEFLAGS MFLAGS MAKEOVERRIDES ONLY SEED
 TIMEFORMAT='%R %U %S'
 
 # prove NAME DEPTH TARGET [ARGUMENT]...: makes a target, and says what became of it.
@@ -45,6 +47,7 @@ since=$(base 2>/dev/null || true)
 
 make --no-print-directory setup-prove
 prove parity "20000 scenarios, seed $seed" parity SEED="$seed" COUNT=20000
+prove torture "one errno a call" torture QUICK=1
 prove fuzz "100000 inputs a decoder" fuzz RUNS=100000
 prove counts "all operations" counts
 prove mutants "10 of what changed since ${since:0:9}" mutants SINCE="$since" MOST=10
