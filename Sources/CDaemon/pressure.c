@@ -4,23 +4,56 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
-int rondo_pressure_open(const char *path, enum rondo_pressure_kind *kind) {
-  // A pipe that is open for writing as well has no end when its writers have gone.
-  int file = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
-  if (file < 0) return -errno;
-  struct stat status;
-  if (fstat(file, &status)) {
-    int error = errno;
-    close(file);
-    return -error;
+const char *rondo_service_environment(const char *name) { return secure_getenv(name); }
+
+static int fail(int file) {
+  int error = errno;
+  close(file);
+  return -error;
+}
+
+// Whether a plain file is the kernel's word on pressure: others of procfs and of a group act on what is written into them.
+static int is_kernels(int file, const char *name) {
+  struct statfs system;
+  if (fstatfs(file, &system)) return 0;
+  char path[4096];
+  ssize_t length = readlink(name, path, sizeof path - 1);
+  if (length <= 0) return 0;
+  path[length] = 0;
+  const char *last = strrchr(path, '/');
+  if (!last) return 0;
+  if (system.f_type == CGROUP2_SUPER_MAGIC) {
+    size_t end = strlen(last);
+    return end > 9 && strcmp(last + end - 9, ".pressure") == 0;
   }
-  *kind = S_ISREG(status.st_mode)    ? RONDO_PRESSURE_KERNEL
-          : S_ISFIFO(status.st_mode) ? RONDO_PRESSURE_PIPE
-                                     : RONDO_PRESSURE_OTHER;
+  return system.f_type == PROC_SUPER_MAGIC && last - path >= 9 && strncmp(last - 9, "/pressure", 9) == 0;
+}
+
+int rondo_pressure_open(const char *path, enum rondo_pressure_kind *kind) {
+  // It is looked at before it is opened: that alone may do something to a device.
+  int place = open(path, O_PATH | O_CLOEXEC);
+  if (place < 0) return -errno;
+  struct stat status;
+  if (fstat(place, &status)) return fail(place);
+  char name[32];
+  snprintf(name, sizeof name, "/proc/self/fd/%d", place);
+  *kind = RONDO_PRESSURE_OTHER;
+  if (S_ISFIFO(status.st_mode)) *kind = RONDO_PRESSURE_PIPE;
+  if (S_ISREG(status.st_mode) && is_kernels(place, name)) *kind = RONDO_PRESSURE_KERNEL;
+  if (*kind == RONDO_PRESSURE_OTHER) return place;
+  // A pipe that is open for writing as well has no end when its writers have gone.
+  int file = open(name, O_RDWR | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+  if (file < 0) return fail(place);
+  close(place);
   return file;
 }
 

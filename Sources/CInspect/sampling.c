@@ -22,7 +22,15 @@ enum { idle = 0, requested = 1, stopped = 2 };
 static uint32_t state;
 static struct rondo_registers sampled;
 static pid_t wanted;
-static struct sigaction earlier;
+
+// The handlers that the signal met before, the earliest first: each took the handler's place after the last, and may call it as what was
+// there before. *watcher's thread*, published by the count
+enum { layer_limit = 8 };
+static struct sigaction layers[layer_limit];
+// *atomic*
+static uint32_t layer_count;
+// *the thread's own* How many of them are being called, the latest first. A handler may read it: it is there from the start.
+static __thread uint32_t called_layers __attribute__((tls_model("initial-exec")));
 
 static void futex_wait(uint32_t expected, long milliseconds) {
   struct timespec limit = {milliseconds / 1000, milliseconds % 1000 * 1000000};
@@ -49,6 +57,20 @@ static void read_registers(struct rondo_registers *registers, const ucontext_t *
 #endif
 }
 
+// A signal that is somebody else's: for the handler that came last, which may pass it on to ours, and so to the one before.
+static void pass_on(int number, siginfo_t *info, void *context) {
+  uint32_t count = __atomic_load_n(&layer_count, __ATOMIC_ACQUIRE);
+  if (called_layers >= count) return;
+  const struct sigaction *layer = &layers[count - 1 - called_layers];
+  called_layers++;
+  if (layer->sa_flags & SA_SIGINFO) {
+    layer->sa_sigaction(number, info, context);
+  } else {
+    layer->sa_handler(number);
+  }
+  called_layers--;
+}
+
 // On the stopped thread. System calls and atomics, nothing else.
 static void take_sample(int number, siginfo_t *info, void *context) {
   int error = errno;
@@ -69,12 +91,27 @@ static void take_sample(int number, siginfo_t *info, void *context) {
         }
       }
     }
-  } else if (earlier.sa_flags & SA_SIGINFO) {
-    if (earlier.sa_sigaction) earlier.sa_sigaction(number, info, context);
-  } else if (earlier.sa_handler != SIG_DFL && earlier.sa_handler != SIG_IGN) {
-    earlier.sa_handler(number);
+  } else {
+    pass_on(number, info, context);
   }
   errno = error;
+}
+
+// Notes a handler that is to hear its own. False if there is no room.
+static bool add_layer(const struct sigaction *action) {
+  if (!(action->sa_flags & SA_SIGINFO) && (action->sa_handler == SIG_DFL || action->sa_handler == SIG_IGN)) {
+    // The program has done with its handlers, or never had one.
+    __atomic_store_n(&layer_count, 0, __ATOMIC_RELEASE);
+    return true;
+  }
+  // One that comes again and again is called once.
+  for (uint32_t index = 0; index < layer_count; index++) {
+    if (layers[index].sa_sigaction == action->sa_sigaction) return true;
+  }
+  if (layer_count == layer_limit) return false;
+  layers[layer_count] = *action;
+  __atomic_store_n(&layer_count, layer_count + 1, __ATOMIC_RELEASE);
+  return true;
 }
 
 // Somebody else may have taken the signal since the last time.
@@ -82,7 +119,7 @@ static int install(void) {
   struct sigaction present;
   if (sigaction(sample_signal, NULL, &present)) return errno;
   if (present.sa_flags & SA_SIGINFO && present.sa_sigaction == take_sample) return 0;
-  earlier = present;
+  if (!add_layer(&present)) return EBUSY;
   struct sigaction action = {.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
   action.sa_sigaction = take_sample;
   sigfillset(&action.sa_mask);

@@ -184,13 +184,17 @@ static void on_event(struct bufferevent *events, short what, void *argument) {
   }
 }
 
+int rondo_tls_is_address(const char *host) {
+  unsigned char address[16];
+  return inet_pton(AF_INET, host, address) == 1 || inet_pton(AF_INET6, host, address) == 1;
+}
+
 // Whom the client wants to talk to: for the server's choice of a certificate, and for the check of it.
 static int set_host(SSL *ssl, const char *host) {
-  unsigned char address[16];
-  if (inet_pton(AF_INET, host, address) == 1 || inet_pton(AF_INET6, host, address) == 1) {
-    return X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host);
-  }
-  SSL_set_hostflags(ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+  if (rondo_tls_is_address(host)) return X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host);
+  // What a name may be has been checked: an empty one would turn the check off, ".com" would take any name below it.
+  // A subject's CN counts for nothing, whether there are other names or not: RFC 9525, 6.3.
+  SSL_set_hostflags(ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
   return SSL_set1_host(ssl, host) == 1 && SSL_set_tlsext_host_name(ssl, host) == 1;
 }
 

@@ -55,21 +55,32 @@
         case .dated: "\(Self.date()) \(event.level) "
         case .journal: "<\(event.level.priority)>"
         }
-      var line = Array("\(beginning)\(label):".utf8)
+      var line = Array(beginning.utf8)
+      Self.append("\(label):", to: &line)
       for (key, value) in all.sorted(by: { $0.key < $1.key }) { Self.append(" \(key)=\(value)", to: &line) }
       Self.append(" [\(event.source)] \(event.message)", to: &line)
       line.append(UInt8(ascii: "\n"))
       return line
     }
 
-    /// As Swift writes them in a literal.
+    /// What ends a line, commands a terminal or turns the text around is written as in a literal of Swift.
     private static func append(_ text: String, to line: inout [UInt8]) {
-      for byte in text.utf8 {
-        switch byte {
-        case UInt8(ascii: "\n"): line += Array(#"\n"#.utf8)
-        case 0..<0x20, 0x7f: line += Array(#"\u{\#(String(byte, radix: 16))}"#.utf8)
-        default: line.append(byte)
+      for scalar in text.unicodeScalars {
+        switch scalar {
+        case "\n": line += Array(#"\n"#.utf8)
+        case " "..."~": line.append(UInt8(ascii: scalar))
+        case _ where isCommand(scalar): line += Array(#"\u{\#(String(scalar.value, radix: 16))}"#.utf8)
+        default: line += Array(UTF8.encode(scalar)!)
         }
+      }
+    }
+
+    /// Emoji and some scripts need the two joiners, which do nothing else.
+    private static func isCommand(_ scalar: Unicode.Scalar) -> Bool {
+      switch scalar.properties.generalCategory {
+      case .control, .lineSeparator, .paragraphSeparator: true
+      case .format: scalar != "\u{200c}" && scalar != "\u{200d}"
+      default: false
       }
     }
 

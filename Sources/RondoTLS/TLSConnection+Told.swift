@@ -5,7 +5,7 @@
       /// How long connecting and the handshake may take.
       public var handshake: Duration = .seconds(10)
       /// For how long no byte may move before the connection fails. Nil for as long as the peer likes.
-      public var idle: Duration?
+      public var idle: Duration? = .seconds(300)
       /// `.writable` is told when no more than this many bytes wait.
       public var lowWater = 16 * 1024
       /// Whoever has more than this many bytes wait had better not send until `.writable`.

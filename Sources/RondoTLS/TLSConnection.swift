@@ -69,6 +69,7 @@
     /// The client's side of a connection that begins to be made to `address` now.
     ///
     /// - Parameter host: Whose certificate the server must have: a name, which it is told as well (SNI), or an address.
+    ///   A name is in ASCII, an internationalized one as `xn--…`; `Loop.add` refuses any other.
     /// - Throws: What fails at once. What fails later is told as `.failed`.
     public convenience init(
       connectingTo address: SocketAddress, as host: String, with context: TLSClientContext, limits: Limits = Limits(),
@@ -256,6 +257,7 @@
       contract(loop.isCurrent, "A connection is put into a loop on the loop's thread. Use loop.perform { … }.")
       contract(stay == nil, "A TLS connection is in one mode of one loop, until it is over. Make another.")
       guard let plan else { throw .invalid }
+      if let host = plan.host, !TLSSession.isHost(host) { throw .host(host) }
       let session: TLSSession?
       do {
         session = try unsafe loop.withEventBase(in: mode) { base in
@@ -390,7 +392,7 @@
     /// after them: `Loop.stop()` ends its runs.
     ///
     /// - Parameter mode: By its name; `.common` is none.
-    /// - Throws: `.noEventBase`, `.noMemory`, `.invalid`.
+    /// - Throws: `.noEventBase`, `.noMemory`, `.invalid`, `.host`.
     public func add(_ connection: TLSConnection, to mode: Mode = .default) throws(TLSError) {
       try connection.begin(on: self, in: mode)
     }

@@ -12,6 +12,8 @@
     case keyMismatch(certificateChain: String, privateKey: String)
     /// The file of authorities to trust is wrong; nil for the system's.
     case authorities(path: String?, reason: String)
+    /// The host is neither a name of DNS, in ASCII and without a dot at either end, nor an address.
+    case host(String)
     /// The peer's certificate was refused here.
     case certificate(CertificateProblem)
     /// The peer refused to go on, with this alert of RFC 8446, section 6. It may not trust us, for one.
@@ -57,6 +59,7 @@
       case .privateKey(let path, let reason): "no private key in \(path): \(reason)"
       case .keyMismatch(let chain, let key): "the key in \(key) is not that of the certificate in \(chain)"
       case .authorities(let path, let reason): "no authorities in \(path ?? "the system's files"): \(reason)"
+      case .host(let name): "\(name.debugDescription) is no host's name in ASCII and no address"
       case .certificate(let problem): "the peer's certificate was refused: \(problem)"
       case .refused(let alert): "the peer refused to go on: \(alert)"
       case .violation(let text): "the peer does not keep to TLS: \(text)"

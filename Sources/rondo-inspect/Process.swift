@@ -11,6 +11,7 @@ enum Process {
     case otherUser(pid_t)
     case failed(pid_t, errno: CInt)
     case noAnswer(pid_t)
+    case tooMuch(pid_t)
 
     var description: String {
       switch self {
@@ -23,9 +24,10 @@ enum Process {
       case .closed(let number):
         return
           "process \(number) cannot be asked: it calls no Inspector.open(), and was not started with RONDO_INSPECT=socket."
-      case .otherUser(let number): return "process \(number) is another user's, or another one has taken its socket."
+      case .otherUser(let number): return "process \(number) is another user's, or another one has its socket."
       case .failed(let number, let error): return "process \(number): \(unsafe String(cString: strerror(error)))"
       case .noAnswer(let number): return "process \(number) has too much to answer at present, or no answer to that."
+      case .tooMuch(let number): return "process \(number) answers without an end."
       }
     }
   }
@@ -40,14 +42,11 @@ enum Process {
     return first.number
   }
 
-  /// The processes that have a socket, with their names: unix(7), proc(5).
+  /// The processes of this user that have a socket, with their names: proc(5).
   private static var openProcesses: [(number: pid_t, name: String)] {
-    guard let text = Self.text("/proc/net/unix", limit: 16 << 20) else { return [] }
-    let mark = "@rondo-inspect/"
-    let numbers = Set(
-      text.split(separator: "\n").compactMap { line in
-        line.split(separator: " ").last.flatMap { $0.hasPrefix(mark) ? pid_t($0.dropFirst(mark.count)) : nil }
-      })
+    var room = [pid_t](repeating: 0, count: 4_096)
+    let count = unsafe rondo_door_list(&room, room.count)
+    let numbers = Set(room.prefix(count))
     return numbers.sorted().compactMap { number in
       guard let name = Self.text("/proc/\(number)/comm", limit: 64)?.split(separator: "\n").first.map(String.init)
       else { return nil }
@@ -64,6 +63,10 @@ enum Process {
     return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
   }
 
+  /// For the longest trace, and for its way.
+  private static let patience = Duration.seconds(150)
+  private static let answerLimit = 256 << 20
+
   /// Asks, and waits for the whole answer.
   static func ask(_ number: pid_t, _ question: String) throws(Problem) -> [UInt8] {
     let socket = rondo_door_knock(number)
@@ -74,6 +77,7 @@ enum Process {
     let line = Array((question + "\n").utf8)
     guard unsafe rondo_door_send(socket, line, line.count) == line.count else { throw .noAnswer(number) }
     var answer: [UInt8] = []
+    let end = ContinuousClock.now + patience
     var part = [UInt8](repeating: 0, count: 65_536)
     while true {
       let count = unsafe read(socket, &part, part.count)
@@ -81,6 +85,8 @@ enum Process {
       if count < 0 && errno != ECONNRESET { throw .failed(number, errno: errno) }
       if count <= 0 { break }
       answer += part.prefix(count)
+      // The process may be anything by now: it has neither our memory nor our time for itself.
+      guard answer.count <= answerLimit, ContinuousClock.now < end else { throw .tooMuch(number) }
     }
     if answer.isEmpty { throw .noAnswer(number) }
     return answer

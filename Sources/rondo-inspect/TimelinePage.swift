@@ -3,10 +3,19 @@ enum TimelinePage {
   /// - Parameter trace: Chrome's trace events, as a process answers them.
   static func text(_ trace: String, of target: String) -> String {
     // In JSON these stand in strings alone, where they may be written otherwise; in a page they could end the script.
-    let data = trace.replacing("<", with: "\\u003c")
-    let title = target.replacing("&", with: "&amp;").replacing("<", with: "&lt;")
+    let data = escaped(trace, "<", as: "\\u003c")
+    let title = escaped(escaped(target, "&", as: "&amp;"), "<", as: "&lt;")
     return "\(head)<title>\(title)</title>\n\(body)<script type=\"application/json\" id=\"trace\">\(data)</script>\n"
       + "<script>\n\(script)</script>\n"
+  }
+
+  /// By scalars, as a browser reads: a `<` behind a mark that joins what follows is no character of its own.
+  static func escaped(_ text: String, _ scalar: Unicode.Scalar, as replacement: String) -> String {
+    var escaped = String.UnicodeScalarView()
+    for next in text.unicodeScalars {
+      if next == scalar { escaped += replacement.unicodeScalars } else { escaped.append(next) }
+    }
+    return String(escaped)
   }
 
   private static let head = """

@@ -1,7 +1,8 @@
 /// Answers in words, for a terminal of 120 columns.
 enum View {
   static func text(_ report: Answer.Report) -> String {
-    "\(report.program), process \(report.process)\n" + report.loops.map { "\n" + text($0, report.time) }.joined()
+    Printable.line("\(report.program), process \(report.process)") + "\n"
+      + report.loops.map { "\n" + text($0, report.time) }.joined()
   }
 
   private static func text(_ loop: Answer.Loop, _ now: Int64) -> String {
@@ -25,7 +26,7 @@ enum View {
     }
     lines += table(loop.measures)
     for finding in loop.audit ?? [] { lines.append("  ! \(finding)") }
-    return lines.joined(separator: "\n") + "\n"
+    return lines.map(Printable.line).joined(separator: "\n") + "\n"
   }
 
   private static let itemLimit = 40
@@ -39,7 +40,7 @@ enum View {
       lines.append("  \(mark) \(frame.function ?? frame.address)" + (frame.image.map { " in \($0)" } ?? "") + place)
     }
     if stack.stack.isEmpty { lines.append("    no stack could be taken") }
-    return lines.joined(separator: "\n") + "\n"
+    return lines.map(Printable.line).joined(separator: "\n") + "\n"
   }
 
   /// One screen of the live view.
@@ -77,7 +78,7 @@ enum View {
       for waker in loop.wakers.prefix(5) { lines.append("  \(text(waker))") }
       lines += table(Array(loop.measures.prefix(10)))
     }
-    return lines.joined(separator: "\n") + "\n"
+    return lines.map(Printable.line).joined(separator: "\n") + "\n"
   }
 
   // MARK: - Parts

@@ -4,7 +4,7 @@ import Glibc
 
 /// What is printed, and what the command ends with.
 func fail(_ text: String, status: CInt) -> Never {
-  write(2, "rondo-inspect: \(text)\n")
+  write(2, Printable.text("rondo-inspect: \(text)\n"))
   exit(status)
 }
 
@@ -54,7 +54,10 @@ let process = findProcess(arguments.target)
 switch arguments.request {
 case .report: write(1, View.text(report(process).report))
 case .json: write(1, String(decoding: ask(process, "report"), as: UTF8.self))
-case .prometheus: write(1, String(decoding: ask(process, "prometheus"), as: UTF8.self))
+case .prometheus:
+  let text = String(decoding: ask(process, "prometheus"), as: UTF8.self)
+  // The form has no way to write them otherwise; a program gets them as they are.
+  write(1, isatty(1) != 0 ? Printable.text(text) : text)
 case .trace(let milliseconds, let isPage):
   let trace = String(decoding: ask(process, "trace \(milliseconds)"), as: UTF8.self)
   write(1, isPage ? TimelinePage.text(trace, of: arguments.target) : trace)

@@ -107,6 +107,12 @@ import Testing
     #expect(room.prefix(9) == Array("precious\0".utf8CString.dropLast())[...])
   }
 
+  @Test func `no other file of the kernel's is written into`() {
+    // Each takes what is written; the first can be waited for as well.
+    let files = ["/proc/sys/kernel/hostname", "/proc/self/comm", "/proc/self/oom_score_adj"]
+    for path in files { #expect(error(path, "") == .notPressure(path)) }
+  }
+
   @Test(.offThePool) func `without a descriptor left it is said, and none is lost`() async {
     await #expect(processExitsWith: .success) { inOwnProcess(Starving.run) }
   }

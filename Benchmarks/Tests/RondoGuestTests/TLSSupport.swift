@@ -22,6 +22,8 @@
         ("expired", hosts, -2 * day, -day, "authority"),
         ("early", hosts, day, 2 * day, "authority"),
         ("untrusted", hosts, -day, day, "stranger"),
+        // A name in its subject alone.
+        ("named.test", nil, -day, day, "authority"),
       ] as [(String, String?, Int, Int, String?)] {
         precondition(guest_certificate(directory, name, hosts, from, to, issuer, nil) == 0)
       }

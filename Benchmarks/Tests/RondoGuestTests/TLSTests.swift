@@ -45,6 +45,37 @@
       }
     }
 
+    @Test(arguments: [
+      "", ".test", ".", "rondo.test.", "a..b", "rondo.test\0.other", "127.0.0.1\0", "*.many.test", "rondo test",
+      "röndo.test",
+    ])
+    func `a host that no certificate can be checked against is refused before a byte is sent`(host: String) async {
+      await onLoop { stage in
+        do {
+          let (left, right) = try Socket.pair()
+          let connection = TLSConnection(over: left, as: host, with: try Certificates.client()) { _, _ in
+            Issue.record("\(host) was connected to")
+          }
+          #expect(throws: TLSError.host(host)) { try stage.loop.add(connection) }
+          connection.invalidate()
+          #expect(try right.receive() == .nothing)
+        } catch {
+          Issue.record(error)
+        }
+      }
+    }
+
+    @Test func `a certificate's common name counts for nothing`() async {
+      await withPair(host: "named.test", server: "named.test") { pair in
+        #expect(pair.run { pair.client.failure != nil && pair.server.failure != nil })
+        #expect(pair.client.events == [.failed(.certificate(.wrongHost(expected: "named.test")))])
+      }
+    }
+
+    @Test func `an idle connection is bounded unless the program says otherwise`() async {
+      #expect(TLSConnection.Limits().idle == .seconds(300))
+    }
+
     @Test func `a certificate out of its time, or of a stranger, is refused`() async {
       let problems: [(String, TLSError.CertificateProblem?, String)] = [
         ("expired", .expired, "certificate expired"), ("early", .notYetValid, "bad certificate"),

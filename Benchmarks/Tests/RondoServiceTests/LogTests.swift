@@ -144,6 +144,28 @@ import Testing
     #expect(lines[1] == "<7>test: [RondoServiceTests] l")
   }
 
+  @Test func `no text, label or data ends a line, commands a terminal or turns the text around`() throws {
+    let pipe = Pipe()
+    let sink = try LogSink(descriptor: pipe.writer)
+    let bad = [
+      "\u{85}", "\u{9b}", "\u{2028}", "\u{2029}", "\u{202e}", "\u{2066}", "\u{feff}", "\u{7f}", "\r", "\u{1b}",
+    ]
+    for text in bad {
+      var logger = Logger(label: "l\(text)l", factory: { LoopLogHandler(label: $0, to: sink, style: .journal) })
+      logger[metadataKey: "k\(text)k"] = "v\(text)v"
+      logger.info("m\(text)m")
+    }
+    Logger(label: "l", factory: { LoopLogHandler(label: $0, to: sink, style: .journal) }).info(
+      "ä 👩\u{200d}🔬 می\u{200c}خواهم")
+    flush(sink)
+    let lines = pipe.take().split(separator: "\n").map(String.init)
+    let wanted = bad.map { text in
+      let mark = #"\u{"# + String(text.unicodeScalars.first!.value, radix: 16) + "}"
+      return "<6>l\(mark)l: k\(mark)k=v\(mark)v [RondoServiceTests] m\(mark)m"
+    }
+    #expect(lines == wanted + ["<6>l: [RondoServiceTests] ä 👩\u{200d}🔬 می\u{200c}خواهم"])
+  }
+
   @Test func `threads that write at the same time keep their lines whole`() async throws {
     let pipe = Pipe()
     let sink = try LogSink(descriptor: pipe.writer)

@@ -7,7 +7,11 @@
 // What a file of pressure is.
 enum rondo_pressure_kind { RONDO_PRESSURE_KERNEL, RONDO_PRESSURE_PIPE, RONDO_PRESSURE_OTHER };
 
-// Opens a file of the kernel's, or a pipe that stands for one: its descriptor. Closed on exec, never blocks.
+// A variable of the environment; NULL for a program that has more rights than its caller: secure_getenv(3).
+const char *rondo_service_environment(const char *name);
+
+// Opens a file of the kernel's pressure, or a pipe that stands for one: its descriptor. Anything else is not opened: the
+// descriptor of RONDO_PRESSURE_OTHER is good for nothing but close(2). Closed on exec, never blocks.
 int rondo_pressure_open(const char *path, enum rondo_pressure_kind *kind);
 
 // Tells the kernel what to watch for.

@@ -46,6 +46,9 @@ enum rondo_tls_event {
   RONDO_TLS_FAILED
 };
 
+// Whether it is an address of IPv4 or IPv6.
+int rondo_tls_is_address(const char *host);
+
 // A connection on an open, non-blocking socket, which stays the caller's. NULL if there is no memory for it.
 //
 // `host` is whom the certificate has to be of, a name or an address; NULL for a server's side.

@@ -1,16 +1,21 @@
+import CDaemon
 import Glibc
 
 /// What systemd says in the environment. Pure, but for `own`.
 package enum ServiceEnvironment {
   /// The process's own, as far as it matters here.
   package static var own: [String: String] {
-    let names = [
-      "NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES",
-      "MEMORY_PRESSURE_WATCH", "MEMORY_PRESSURE_WRITE",
-    ]
-    return names.reduce(into: [:]) { found, name in
+    let names = ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"]
+    var found: [String: String] = [:]
+    for name in names {
       if let value = unsafe getenv(name) { found[name] = unsafe String(cString: value) }
     }
+    // These name a file and what is written into it: whoever starts a program with more rights than theirs has no say in
+    // that. As libsystemd does.
+    for name in ["MEMORY_PRESSURE_WATCH", "MEMORY_PRESSURE_WRITE"] {
+      if let value = unsafe rondo_service_environment(name) { found[name] = unsafe String(cString: value) }
+    }
+    return found
   }
 
   /// How often the process is to tell that it lives; nil for never. See sd_watchdog_enabled(3).

@@ -8,6 +8,8 @@ import Rondo
 /// sends too much, nothing, or takes no answer is sent away, and there is room for a few at a time.
 @safe final class Door: @unchecked Sendable {
   private let socket: CInt
+  /// Who opened it, and alone may come in.
+  private let user: uid_t
   private var source: Loop.DescriptorSource?
   private var guests: [CInt: Guest] = [:]
   private let answer: (_ question: Question, _ reply: @escaping @Sendable (String) -> Void) -> Void
@@ -19,8 +21,12 @@ import Rondo
   /// To send the question, and then for each part of the answer.
   private static let patience = Duration.seconds(5)
 
-  /// Without descriptors.
+  /// Without descriptors, and after too many have come.
   private static let pause = Duration.seconds(1)
+  /// Within a pause's time.
+  private static let comerLimit = 128
+  private var comers = 0
+  private var firstCame = ContinuousClock.now
 
   /// One who asks.
   private final class Guest: @unchecked Sendable {
@@ -39,9 +45,11 @@ import Rondo
 
   /// - Parameter socket: Listens already, and is closed at the end.
   init?(
-    socket: CInt, answer: @escaping (_ question: Question, _ reply: @escaping @Sendable (String) -> Void) -> Void
+    socket: CInt, user: uid_t,
+    answer: @escaping (_ question: Question, _ reply: @escaping @Sendable (String) -> Void) -> Void
   ) {
     self.socket = socket
+    self.user = user
     self.answer = answer
     source = try? Loop.DescriptorSource(socket, for: .read, closesOnInvalidation: true) { [weak self] _, _ in
       self?.receive()
@@ -62,7 +70,8 @@ import Rondo
   private func receive() {
     // A flood has to wait for the rest of the turn.
     for _ in 0..<Self.guestLimit {
-      let descriptor = rondo_door_accept(socket)
+      if isFlooded { return rest() }
+      let descriptor = rondo_door_accept(socket, user)
       if descriptor == -EPERM || descriptor == -ECONNABORTED { continue }
       guard descriptor >= 0 else {
         if descriptor != -EAGAIN { rest() }
@@ -76,7 +85,15 @@ import Rondo
     }
   }
 
-  /// There are no descriptors left: who waits at the door would be told of again and again.
+  /// Whether so many have come so quickly that the others have to wait: each costs a little, sent away or not.
+  private var isFlooded: Bool {
+    let now = ContinuousClock.now
+    if now - firstCame >= Self.pause { (firstCame, comers) = (now, 0) }
+    comers += 1
+    return comers > Self.comerLimit
+  }
+
+  /// There are no descriptors left, or too many have come: who waits at the door would be told of again and again.
   private func rest() {
     source?.enabled = []
     let timer = Loop.Timer(after: Self.pause, tolerance: Self.pause) { [weak self] _ in self?.source?.enabled = .read }

@@ -7,7 +7,8 @@ import Synchronization
 /// Opens the process to `rondo-inspect`, a command of the same user. It says which loops it tells of.
 ///
 /// The environment does the same: `RONDO_INSPECT=socket` for every loop that is made, `measure` to measure them as well,
-/// and `stalls=250` to have stalls of more than 250 ms reported on stderr; several of them with commas in between.
+/// and `stalls=250` to have stalls of more than 250 ms reported on stderr; several of them with commas in between. A
+/// program that has more rights than its caller does not obey: secure_getenv(3).
 public enum Inspector {
   private static let responder = Guarded<Responder?>(nil)
 
@@ -33,13 +34,14 @@ public enum Inspector {
   public enum OpenError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The watcher's thread could not be started.
     case noThread(LoopThread.StartError)
-    /// Somebody else has the socket of this process, or there are no descriptors left.
-    case noSocket
+    /// There is no directory that is the user's alone, or there are no descriptors left: errno says why.
+    case noSocket(errno: CInt)
 
     public var description: String {
       switch self {
       case .noThread(let error): "rondo-inspect needs a thread: \(error)"
-      case .noSocket: "rondo-inspect's socket could not be opened"
+      case .noSocket(let errno):
+        "rondo-inspect's socket could not be opened: \(unsafe String(cString: strerror(errno)))"
       }
     }
   }
@@ -58,7 +60,7 @@ public enum Inspector {
 
   /// Before main: no loop is made, and no thread.
   static func readEnvironment() {
-    guard let text = unsafe getenv("RONDO_INSPECT").map({ unsafe String(cString: $0) }) else { return }
+    guard let text = unsafe rondo_environment("RONDO_INSPECT").map({ unsafe String(cString: $0) }) else { return }
     guard let found = wishes(in: text) else {
       return ErrorOutput.write("rondo: RONDO_INSPECT=\(text) is none of socket, measure and stalls=MILLISECONDS.\n")
     }
@@ -116,6 +118,8 @@ public enum Inspector {
 @safe final class Responder: @unchecked Sendable {
   /// *constant*
   let process: pid_t
+  /// *constant* The socket's file.
+  let path: String
   private let watcher: Watcher
   /// *watcher's thread*
   private var door: Door?
@@ -123,15 +127,19 @@ public enum Inspector {
   init() throws(Inspector.OpenError) {
     process = getpid()
     do { watcher = try Watcher.shared() } catch { throw .noThread(error) }
-    // The name is taken here, where the caller can be told.
-    let socket = rondo_door_open(getpid())
-    guard socket >= 0 else { throw .noSocket }
+    // The file is made here, where the caller can be told, and belongs to the user of this moment.
+    let user = geteuid()
+    var room = [CChar](repeating: 0, count: 4_096)
+    let socket = unsafe rondo_door_open(process, &room, room.count)
+    guard socket >= 0 else { throw .noSocket(errno: -socket) }
+    path = String(decoding: room.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
     watcher.perform { [self] in
-      door = Door(socket: socket) { [self] question, reply in answer(question, reply) }
+      door = Door(socket: socket, user: user) { [self] question, reply in answer(question, reply) }
     }
   }
 
   func end() {
+    unlink(path)
     watcher.perform { [self] in
       door?.end()
       door = nil

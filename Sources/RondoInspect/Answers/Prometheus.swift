@@ -41,13 +41,14 @@ enum Prometheus {
 
   private static func seconds(_ duration: Duration) -> String { String(Double(duration.nanoseconds) / 1e9) }
 
-  private static func escaped(_ text: String) -> String {
-    text.reduce(into: "") { escaped, character in
-      switch character {
+  /// A label's value. By scalars: "\r\n" is one character, and a quote before a combining mark is none.
+  static func escaped(_ text: String) -> String {
+    text.unicodeScalars.reduce(into: "") { escaped, scalar in
+      switch scalar {
       case "\\": escaped += "\\\\"
       case "\"": escaped += "\\\""
       case "\n": escaped += "\\n"
-      default: escaped.append(character)
+      default: escaped.unicodeScalars.append(scalar)
       }
     }
   }
