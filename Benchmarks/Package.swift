@@ -1,4 +1,4 @@
-// swift-tools-version: 6.2
+// swift-tools-version: 6.3
 // The benchmarks are a package of their own, so that Rondo itself depends on no other package.
 
 import Foundation

@@ -1,6 +1,6 @@
 public import Rondo
 
-#if compiler(>=6.3) && compiler(<6.4)
+#if compiler(>=6.3) && compiler(<6.4) && !RONDO_UNTRIED_COMPILER
 
   extension Loop {
     /// Has tasks without a preference, and default actors, run on this loop too. On `Loop.main`, as the first line of
@@ -19,6 +19,14 @@ public import Rondo
     }
 
     private var isAdoptive: Bool { self === Loop.main }
+  }
+
+#else
+
+  extension Loop {
+    /// Changes nothing: Rondo was not tried with this compiler. Tasks without a preference stay on the runtime's threads.
+    @available(*, deprecated, message: "Rondo was not tried with this compiler, and cannot adopt its tasks.")
+    @MainActor public func adoptAllTasks() {}
   }
 
 #endif

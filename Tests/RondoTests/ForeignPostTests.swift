@@ -70,4 +70,34 @@ import Testing
     #expect(released.count == 1)
     poster.join()
   }
+
+  @Test func `the end of a loop sleeps while a poster is about to write`() throws {
+    let wakeup = Wakeup(descriptor: -1)
+    wakeup.beginPost()
+    let closer = Handover<Int32>()
+    let loopThread = TestThread {
+      closer.put(ThreadRecord.current.number)
+      wakeup.close()
+    }
+    let path = "/proc/self/task/\(closer.take())/stat"
+    var sleeps = false
+    let end = ContinuousClock.now.advanced(by: .seconds(60))
+    while !sleeps, ContinuousClock.now < end {
+      sleeps = wakeup.has(.dead) && state(of: path) == "S"
+      yieldThread()
+    }
+    #expect(sleeps)
+    wakeup.endPost()
+    loopThread.join()
+  }
+
+  /// The state in a thread's stat file, which stands behind the name in parentheses: proc_pid_stat(5).
+  private func state(of path: String) -> Character? {
+    let file = open(path, O_RDONLY | O_CLOEXEC)
+    defer { close(file) }
+    var bytes = [UInt8](repeating: 0, count: 512)
+    let count = unsafe read(file, &bytes, bytes.count)
+    let text = String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
+    return text.split(separator: ")").last?.split(separator: " ").first?.first
+  }
 }

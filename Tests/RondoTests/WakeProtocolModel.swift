@@ -109,7 +109,7 @@ struct WakeModel {
     guard loop == .inKernel else { return "the loop is stuck at \(loop)" }
     if wakingMail > 0 { return "asleep for ever with announced mail" }
     if wakingSignals > 0 { return "asleep for ever with an announced signal" }
-    if protocolWord.contains([.wake, .stop, .stopRequest]) { return "asleep for ever with a wakeup posted" }
+    if protocolWord.hasAny([.wake, .stop, .stopRequest]) { return "asleep for ever with a wakeup posted" }
     if protocolWord.hasWriters { return "a writer was never released" }
     return nil
   }

@@ -96,20 +96,20 @@ import Testing
     var machine = WakeProtocol()
     #expect(machine.prepareToSleep() == .sleep)
     #expect(machine.post(.mail) == .nothing)
-    #expect(machine.contains(.asleep))
+    #expect(machine.hasAny(.asleep))
   }
 
   @Test func `what a guest's own thread changes takes the announcement of sleep back, and owes one write`() {
     var machine = WakeProtocol()
     #expect(machine.rouse() == .nothing)
     #expect(machine.prepareToSleepOutside() == .sleep)
-    #expect(machine.contains(.outside))
+    #expect(machine.hasAny(.outside))
     #expect(machine.rouse() == .write)
     #expect(machine.rouse() == .nothing)
     // The descriptor tells already, so a poster need not.
     #expect(machine.post(.wake) == .nothing)
     #expect(machine.woke(taking: [.outside, .wake]) == [.outside, .wake])
-    #expect(!machine.contains(.outside))
+    #expect(!machine.hasAny(.outside))
     #expect(!machine.hasWriters)
   }
 
@@ -117,9 +117,9 @@ import Testing
     var machine = WakeProtocol()
     #expect(machine.post(.wake) == .nothing)
     #expect(machine.prepareToSleepOutside() == .stayAwake)
-    #expect(!machine.contains(.outside))
+    #expect(!machine.hasAny(.outside))
     machine.leave()
-    #expect(machine.contains(.outside))
+    #expect(machine.hasAny(.outside))
     #expect(machine.post([.mail, .wake]) == .nothing)
   }
 

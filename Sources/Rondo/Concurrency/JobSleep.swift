@@ -19,8 +19,9 @@ final class JobSleep: ItemFollower, @unchecked Sendable {
 
   /// Has `job` run by the lane when the loop's clock shows `date`. Any thread.
   static func begin(_ job: UnownedJob, by lane: JobLane, at date: Instant, tolerance: Duration) {
+    let date = Schedule.date(at: date)
     let isOwn = lane.isOfCurrentThread
-    let sleep = JobSleep(job, lane, date, sleeper: isOwn ? RuntimeTask.current : nil)
+    let sleep = JobSleep(job, lane, date, sleeper: isOwn ? RuntimeInsides.current : nil)
     let timer = FollowedTimer(oneShotAt: date, tolerance: max(tolerance, .zero)) { [sleep] _ in sleep.fire() }
     timer.follower = sleep
     sleep.timer = timer
@@ -84,7 +85,7 @@ extension LoopCore {
   @inline(never)
   func endCancelledSleep(of job: QueuedJob) {
     assertOwnThread()
-    guard let task = RuntimeTask.cancelled(job.job), let sleep = sleeps[task] else { return }
+    guard let task = RuntimeInsides.cancelled(job.job), let sleep = sleeps[task] else { return }
     if let job = sleep.cancel() { callOutJob(job) }
   }
 

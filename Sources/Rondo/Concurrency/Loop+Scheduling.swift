@@ -1,4 +1,4 @@
-#if compiler(>=6.3) && compiler(<6.4)
+#if compiler(>=6.3) && compiler(<6.4) && !RONDO_UNTRIED_COMPILER
 
   @_spi(ExperimentalScheduling) public import _Concurrency
   internal import CLinux

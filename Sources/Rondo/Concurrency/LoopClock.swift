@@ -71,7 +71,7 @@ extension Loop.Timer {
   convenience init(oneShotAt date: Instant, tolerance: Duration, handler: sending @escaping (Tick) -> Void) {
     self.init(
       Schedule(
-        fireDate: min(date, Instant(nanoseconds: Schedule.longest)), interval: 0,
+        fireDate: Schedule.date(at: date), interval: 0,
         tolerance: Schedule.validTolerance(tolerance, of: "A sleep")),
       order: 0, Label(fileID: #fileID, line: #line), handler: handler)
   }

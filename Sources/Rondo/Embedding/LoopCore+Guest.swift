@@ -117,14 +117,15 @@ extension LoopCore {
       updateWatches(frame.mode)
       // A precise date is slept for like any other: a guest does not spin on its host's time.
       let deadline = nextTimerWake(in: frame.mode)
-      guard deadline == .distantFuture || deadline > now, !isEmpty(frame.mode), !wakes.isWoken else {
+      guard !hasCome(deadline), !isEmpty(frame.mode), !wakes.isWoken else {
         look(frame)
         return false
       }
       wait.arm(frame, until: deadline)
       if guest.owesLook {
         collect(guest)
-        if !frame.ready.isEmpty || frame.turn.isMainQueueReady { return false }
+        // The look may have taken the timerfd's edge. The date has come then, and nothing else will tell the host.
+        if !frame.ready.isEmpty || frame.turn.isMainQueueReady || hasCome(deadline) { return false }
       }
       guard wakeup.prepareToSleepOutside() == .sleep else {
         applyMail()
@@ -146,6 +147,8 @@ extension LoopCore {
       return true
     }
   }
+
+  private func hasCome(_ date: Instant) -> Bool { date != .distantFuture && date <= now }
 
   /// Collects what is ready. The host may have come for nothing, and goes on sleeping then.
   ///
@@ -194,6 +197,8 @@ extension LoopCore {
   private func comeBack(_ guest: Guest) {
     guest.owesLook = true
     guest.stage = .serving
+    // The host has taken time that this thread's clock has not seen.
+    forgetClock()
     wakes = guest.wakes
     _ = wakeup.wokeTaking(.outside)
   }

@@ -76,7 +76,7 @@ extension Loop {
     guard let queue = timeoutQueue(of: mode) else { return nil }
     let handler = unsafe TimeoutHandler.function(function, context)
     let token = core.timeouts.insert(queue: queue, tolerance: min(tolerance, Schedule.longest), handler)
-    if date != .distantFuture { core.arm(token.slot, at: min(date, Instant(nanoseconds: Schedule.longest))) }
+    if date != .distantFuture { core.arm(token.slot, at: Schedule.date(at: date)) }
     return Timeout(token: token, loop: core.timeouts.number)
   }
 
@@ -106,7 +106,7 @@ extension Loop {
   package func arm(_ timeout: Timeout, at date: Instant) -> Bool {
     checkTimeoutThread()
     guard let slot = core.slot(of: timeout) else { return false }
-    core.arm(slot, at: min(date, Instant(nanoseconds: Schedule.longest)))
+    core.arm(slot, at: Schedule.date(at: date))
     return true
   }
 

@@ -52,7 +52,6 @@ public final class Loop: @unchecked Sendable {
     taskLane = JobLane(core: core, thread: thread, group: core.jobs)
     core.loop = self
     taskLane.serveTasks(preferring: self)
-    if script == nil { LoopAttendants.greet(self) }
     script?.token = { [unowned core] source, mode in
       guard source.isIn(core.loop), let token = core.slots.token(of: source),
         core.slots[token].installed & mode.bit != 0

@@ -47,15 +47,18 @@ import Synchronization
     do { return try makeOwnLoop() } catch { fatalError("\(error)") }
   }
 
-  /// The same, for a caller that can be told.
+  /// The same, for a caller that can be told. Calls out.
   func makeOwnLoop() throws(DescriptorShortage) -> Loop {
-    try loop.withLock { (loop) throws(DescriptorShortage) in
-      if let loop { return loop }
+    let (loop, isNew) = try loop.withLock { (loop) throws(DescriptorShortage) in
+      if let loop { return (loop, false) }
       let made = try Loop(thread: self)
       loop = made
       loopAddress.store(Self.address(of: made), ordering: .relaxed)
-      return made
+      return (made, true)
     }
+    // Outside of the lock: the attendant may ask for the thread's loop.
+    if isNew { LoopAttendants.greet(loop) }
+    return loop
   }
 
   /// Has a loop in virtual time stand in for the thread's own, or the one before again. The thread itself.

@@ -31,9 +31,11 @@ package struct WakeProtocol: Equatable, Hashable, Sendable {
     package static let stopRequest = Bits(rawValue: 32)
     /// The loop is a guest and its thread is its host's at present: what that thread changes, it has to tell as well.
     package static let outside = Bits(rawValue: 128)
+    /// The loop's thread sleeps until no poster owes a write any more: the last one wakes it.
+    package static let awaitsWriters = Bits(rawValue: 256)
   }
 
-  package static let oneWriter: UInt32 = 1 << 8
+  package static let oneWriter: UInt32 = 1 << 9
 
   package enum PostAction: Equatable, Sendable {
     case nothing
@@ -46,7 +48,8 @@ package struct WakeProtocol: Equatable, Hashable, Sendable {
     case stayAwake
   }
 
-  package func contains(_ bits: Bits) -> Bool {
+  /// Whether any of `bits` is set, where `contains` of a set asks for all of them.
+  package func hasAny(_ bits: Bits) -> Bool {
     word & bits.rawValue != 0
   }
 
@@ -60,9 +63,9 @@ package struct WakeProtocol: Equatable, Hashable, Sendable {
 
   /// A poster, from any thread: leaves `bits`, which end a sleep unless they are mail or signals alone.
   package mutating func post(_ bits: Bits) -> PostAction {
-    if contains(.dead) { return .refused }
+    if hasAny(.dead) { return .refused }
     word |= bits.rawValue
-    guard !bits.isDisjoint(with: Self.ending), contains(.asleep) else { return .nothing }
+    guard !bits.isDisjoint(with: Self.ending), hasAny(.asleep) else { return .nothing }
     word &= ~Bits.asleep.rawValue
     word += Self.oneWriter
     return .write
@@ -74,13 +77,25 @@ package struct WakeProtocol: Equatable, Hashable, Sendable {
   }
 
   /// The poster that was told to write has written, or is no longer at work.
-  package mutating func wrote() {
+  ///
+  /// - Returns: Whether the loop's thread sleeps until then, and is to be woken.
+  @discardableResult
+  package mutating func wrote() -> Bool {
     word -= Self.oneWriter
+    return !hasWriters && !take(.awaitsWriters).isEmpty
+  }
+
+  /// The loop, about to sleep until no poster owes a write.
+  ///
+  /// - Returns: False if none does.
+  package mutating func awaitWriters() -> Bool {
+    if hasWriters { word |= Bits.awaitsWriters.rawValue }
+    return hasWriters
   }
 
   /// The loop, last thing before the kernel.
   package mutating func prepareToSleep() -> SleepAction {
-    if contains([.mail, .signals, .wake, .stop, .stopRequest]) { return .stayAwake }
+    if hasAny([.mail, .signals, .wake, .stop, .stopRequest]) { return .stayAwake }
     word |= Bits.asleep.rawValue
     return .sleep
   }
@@ -99,7 +114,7 @@ package struct WakeProtocol: Equatable, Hashable, Sendable {
 
   /// The loop's own thread, at its host, has changed something: takes the announcement of sleep back, and owes one write.
   package mutating func rouse() -> PostAction {
-    guard contains(.asleep) else { return .nothing }
+    guard hasAny(.asleep) else { return .nothing }
     word &= ~Bits.asleep.rawValue
     return .write
   }

@@ -46,7 +46,7 @@ final class Wakeup: Sendable {
       return false
     case .write:
       if descriptor >= 0 { wake() }
-      update { $0.wrote() }
+      endPost()
       return true
     }
   }
@@ -55,7 +55,9 @@ final class Wakeup: Sendable {
   func beginPost() { update { $0.beginWriting() } }
 
   /// The poster touches nothing of the loop's any more.
-  func endPost() { update { $0.wrote() } }
+  func endPost() {
+    if update({ $0.wrote() }) { unsafe rondo_futex_wake(address) }
+  }
 
   /// Has the epoll set that the loop sleeps in tell the eventfd anew: one epoll_ctl(2), as fast as a write to it.
   ///
@@ -65,7 +67,7 @@ final class Wakeup: Sendable {
   private func wake() {
     let error = rondo_wake(epoll.load(ordering: .relaxed), descriptor)
     if error != 0 {
-      ClosedBehindTheLoop.fail("the eventfd that wakes it, or its epoll set", descriptor, error)
+      WaitFailure.end("the eventfd that wakes it, or its epoll set", descriptor, error, in: "epoll_ctl(2)")
     }
   }
 
@@ -77,7 +79,7 @@ final class Wakeup: Sendable {
   /// Whether any of `bits` is set: one relaxed load.
   @inline(__always)
   func has(_ bits: WakeProtocol.Bits) -> Bool {
-    WakeProtocol(word: word.load(ordering: .relaxed)).contains(bits)
+    WakeProtocol(word: word.load(ordering: .relaxed)).hasAny(bits)
   }
 
   @inline(__always)
@@ -115,7 +117,17 @@ final class Wakeup: Sendable {
   }
 
   /// Waits for a poster that is between its decision and its write. The loop's thread, awake.
+  ///
+  /// It sleeps: a thread of a higher priority that only yields would keep the poster from its processor for ever.
   func awaitWriters() {
-    while WakeProtocol(word: word.load(ordering: .sequentiallyConsistent)).hasWriters { sched_yield() }
+    while update({ $0.awaitWriters() }) {
+      let seen = word.load(ordering: .sequentiallyConsistent)
+      if WakeProtocol(word: seen).hasWriters { unsafe rondo_futex_wait(address, seen) }
+    }
+  }
+
+  /// Where the word lives: an `Atomic` has one address for its lifetime.
+  private var address: UnsafeMutableRawPointer {
+    unsafe withUnsafePointer(to: word) { unsafe UnsafeMutableRawPointer(mutating: $0) }
   }
 }

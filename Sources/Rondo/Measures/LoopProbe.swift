@@ -301,9 +301,7 @@ extension Label {
 
   /// The code at which a job goes on.
   init(codeOf job: UnownedJob) {
-    // A job is an object (16 bytes), two words for its executor, flags and number, two words more, and then that.
-    let place = unsafe UnsafePointer<UInt>(bitPattern: unsafeBitCast(job, to: UInt.self) + 56)
-    self.init(code: unsafe place?.pointee ?? 0)
+    self.init(code: RuntimeInsides.code(of: job))
   }
 }
 

@@ -144,8 +144,9 @@ import Synchronization
       unsafe chunks = larger
       chunkCapacity *= 2
     }
-    let line = MemoryLayout<TimeoutRecord>.stride
-    let bytes = UnsafeMutableRawPointer.allocate(byteCount: Int(Self.chunkSize) * line, alignment: line)
+    contract(MemoryLayout<TimeoutRecord>.stride == SlotTable.cacheLine, "A timeout is one cache line.")
+    let bytes = UnsafeMutableRawPointer.allocate(
+      byteCount: Int(Self.chunkSize) * SlotTable.cacheLine, alignment: SlotTable.cacheLine)
     unsafe (chunks + chunkCount).initialize(
       to: bytes.bindMemory(to: TimeoutRecord.self, capacity: Int(Self.chunkSize)))
     chunkCount += 1

@@ -8,6 +8,7 @@ struct PlannedDate: ~Copyable, Sendable {
   private let word: Atomic<Int64>
 
   init(_ date: Instant) {
+    Self.check(date)
     word = Atomic(date.nanoseconds)
   }
 
@@ -26,6 +27,7 @@ struct PlannedDate: ~Copyable, Sendable {
   ///
   /// - Returns: The one before.
   func set(_ date: Instant) -> Instant {
+    Self.check(date)
     let old = word.exchange(date.nanoseconds, ordering: .sequentiallyConsistent)
     return Instant(nanoseconds: old < 0 ? ~old : old)
   }
@@ -39,9 +41,16 @@ struct PlannedDate: ~Copyable, Sendable {
 
   /// Replaces `date`, spent or not, unless another was set meanwhile.
   func replace(_ date: Instant, isSpent: Bool, by next: Instant) -> Bool {
-    word.compareExchange(
+    Self.check(next)
+    return word.compareExchange(
       expected: isSpent ? ~date.nanoseconds : date.nanoseconds, desired: next.nanoseconds,
       ordering: .sequentiallyConsistent
     ).exchanged
+  }
+
+  /// A negative date would stand for one that was spent, and never fire.
+  @inline(__always)
+  private static func check(_ date: Instant) {
+    assert(date.nanoseconds >= 0, "A timer's date is negative: it was not made by Schedule.date.")
   }
 }

@@ -23,6 +23,11 @@ struct Schedule {
     min(max(date, now), now.advanced(by: longest))
   }
 
+  /// The same where the caller does not know what the clock of the loop shows: one that has passed is due at once.
+  static func date(at date: Instant) -> Instant {
+    Instant(nanoseconds: max(0, min(date.nanoseconds, longest)))
+  }
+
   /// A user's interval in nanoseconds.
   static func validInterval(_ interval: Duration) -> Int64 {
     let nanoseconds = interval.saturatingNanoseconds

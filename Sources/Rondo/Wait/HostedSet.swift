@@ -28,12 +28,7 @@ import Synchronization
   func follow(_ base: EventBase) {
     if base.epoll == epoll { return }
     let error = rondo_nest(epoll, base.epoll)
-    if error == ENOMEM || error == ENOSPC {
-      fatalError(
-        "A loop's host cannot wait for it: the kernel has no room for one more watched descriptor (\(describe(errno: error)))."
-      )
-    }
-    if error != 0 { ClosedBehindTheLoop.fail("the epoll set that its host waits by", epoll, error) }
+    if error != 0 { WaitFailure.end("the epoll set that its host waits by", epoll, error, in: "epoll_ctl(2)") }
     Self.complain(of: epoll)
   }
 

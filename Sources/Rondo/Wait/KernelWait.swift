@@ -17,7 +17,7 @@ import Glibc
   @safe @exclusivity(unchecked) private var selected: Selection?
   /// The descriptor that a host waits by, and the mode it stands for.
   @safe @exclusivity(unchecked) private var hosted: HostedSet?
-  /// What the timerfd was armed for last; `.distantFuture` when disarmed.
+  /// The date whose edge the timerfd still owes; `.distantFuture` when it owes none.
   @safe @exclusivity(unchecked) private var armedFor = Instant.distantFuture
 
   /// - Parameter base: For the first mode. So a loop that could be made can run.
@@ -58,9 +58,11 @@ import Glibc
     } else {
       error = collection.look()
     }
-    if error != 0 { ClosedBehindTheLoop.fail("its epoll set", selection.epoll, error) }
+    if error != 0 { WaitFailure.end("its epoll set", selection.epoll, error, in: "epoll_wait(2)") }
+    // The timerfd tells of a date once. It was collected with this wait, and the timerfd is disarmed since.
+    if collection.hasTold(.timer) { armedFor = .distantFuture }
     for index in 0..<collection.count { frame.ready.append(collection[index]) }
-    if collection.isMainQueueReady { frame.turn.isMainQueueReady = true }
+    if collection.hasTold(.mainQueue) { frame.turn.isMainQueueReady = true }
     return .looked
   }
 
@@ -108,7 +110,9 @@ import Glibc
     armedFor = deadline
     // 0 would disarm, and a negative time is an error: both mean a deadline long past.
     let error = rondo_timerfd_arm(own.timer, deadline == .distantFuture ? 0 : max(1, deadline.nanoseconds))
-    if error != 0 { ClosedBehindTheLoop.fail("the timerfd that wakes it in time", own.timer, error) }
+    if error != 0 {
+      WaitFailure.end("the timerfd that wakes it in time", own.timer, error, in: "timerfd_settime(2)")
+    }
   }
 
   // MARK: - Wait sets

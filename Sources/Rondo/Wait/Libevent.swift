@@ -119,7 +119,7 @@ import Glibc
   }
 
   private func fail(_ error: CInt) -> Never {
-    ClosedBehindTheLoop.fail("the epoll set of a libevent base, or its eventfd", epoll, error)
+    WaitFailure.end("the epoll set of a libevent base, or its eventfd", epoll, error, in: "epoll_ctl(2)")
   }
 
   /// Calls back for all that is due or ready. Calls out.
@@ -183,8 +183,9 @@ import Glibc
     return ReadyDescriptor(token: Token(unsafe record.token), readiness: readiness)
   }
 
+  /// Whether the last wait has collected an edge of one of the loop's own.
   @inline(__always)
-  var isMainQueueReady: Bool { unsafe pointer.pointee.edges & 1 << UInt32(Own.mainQueue.rawValue) != 0 }
+  func hasTold(_ own: Own) -> Bool { unsafe pointer.pointee.edges & 1 << UInt32(own.rawValue) != 0 }
 }
 
 /// A descriptor number in one wait set: one event of libevent's for all its watches.

@@ -43,11 +43,7 @@ import Glibc
 
   private func start(_ own: EventCollection.Own, _ descriptor: CInt, _ what: String) {
     let error = collection.start(own, descriptor)
-    if error == ENOMEM || error == ENOSPC {
-      fatalError(
-        "A loop cannot wait: the kernel has no room for one more watched descriptor (\(describe(errno: error))).")
-    }
-    if error != 0 { ClosedBehindTheLoop.fail(what, descriptor, error) }
+    if error != 0 { WaitFailure.end(what, descriptor, error, in: "epoll_ctl(2)") }
   }
 
   /// Gives the base up, with nothing in it. Nobody may be about to wake the loop by it.
