@@ -9,6 +9,7 @@ import Testing
   @Test(arguments: tests(of: 2)) func `what a loop does`(_ test: Stranger) { test.check() }
   @Test(arguments: tests(of: 3)) func `several threads`(_ test: Stranger) { test.check() }
   @Test(arguments: tests(of: 4)) func `several processes`(_ test: Stranger) { test.check() }
+  @Test(arguments: tests(of: 5)) func `random operations`(_ test: Stranger) { test.check() }
 
   private static func tests(of list: Int) -> [Stranger] {
     (0...).lazy.map { Stranger(list: list, index: $0) }.prefix { $0.name != nil }.map { $0 }

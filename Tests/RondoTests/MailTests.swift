@@ -143,7 +143,7 @@ import Testing
 }
 
 /// Does something when it dies.
-private final class AtDeath: @unchecked Sendable {
+final class AtDeath: @unchecked Sendable {
   private let action: () -> Void
 
   init(_ action: @escaping () -> Void) {

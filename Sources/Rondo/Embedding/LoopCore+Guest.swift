@@ -104,9 +104,9 @@ extension LoopCore {
   private func fallAsleep(_ guest: Guest) -> Bool {
     assertOwnThread()
     let frame = guest.frame
-    let carriedCount = beginWait(frame)
+    beginWait(frame)
     if !waitsWithoutSleep(frame), !guest.isEnding, announceSleep(guest) { return true }
-    endWait(frame, carriedCount)
+    endWait(frame)
     return false
   }
 
@@ -167,15 +167,14 @@ extension LoopCore {
       counters.spuriousWakeups.count()
       if announceSleep(guest) { return false }
     }
-    endWait(frame, 0)
+    endWait(frame)
     return true
   }
 
   /// Asks the kernel, which keeps the descriptor readable until it is asked.
   private func collect(_ guest: Guest) {
     guest.owesLook = false
-    waitCount += 1
-    _ = wait.wait(guest.frame, until: .distantPast, blocks: false)
+    _ = collect(guest.frame, until: .distantPast, blocks: false)
     forgetClock()
   }
 

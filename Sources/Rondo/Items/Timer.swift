@@ -136,17 +136,25 @@ extension Loop {
     /// A one-shot is invalid afterwards, unless the handler gave it another date.
     /// On the thread of the loop the timer is in.
     public func fire() {
-      if let loop {
-        contract(
-          loop.isCurrent, "Timer.fire() belongs on the thread of the timer's loop. Use loop.perform { timer.fire() }.")
-      }
+      contract(
+        fireAtHome() == nil,
+        "Timer.fire() belongs on the thread of the timer's loop. Use loop.perform { timer.fire() }.")
+    }
+
+    /// The same for a caller who may be on another thread. Calls out.
+    ///
+    /// - Returns: The loop the timer is in if that is another thread's. Nothing is called then.
+    package func fireAtHome() -> Loop? {
+      let loop = loop
+      if let loop, !loop.isCurrent { return loop }
       holdHandlers()
       defer { unholdHandlers() }
-      guard isValid else { return }
+      guard isValid else { return nil }
       let date = schedule.fireDate
       let isLast = schedule.interval == 0 && plannedDate.spend(date)
       callOutTimer(self, Tick(timer: self, scheduledAt: date, firedAt: loop?.now ?? Loop.clockOfThread, missed: 0))
       if isLast, hasNothingToFire { invalidate() }
+      return nil
     }
 
     override func releaseHandlers() {

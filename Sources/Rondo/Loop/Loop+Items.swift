@@ -81,27 +81,42 @@ extension Loop {
   }
 
   /// An invalid item leaves every mode and the common set. Calls out.
+  ///
+  /// On the loop's thread the item is evicted here or was before, so its last reference here is the caller's.
   func expel(_ item: Item) -> Departure {
     checkProcess()
-    return uproot(item, from: nil)
+    guard isCurrent else { return uprootFromElsewhere(item, from: nil) }
+    // Without its mail: what others did to an invalid item no longer counts, and applying it could let go of an item that
+    // the turn has borrowed.
+    core.rouseGuest()
+    item.lock.lock()
+    let departure = item.isIn(self) ? item.leave(self, .all).map { core.evict(item, afterLeaving: $0) } : nil
+    item.lock.unlock()
+    return finish(departure, of: item)
   }
 
   /// Takes an item out of modes, for other threads to see and out of the structures of the loop's thread. Calls out.
   ///
   /// The item is free for another loop when this one's thread has evicted it.
   ///
-  /// - Parameter mode: Nil for all modes.
-  private func uproot(_ item: Item, from mode: Mode?) -> Departure {
+  /// The caller has a reference to the item: the mail that is applied may let go of the loop's.
+  private func uproot(_ item: Item, from mode: Mode) -> Departure {
     guard isCurrent else { return uprootFromElsewhere(item, from: mode) }
     core.applyMailQuietly()
     // No mail is applied from here on, so that no mode becomes common that is not among these.
-    let seats = mode == nil ? .all : mode == .default ? .default : mailbox.withLock { $0.seats(mode) }
+    let seats = mode == .default ? .default : mailbox.withLock { $0.seats(mode) }
     var departure: Departure?
     if let seats {
       item.lock.lock()
       if item.isIn(self), let left = item.leave(self, seats) { departure = core.uninstall(item, from: left) }
       item.lock.unlock()
     }
+    return finish(departure, of: item)
+  }
+
+  /// Tells of a departure, with no lock held. Calls out.
+  @inline(__always)
+  private func finish(_ departure: Departure?, of item: Item) -> Departure {
     if departure != nil { item.wasFreed() }
     core.callOutAfterMail()
     return departure ?? Departure()

@@ -33,6 +33,7 @@ extension Loop {
     core.orphanJobs()
     wakeup.close()
     core.takeSignals()
+    core.callOutAfterMail()
     core.end()
     if wakeup.descriptor >= 0 { OwnDescriptors.close(wakeup.descriptor) }
     // What dies with them finds an ended loop.

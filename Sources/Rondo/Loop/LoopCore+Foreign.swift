@@ -45,11 +45,8 @@ extension LoopCore {
     assertOwnThread()
     // First, so that the foreign loop does not hear of what this turn is going to serve.
     look(frame)
-    let waitsWhenCollected = waitCount
     if foreign.look(in: frame.mode.name) { frame.turn.hasHandledSource = true }
     forgetClock()
-    // A run nested in it has waited: what is still ready will be told again.
-    if waitCount != waitsWhenCollected { dropReadyDescriptors(frame, from: 0) }
   }
 
   /// Calls out: the foreign loop serves its own meanwhile. So the turn goes round, whatever has ended the sleep.

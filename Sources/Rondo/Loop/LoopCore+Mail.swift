@@ -46,6 +46,7 @@ extension LoopCore {
       case .left(let item, let departure):
         item.wasFreed()
         departure.evicted?.unholdHandlers()
+      case .letGo: break
       case .giveUp(let fallen):
         fallen.source.invalidate(because: fallen.reason)
       }
@@ -77,10 +78,17 @@ extension LoopCore {
   private func applySignal(of source: Loop.Source) {
     assertOwnThread()
     if source.isIn(loop) {
-      noteSignal(of: source)
+      if noteSignal(of: source) { return }
     } else if source.isSignalled {
       source.loop?.noteSignal(of: source, isNew: true, waking: true)
     }
+    afterMail.append(.letGo(source))
+  }
+
+  /// Keeps what mail was about until all of it has been applied, unless a slot does: it may own closures of the user's.
+  private func keepUntilApplied(_ item: Loop.Item) {
+    assertOwnThread()
+    if !item.isIn(loop) || slots.token(of: item) == nil { afterMail.append(.letGo(item)) }
   }
 
   private func applyMailInBox() {
@@ -133,6 +141,7 @@ extension LoopCore {
       // Taken before the date is looked at: whoever sets another from here on mails again.
       let notes = timer.notes.bitwiseAnd(~(Note.rescheduled | Note.mayBeSooner), ordering: .sequentiallyConsistent)
       let mayBeSooner = notes.oldValue & Note.mayBeSooner != 0
+      keepUntilApplied(timer)
       if timer.isIn(loop) {
         reschedule(timer, mayBeSooner: mayBeSooner)
       } else {
@@ -141,6 +150,7 @@ extension LoopCore {
       }
     case .interestChanged(let source):
       source.notes.bitwiseAnd(~Note.interest, ordering: .sequentiallyConsistent)
+      keepUntilApplied(source)
       if source.isIn(loop) {
         if let token = slots.token(of: source) { markDirty(token) }
       } else {
@@ -163,12 +173,14 @@ extension LoopCore {
       let left = leaves & (joins | ~modes)
       return leaves != 0 || joins == 0 ? uninstall(item, from: left) : nil
     }
-    guard let departure else { return }
+    guard let departure else { return afterMail.append(.letGo(item)) }
     if let departure { afterMail.append(.left(item, departure)) }
     let joined = joins & item.modes.load(ordering: .relaxed)
     // One that has left these modes since may stand in the common set, and joins what becomes common next.
     if joins != 0, item.isIn(loop), joined != 0 || item.whileIn(loop, { item.isCommon }) ?? false {
       install(item, in: joined)
+    } else if departure == nil {
+      keepUntilApplied(item)
     }
   }
 

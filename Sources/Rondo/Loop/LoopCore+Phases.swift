@@ -21,7 +21,7 @@ extension LoopCore {
       guard let observer = entry.observer else { continue }
       // One that is in its callout is skipped by the runs nested in it. One that has left may be another loop's by now.
       guard observer.belongs(to: mode.bit), !isCalling(observer), observer.isValid,
-        mode.observers.departures == departures || observer.isIn(loop)
+        mode.observers.departures == departures || isInstalled(observer, in: mode)
       else { continue }
       counters.observerCallouts.count()
       frame.calling = ObjectIdentifier(observer)
@@ -31,6 +31,12 @@ extension LoopCore {
     }
     // What is due is judged after the observers, who may have taken their time or set a timer to now.
     if activity == .afterWaiting { forgetClock() }
+  }
+
+  /// Whether a slot of this loop keeps the observer's handler: one that left and was added again may have yet to get one.
+  private func isInstalled(_ observer: Loop.Observer, in mode: ModeState) -> Bool {
+    guard observer.isIn(loop), let token = slots.token(of: observer) else { return false }
+    return slots[token].installed & mode.bit != 0
   }
 
   /// 4, 11. Runs the queued blocks that match the mode; blocks they queue wait for the next drain. Calls out.

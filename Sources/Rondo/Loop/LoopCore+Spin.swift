@@ -76,8 +76,7 @@ extension LoopCore {
     var time = start
     while time < end, !wakeup.has(Self.endsSpin) {
       if time >= nextLook, time.advanced(by: Self.lookTakes) < end || nextLook == start {
-        waitCount += 1
-        _ = wait.wait(frame, until: .distantPast, blocks: false)
+        _ = collect(frame, until: .distantPast, blocks: false)
         if !frame.ready.isEmpty || frame.turn.isMainQueueReady { break }
         nextLook = wait.now.advanced(by: Self.lookEvery)
       }

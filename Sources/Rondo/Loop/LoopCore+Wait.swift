@@ -4,11 +4,25 @@ import Synchronization
 extension LoopCore {
   /// Sleeps until something happens, or looks, and collects what is ready into the frame.
   ///
-  /// No user code runs but what a foreign loop of the thread serves meanwhile.
+  /// Calls out: applying mail does, and watches that are refused, and a foreign loop of the thread. A run nested in that
+  /// waits for itself, so readiness is collected, stamped and merged in one step, `collect(_:until:blocks:)`.
   func waitForEvents(_ frame: RunFrame) {
-    let carriedCount = beginWait(frame)
+    beginWait(frame)
     if !waitsElsewhere(frame), !waitsWithoutSleep(frame) { sleep(frame) }
-    endWait(frame, carriedCount)
+    endWait(frame)
+  }
+
+  /// Asks the kernel what is ready: the one place where records come from, with the wait that they come from. Nothing is
+  /// called out between.
+  @inline(__always)
+  func collect(_ frame: RunFrame, until deadline: Instant, blocks: Bool) -> WaitOutcome {
+    waitCount += 1
+    // A nested run's wait makes the enclosing turn's records stale; the count tells.
+    frame.turn.waitsWhenCollected = waitCount
+    let carriedCount = frame.ready.count
+    let outcome = wait.wait(frame, until: deadline, blocks: blocks)
+    if carriedCount > 0 { mergeRepeated(frame, carriedCount) }
+    return outcome
   }
 
   /// Whether a foreign loop of the thread has waited for both.
@@ -17,13 +31,12 @@ extension LoopCore {
     hasForeign.load(ordering: .relaxed) && !skipsLooking(frame) && waitInForeign(frame)
   }
 
-  /// - Returns: How many records of readiness earlier turns have left.
+  /// Calls out, and then begins with what earlier turns have collected and not told.
   @inline(__always)
-  func beginWait(_ frame: RunFrame) -> Int {
+  func beginWait(_ frame: RunFrame) {
     applyMail()
     absorbPosts()
     takeCarriedDescriptors(frame)
-    return frame.ready.count
   }
 
   /// Whether the wait is no sleep, and is over.
@@ -40,11 +53,8 @@ extension LoopCore {
   }
 
   @inline(__always)
-  func endWait(_ frame: RunFrame, _ carriedCount: Int) {
+  func endWait(_ frame: RunFrame) {
     if frame.turn.isMainQueueReady { owesMainQueue = true }
-    if carriedCount > 0 { mergeRepeated(frame, carriedCount) }
-    // A nested run's wait makes the enclosing turn's records stale; the count tells.
-    frame.turn.waitsWhenCollected = waitCount
     if let oneEvent { oneEvent.choose(frame, in: self) } else { wakes.spend() }
   }
 
@@ -58,8 +68,7 @@ extension LoopCore {
   func look(_ frame: RunFrame) {
     updateWatches(frame.mode)
     counters.polls.count()
-    waitCount += 1
-    _ = wait.wait(frame, until: .distantPast, blocks: false)
+    _ = collect(frame, until: .distantPast, blocks: false)
     forgetClock()
     applyMail()
     absorbPosts()
@@ -103,9 +112,8 @@ extension LoopCore {
   private func sleepInKernel(_ frame: RunFrame, until alarm: Instant) {
     pulse.enter(.waiting)
     counters.sleeps.count()
-    waitCount += 1
     let isWatched = counters.watchesSleep.load(ordering: .relaxed)
-    let outcome = isWatched ? watchedWait(frame, until: alarm) : wait.wait(frame, until: alarm, blocks: true)
+    let outcome = isWatched ? watchedWait(frame, until: alarm) : collect(frame, until: alarm, blocks: true)
     frame.turn.hasSlept = true
     frame.turn.isExhausted = outcome == .exhausted
     pulse.enter(.observers)
@@ -118,7 +126,7 @@ extension LoopCore {
   private func watchedWait(_ frame: RunFrame, until alarm: Instant) -> WaitOutcome {
     if isProbed { probeSleep(until: alarm) }
     let before = counters.timesSleep.load(ordering: .relaxed) ? wait.now : nil
-    let outcome = wait.wait(frame, until: alarm, blocks: true)
+    let outcome = collect(frame, until: alarm, blocks: true)
     if let before { counters.nanosecondsAsleep.count(UInt64(max(0, wait.now.nanoseconds - before.nanoseconds))) }
     if isProbed { probeWake(frame, alarm) }
     return outcome
@@ -187,8 +195,7 @@ extension LoopCore {
 
   /// Carried readiness that the kernel has reported anew is told once.
   private func mergeRepeated(_ frame: RunFrame, _ carriedCount: Int) {
-    // Fewer, if a foreign loop's callouts have run this loop.
-    for index in 0..<min(carriedCount, frame.ready.count) {
+    for index in 0..<carriedCount {
       let token = frame.ready[index].token
       var readiness = frame.ready[index].readiness
       frame.ready.removeAll(from: carriedCount) { repeated in

@@ -256,4 +256,6 @@ enum AfterMail {
   case giveUp(FallenSource)
   /// An item has left modes, or the loop; its closures may die.
   case left(Loop.Item, Departure)
+  /// Mail had a reference to an item that has no slot here. It may be the last.
+  case letGo(Loop.Item)
 }

@@ -43,6 +43,16 @@ extension LoopCore {
     return departure
   }
 
+  /// The same for an item that is invalid: out of every mode, whatever mail says of it that has yet to be applied.
+  ///
+  /// - Parameter left: The modes it has left just now.
+  func evict(_ item: Loop.Item, afterLeaving left: UInt64) -> Departure {
+    assertOwnThread()
+    var departure = uninstall(item, from: .max)
+    departure.left = left
+    return departure
+  }
+
   private func leave(_ left: UInt64, _ item: Loop.Item, _ token: Token) {
     assertOwnThread()
     switch item.kind {
@@ -127,10 +137,15 @@ extension LoopCore {
   }
 
   /// A source of this loop was signalled, installed or not.
+  ///
+  /// - Returns: Whether it is installed, and so kept.
   @inline(__always)
-  func noteSignal(of source: Loop.Source) {
+  @discardableResult
+  func noteSignal(of source: Loop.Source) -> Bool {
     assertOwnThread()
-    if let token = slots.token(of: source) { enqueueSignal(of: token) }
+    guard let token = slots.token(of: source) else { return false }
+    enqueueSignal(of: token)
+    return true
   }
 
   /// Puts a source on the signalled list of each of its modes.

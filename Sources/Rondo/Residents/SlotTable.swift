@@ -137,8 +137,16 @@ internal import CLinux
     unsafe borrowed(token)?.takeUnretainedValue()
   }
 
-  /// The same without a reference count: the table keeps the item at least until the turn's `retire()`, and longer while
-  /// it is in a callout.
+  /// The same without a reference count: until mail is applied or anything is called out, but its own callout, which
+  /// `retire()` waits for. Afterwards nothing of the item may be used. Why each borrower keeps to that:
+  ///
+  /// - A source (`performOnlySource`) and a descriptor (`tell`) are called last; what follows asks tokens and flags.
+  /// - A timer (`fire`) is put back, which calls nothing, or ends (`finishFire`). Its end applies no mail (`expel`), and
+  ///   the reference of its slot goes to `Item.invalidate()`, which keeps it until it is done.
+  /// - Queues of timers (`fireDate(_:in:)`, `due(_:at:)`) read fields.
+  ///
+  /// Observers are not borrowed: the walk has a copy of the list. Timeouts are no objects: their handlers are taken out.
+  /// Several sources, and what a nested run or mail is about, are held by arrays and locals.
   @inline(__always)
   func borrowed(_ token: Token) -> Unmanaged<Loop.Item>? {
     holds(token) ? unsafe self[token.slot].item : nil

@@ -86,8 +86,8 @@ public func rondo_timer_set_precise(_ timer: OpaquePointer?, _ isPrecise: CInt) 
 public func rondo_timer_fire(_ timer: OpaquePointer?) -> CInt {
   done { () throws(rondo_error) in
     let timer = unsafe try validTimer(timer)
-    if let home = timer.home { try home.checkCaller() }
-    timer.fire()
+    // Asked and answered at once: another thread may move the timer at any moment.
+    if let home = timer.fireAtHome() { throw home.hasEnded ? RONDO_ERROR_ENDED : RONDO_ERROR_THREAD }
   }
 }
 
