@@ -1,5 +1,5 @@
 import Glibc
-import Rondo
+package import Rondo
 
 /// Why something with a socket failed.
 public enum SocketError: Error, Hashable, Sendable {
@@ -15,8 +15,10 @@ public enum SocketError: Error, Hashable, Sendable {
   case timedOut
   /// The peer has gone: ECONNRESET, or EPIPE for what was sent to it.
   case reset
-  /// The process, or the system, has no descriptor left, or no memory for one. EMFILE, ENFILE.
+  /// The process, or the system, has no descriptor left: EMFILE, ENFILE.
   case exhausted
+  /// The kernel has no memory left for it: ENOMEM, ENOBUFS.
+  case noMemory
   /// The listener's queue of connections is full: EAGAIN of a Unix-domain connect(2).
   case busy
   /// The caller may not do that: EACCES or EPERM.
@@ -46,13 +48,22 @@ extension SocketError {
     case ENETUNREACH, EHOSTUNREACH, ENETDOWN, EHOSTDOWN: self = .unreachable
     case ETIMEDOUT: self = .timedOut
     case ECONNRESET, EPIPE, ECONNABORTED: self = .reset
-    case EMFILE, ENFILE, ENOBUFS, ENOMEM: self = .exhausted
+    case EMFILE, ENFILE: self = .exhausted
+    case ENOBUFS, ENOMEM: self = .noMemory
     case EACCES, EPERM: self = .notPermitted
     case EMSGSIZE: self = .tooLong
     case EAGAIN where call == .connect: self = .busy
     default: self = .system(call, errno: -result)
     }
   }
+
+  /// Why a loop watches a socket no longer.
+  package init(_ reason: Loop.DescriptorSource.InvalidationReason) {
+    self = reason.errno == ENOMEM ? .noMemory : .system(.poll, errno: reason.errno)
+  }
+
+  /// Whether accepting may succeed when something has become free.
+  package var isShortage: Bool { self == .exhausted || self == .noMemory }
 }
 
 extension SocketError: CustomStringConvertible {
@@ -65,11 +76,13 @@ extension SocketError: CustomStringConvertible {
     case .timedOut: "the time given is over"
     case .reset: "the peer has gone"
     case .exhausted: "no descriptor is left"
+    case .noMemory: "the kernel has no memory left for it"
     case .busy: "the listener's queue is full"
     case .notPermitted: "not permitted"
     case .tooLong: "the datagram is too long"
     case .congested: "too much waits to be sent already"
     case .invalid: "the socket source is invalid"
+    case .system(.poll, let errno): "the loop cannot watch the socket: \(describe(epoll: errno))"
     case .system(let call, let errno): "\(call.rawValue) failed: \(describe(errno: errno))"
     }
   }

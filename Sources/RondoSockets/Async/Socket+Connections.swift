@@ -3,8 +3,8 @@ public import Rondo
 extension Socket {
   /// Who connects to a listener, one by one. Any thread; for one task.
   ///
-  /// A connection is not accepted before it is asked for: others wait in the listener's queue. Where no descriptor is
-  /// left, it tries again after 10 ms at first and every second at last; nothing is lost and nothing spins.
+  /// A connection is not accepted before it is asked for: others wait in the listener's queue. Where no descriptor or memory
+  /// is left, it tries again after 10 ms at first and every second at last; nothing is lost and nothing spins.
   ///
   /// - Throws: `.wait(.descriptor)` if the loop cannot watch it.
   public func connections(
@@ -44,7 +44,7 @@ extension Socket {
           do throws(SocketError) {
             if let connection = try socket.accept() { return connection }
             backoff.reset()
-          } catch .exhausted {
+          } catch  where error.isShortage {
             do {
               try await loop.clock.sleep(for: backoff.next())
             } catch {

@@ -125,14 +125,18 @@ extension Socket {
     return true
   }
 
-  /// The next waiting connection; nil if there is none.
+  /// The next waiting connection; nil if there is none, or if the next has failed by now.
   ///
-  /// - Throws: `.exhausted` if no descriptor is left; the connection goes on waiting.
+  /// The errors of the network that accept(2) lists are the connection's and not the listener's, and so is a firewall's
+  /// EPERM: ask again when the listener is readable.
+  ///
+  /// - Throws: `.exhausted` if no descriptor is left, `.noMemory`; the connection goes on waiting.
   public func accept() throws(SocketError) -> (socket: Socket, peer: SocketAddress)? {
     var room = AddressRoom()
     let result = unsafe room.fill { unsafe rondo_accept(descriptor, $0, $1) }
     switch -result {
-    case EAGAIN, ECONNABORTED, EPROTO: return nil
+    case EAGAIN, ECONNABORTED, EPERM: return nil
+    case ENETDOWN, EPROTO, ENOPROTOOPT, EHOSTDOWN, ENONET, EHOSTUNREACH, EOPNOTSUPP, ENETUNREACH: return nil
     default: break
     }
     let accepted = Socket(accepted: try check(.accept, result), kind)

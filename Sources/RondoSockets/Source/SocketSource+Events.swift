@@ -30,6 +30,13 @@ extension SocketSource {
     }
   }
 
+  /// The loop cannot watch the socket, from the beginning or any longer. Calls out.
+  func loopGaveUp(_ item: Loop.DescriptorSource) {
+    // Meanwhile the source may have left the loop, and joined one again with another item.
+    guard let reason = item.invalidationReason, state.withLock({ $0.item === item }) else { return }
+    if isConnecting { failToConnect(SocketError(reason)) } else { fail(SocketError(reason)) }
+  }
+
   private var isStillServed: Bool {
     let (loop, item) = state.withLock { ($0.loop, $0.item) }
     guard let loop, let item, let mode = loop.currentMode else { return false }
@@ -89,15 +96,15 @@ extension SocketSource {
       guard let (connection, peer) = try socket.accept() else { return takeBack(.accept) }
       state.withLock { $0.acceptPause = nil }
       tell(.accepted(connection, from: peer))
-    } catch .exhausted {
-      pauseAccepting()
+    } catch  where error.isShortage {
+      pauseAccepting(error)
     } catch {
       fail(error)
     }
   }
 
-  /// The listener stays readable while no descriptor is left: asking on would spin. Calls out.
-  private func pauseAccepting() {
+  /// The listener stays readable while no descriptor or memory is left: asking on would spin. Calls out.
+  private func pauseAccepting(_ error: SocketError) {
     let (pause, timer) = state.withLock { state in
       var backoff = state.acceptPause ?? .accepting
       let pause = backoff.next()
@@ -108,7 +115,7 @@ extension SocketSource {
       return (pause, makeTimer(&state, after: pause))
     }
     if let timer { start(timer) }
-    tell(.acceptPaused(.exhausted, for: pause))
+    tell(.acceptPaused(error, for: pause))
   }
 
   private func receive(_ socket: Socket) {

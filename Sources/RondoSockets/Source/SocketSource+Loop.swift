@@ -87,8 +87,10 @@ extension SocketSource {
   private func makeItem(for socket: Socket, _ state: inout SocketState) -> Loop.DescriptorSource? {
     let keeper = SocketKeeper(socket)
     state.keeper = keeper
-    let item = try? Loop.DescriptorSource(socket.descriptor, for: state.interest, order: state.order) { _, readiness in
-      withExtendedLifetime(keeper) { self.ready(readiness) }
+    let item = try? Loop.ReportedDescriptorSource(
+      socket.descriptor, for: state.interest, order: state.order
+    ) { item, readiness in
+      withExtendedLifetime(keeper) { readiness == .givenUp ? self.loopGaveUp(item) : self.ready(readiness) }
     }
     item?.label = state.label
     return item

@@ -34,7 +34,7 @@ public final class SocketSource: @unchecked Sendable {
     case connectFailed(SocketError)
     /// Somebody connected; the connection is closed with the last reference to it.
     case accepted(Socket, from: SocketAddress)
-    /// No descriptor is left for a connection. It goes on waiting, and is tried again by itself after this time, or at
+    /// No descriptor or memory is left for a connection. It goes on waiting, and is tried again by itself after this time, or at
     /// once when `.accept` is enabled by hand.
     case acceptPaused(SocketError, for: Duration)
     /// There is something to read, or the end of it.
@@ -47,7 +47,8 @@ public final class SocketSource: @unchecked Sendable {
     case writable
     /// No more than `lowWater` is left of what `send` had to keep back. Time to send more.
     case sent
-    /// The connection is over, and the source is invalid afterwards. Of a datagram socket: one datagram was refused.
+    /// The connection is over, or the loop cannot watch the socket, and the source is invalid afterwards. Of a datagram
+    /// socket that stays valid: one datagram was refused.
     case failed(SocketError)
   }
 
