@@ -1,5 +1,6 @@
 import Glibc
 import Rondo
+import RondoTestProcess
 import Testing
 
 extension StressTests {
