@@ -25,6 +25,21 @@ import Testing
     }
   }
 
+  @Test(.enabled(if: RuntimeInsides.areKnown), arguments: times)
+  func `a task that prefers the loop sleeps no time until a date that has passed`(_ time: Duration) {
+    withStage(isObserved: false) { stage in
+      Task(executorPreference: stage.loop) {
+        try await Task.sleep(for: time)
+        stage.noteTime("task")
+        try await stage.loop.clock.sleep(for: time)
+        stage.noteTime("loop")
+      }
+      // The sleep's timer, and the job that it resumes, are due without the clock being moved.
+      for _ in 0..<3 { stage.virtual.runUntilIdle() }
+      #expect(stage.text == "task@0 loop@0")
+    }
+  }
+
   @Test(arguments: times) func `timers and timeouts of dates that have passed fire at once`(_ time: Duration) {
     withStage(isObserved: false) { stage in
       let date = past(time, stage)
