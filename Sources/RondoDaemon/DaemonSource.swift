@@ -17,6 +17,13 @@ extension DaemonSource {
   /// Whether the source can still be called. Any thread.
   public var isValid: Bool { items[0].isValid }
 
+  /// Why the loop could not watch it, or could no longer; nil while it can. The source is invalid then. Any thread.
+  ///
+  /// Told by the handler where that has a word for it; a signal and a clock, which have none, are told of on stderr.
+  public var failure: Loop.DescriptorSource.InvalidationReason? {
+    (items[0] as? Loop.DescriptorSource)?.invalidationReason
+  }
+
   public func invalidate() {
     for item in items { item.invalidate() }
   }

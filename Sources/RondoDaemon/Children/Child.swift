@@ -39,6 +39,14 @@ final class Child: Sendable {
     return result > 0 ? ChildExit(end) : ChildExit(outcome: .unknown, usage: nil)
   }
 
+  /// The same for a loop that may have given up: then it has ended, or runs unwatched.
+  func look(unless reason: Loop.DescriptorSource.InvalidationReason?) -> ChildExit? {
+    guard let reason else { return look() }
+    let unwatched = ChildExit(outcome: .unwatched(errno: reason.errno), usage: nil)
+    // A descriptor that was closed may be a stranger's by now.
+    return reason == .descriptorClosed ? unwatched : look() ?? unwatched
+  }
+
   func reap() {
     var end = rondo_child_end()
     _ = unsafe rondo_child_look(descriptor, 1, &end)

@@ -16,6 +16,8 @@ public struct ChildExit: Hashable, Sendable, CustomStringConvertible {
     case killed(by: CInt, dumpedCore: Bool)
     /// Somebody else has reaped it before: a wait for all children, or SIGCHLD is ignored.
     case unknown
+    /// It runs, and the kernel refuses to watch it, with this errno. Waiting for it, waitpid(2), is the caller's now.
+    case unwatched(errno: CInt)
   }
 
   /// What a process took: getrusage(2).
@@ -38,6 +40,7 @@ public struct ChildExit: Hashable, Sendable, CustomStringConvertible {
     case .exited(let code): "exited with \(code)"
     case .killed(let signal, let dumpedCore): "killed by signal \(signal)\(dumpedCore ? ", memory dumped" : "")"
     case .unknown: "reaped by somebody else"
+    case .unwatched(let errno): "running, and watched no longer: \(describe(epoll: errno))"
     }
   }
 

@@ -5,7 +5,8 @@ public import Rondo
 /// Tells when a child process has ended, how, and what it took. See pidfd_open(2), waitid(2).
 ///
 /// It hears of its own child alone, by a descriptor: SIGCHLD stays everybody's, other children are left to others, and a
-/// child that ends before it is watched is told all the same. The source is invalid once it has told.
+/// child that ends before it is watched is told all the same. The source is invalid once it has told. Where the kernel
+/// refuses to watch a child that runs, that is told: `.unwatched`.
 ///
 /// ```swift
 /// var command = ChildSource.Command("/bin/sh", ["-c", "exit 3"])
@@ -56,13 +57,13 @@ public struct ChildSource: DaemonSource {
   ) throws(ChildError) {
     self.child = child
     do {
-      item = try Loop.DescriptorSource(child.descriptor, for: .read, order: order) { item, _ in
-        guard let exit = child.look() else { return }
+      item = try Loop.ReportedDescriptorSource(child.descriptor, for: .read, order: order) { item, _ in
+        guard let exit = child.look(unless: item.invalidationReason) else { return }
         let source = ChildSource(item, child)
         source.invalidate()
         handler(source, exit)
         // Not before: until then the number is the child's.
-        if reaps { child.reap() }
+        if reaps, exit.usage != nil { child.reap() }
       }
       item.label = label
     } catch {

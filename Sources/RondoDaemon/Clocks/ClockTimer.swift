@@ -1,6 +1,7 @@
 import CDaemon
 import Glibc
 public import Rondo
+import RondoSockets
 
 /// Calls its handler at dates of the calendar. Or by the clock that counts suspended time too. See timerfd_create(2).
 ///
@@ -14,6 +15,8 @@ public import Rondo
 /// let backup = try ClockTimer(by: rule) { _, tick in log.note("\(tick.missed) missed") }
 /// loop.add(backup)
 /// ```
+///
+/// Where the kernel refuses to watch it, the timer is invalid, which `failure` and a line on stderr say.
 ///
 /// Dates are durations since the beginning of the clock. Where a clock is set back, dates come again. The date told last
 /// is not told twice, so that a small correction has no job run again; those before it are told anew.
@@ -110,7 +113,10 @@ public struct ClockTimer: DaemonSource {
     let alarm = try ClockAlarm(dates, clock)
     self.alarm = alarm
     do {
-      item = try Loop.DescriptorSource(alarm.descriptor, for: .read, order: order) { item, _ in
+      item = try Loop.ReportedDescriptorSource(alarm.descriptor, for: .read, order: order) { item, readiness in
+        if readiness == .givenUp, let reason = item.invalidationReason {
+          return warn("the clock timer \(item.name) fires no more: \(reason).")
+        }
         guard let tick = alarm.take() else { return }
         let timer = ClockTimer(item, alarm)
         if alarm.next == nil { timer.invalidate() }

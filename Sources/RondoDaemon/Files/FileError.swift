@@ -13,6 +13,10 @@ public enum FileError: Error, Hashable, Sendable, CustomStringConvertible {
   case tooManyWatches
   /// No descriptor is left, or no instance: fs.inotify.max_user_instances.
   case exhausted
+  /// The kernel has no memory left for it.
+  case noMemory
+  /// The loop cannot watch what tells of the path: errno of epoll_ctl(2).
+  case unwatched(String, errno: CInt)
   /// Anything else: errno.
   case system(String, errno: CInt)
 
@@ -24,6 +28,8 @@ public enum FileError: Error, Hashable, Sendable, CustomStringConvertible {
     case .tooManyWatches: "the user has as many watches as fs.inotify.max_user_watches allows"
     case .exhausted: "no descriptor is left, or the user has fs.inotify.max_user_instances of inotify's"
     case .system(let path, let errno): "\(path) cannot be watched: \(describe(errno: errno))"
+    case .noMemory: "the kernel has no memory left for an inotify watch"
+    case .unwatched(let path, let errno): "\(path) cannot be watched: \(describe(epoll: errno))"
     }
   }
 
@@ -32,7 +38,8 @@ public enum FileError: Error, Hashable, Sendable, CustomStringConvertible {
     case ENOENT, ENOTDIR: self = .notFound(path)
     case EACCES, EPERM: self = .notPermitted(path)
     case ENOSPC: self = .tooManyWatches
-    case EMFILE, ENFILE, ENOMEM: self = .exhausted
+    case EMFILE, ENFILE: self = .exhausted
+    case ENOMEM: self = .noMemory
     default: self = .system(path, errno: errno)
     }
   }

@@ -32,11 +32,13 @@ public struct PathSource: DaemonSource {
     public static let finished = Change(rawValue: 16)
     /// The kernel had no room for all that happened (fs.inotify.max_queued_events). Beside it, what is true now.
     public static let missed = Change(rawValue: 32)
+    /// The kernel refuses to watch the path or a directory on the way: the source is invalid, and `error` says why.
+    public static let failed = Change(rawValue: 64)
 
     public var description: String {
       let names: [(Change, String)] = [
         (.appeared, "appeared"), (.vanished, "vanished"), (.replaced, "replaced"), (.written, "written"),
-        (.finished, "finished"), (.missed, "missed"),
+        (.finished, "finished"), (.missed, "missed"), (.failed, "failed"),
       ]
       return names.filter { contains($0.0) }.map(\.1).joined(separator: "|")
     }
@@ -47,7 +49,7 @@ public struct PathSource: DaemonSource {
   /// - Parameters:
   ///   - path: A relative one begins in the directory that is the process's now.
   ///   - handler: Called on the loop's thread.
-  /// - Throws: `.exhausted`, `.tooManyWatches`, `.containsZero`.
+  /// - Throws: `.notPermitted`, `.exhausted`, `.tooManyWatches`, `.containsZero`.
   public init(
     _ path: String, order: Int = 0, fileID: StaticString = #fileID, line: UInt = #line,
     handler: sending @escaping (PathSource, Change) -> Void
@@ -55,10 +57,13 @@ public struct PathSource: DaemonSource {
     let watch = try PathWatch(path)
     self.watch = watch
     do {
-      item = try Loop.DescriptorSource(watch.inotify.descriptor, for: .read, order: order, fileID: fileID, line: line) {
-        item, _ in
-        let change = watch.takeChange()
-        if !change.isEmpty { handler(PathSource(item, watch), change) }
+      item = try Loop.ReportedDescriptorSource(
+        watch.inotify.descriptor, for: .read, order: order, fileID: fileID, line: line
+      ) { item, _ in
+        let change = item.invalidationReason.map(watch.giveUp) ?? watch.takeChange()
+        let source = PathSource(item, watch)
+        if change.contains(.failed) { source.invalidate() }
+        if !change.isEmpty { handler(source, change) }
       }
     } catch {
       throw .exhausted
@@ -75,6 +80,9 @@ public struct PathSource: DaemonSource {
 
   /// Whether the path led to something when it was last looked at. Any thread.
   public var exists: Bool { watch.exists }
+
+  /// Why it is watched no longer; nil unless `.failed` was told, or is about to be. Any thread.
+  public var error: FileError? { watch.error }
 
   public var items: [Loop.Item] { [item] }
 }

@@ -1,6 +1,5 @@
 import Glibc
 import Rondo
-import RondoSockets
 
 /// The watches along a path: one on each directory for the name that follows in it, and one on the file at its end.
 final class PathWatch: Sendable {
@@ -17,6 +16,8 @@ final class PathWatch: Sendable {
     /// The watch of the file at the end.
     var file: CInt = -1
     var contents: Contents?
+    /// Why it is watched no longer as it should be.
+    var error: FileError?
   }
 
   /// Which contents it has.
@@ -38,6 +39,15 @@ final class PathWatch: Sendable {
   }
 
   var exists: Bool { state.withLock { $0.contents != nil } }
+
+  /// Why it is watched no longer; nil while it is.
+  var error: FileError? { state.withLock { $0.error } }
+
+  /// The loop cannot watch the inotify descriptor.
+  func giveUp(_ reason: Loop.DescriptorSource.InvalidationReason) -> PathSource.Change {
+    state.withLock { $0.error = .unwatched(path, errno: reason.errno) }
+    return .failed
+  }
 
   /// What has changed since the last time.
   func takeChange() -> PathSource.Change {
@@ -61,7 +71,8 @@ final class PathWatch: Sendable {
       do throws(FileError) {
         try state.follow(path, inotify)
       } catch {
-        warn("\(path) is watched no longer as it should be: \(error).")
+        state.error = error
+        change.insert(.failed)
       }
       switch (old, state.contents) {
       case (nil, .some): change.insert(.appeared)
@@ -138,13 +149,13 @@ extension PathWatch.State {
       } ?? -1
   }
 
-  /// What `watch` answers; nil where there is nothing, or nothing that may be read.
+  /// What `watch` answers; nil where there is nothing.
   private static func present(_ watch: () throws(FileError) -> CInt) throws(FileError) -> CInt? {
     do throws(FileError) {
       return try watch()
     } catch {
       switch error {
-      case .notFound, .notPermitted: return nil
+      case .notFound: return nil
       default: throw error
       }
     }

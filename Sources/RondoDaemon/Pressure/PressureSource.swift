@@ -30,6 +30,8 @@ public struct PressureSource: DaemonSource {
     case stalled(Pressure?)
     /// The group that was watched has gone: the source is invalid.
     case gone
+    /// The kernel refuses to watch it, with this errno: the source is invalid.
+    case failed(errno: CInt)
   }
 
   /// A source for what `trigger` says, which the kernel watches from now on. Costs two descriptors.
@@ -45,9 +47,12 @@ public struct PressureSource: DaemonSource {
     do {
       // The kernel tells once: a poll takes what it tells.
       let edge: Loop.DescriptorSource.Trigger = watch.isKernel ? .edge : .level
-      item = try Loop.DescriptorSource(
+      item = try Loop.ReportedDescriptorSource(
         watch.descriptor, for: .read, trigger: edge, order: order, fileID: fileID, line: line
       ) { item, _ in
+        if let reason = item.invalidationReason {
+          return handler(PressureSource(item, watch), .failed(errno: reason.errno))
+        }
         guard let event = watch.take() else { return }
         let source = PressureSource(item, watch)
         if event == .gone { source.invalidate() }

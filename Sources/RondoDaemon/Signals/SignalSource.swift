@@ -13,6 +13,9 @@ public import Rondo
 /// loop.add(termination, to: .common)
 /// ```
 ///
+/// Where the kernel refuses to watch it, the source is invalid, which `failure` and a line on stderr say, and the signal is
+/// given back: better its default than a signal that does nothing.
+///
 /// A child that is forked has no part in its parent's sources: there the signal acts as it did before. A program that is
 /// executed begins with the default, as after every handler.
 public struct SignalSource: DaemonSource {
@@ -50,8 +53,10 @@ public struct SignalSource: DaemonSource {
     let subscription = try SignalSubscription(signal)
     self.subscription = subscription
     do {
-      item = try Loop.DescriptorSource(subscription.descriptor, for: .read, order: order, fileID: fileID, line: line) {
-        item, _ in
+      item = try Loop.ReportedDescriptorSource(
+        subscription.descriptor, for: .read, order: order, fileID: fileID, line: line
+      ) { item, readiness in
+        if readiness == .givenUp, let reason = item.invalidationReason { return subscription.giveUp(reason) }
         // Another run may have told it already.
         guard let delivery = subscription.take() else { return }
         handler(SignalSource(item, subscription), delivery)

@@ -1,6 +1,8 @@
 import CDaemon
 import CLinux
 import Glibc
+import Rondo
+import RondoSockets
 import Synchronization
 
 /// One eventfd that a signal's handler adds to. Ends with its last reference, or before.
@@ -38,6 +40,17 @@ final class SignalSubscription: Sendable {
   /// No signal is counted from now on. Any thread.
   func cancel() {
     if !isCancelled.exchange(true, ordering: .relaxed) { rondo_signal_unsubscribe(signal, number) }
+  }
+
+  /// The loop cannot watch it: the signal is given back. What came meanwhile is sent again if it is to act by default.
+  func giveUp(_ reason: Loop.DescriptorSource.InvalidationReason) {
+    warn("signal \(signal) is given back, for its source cannot be told: \(reason).")
+    // A descriptor that was closed may be a stranger's by now.
+    let hasCome = reason != .descriptorClosed && take() != nil
+    cancel()
+    var present = sigaction()
+    guard hasCome, unsafe sigaction(signal, nil, &present) == 0 else { return }
+    if unsafe present.__sigaction_handler.sa_handler == nil { kill(getpid(), signal) }
   }
 
   /// What was counted since the last time; nil for nothing.
