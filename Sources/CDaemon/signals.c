@@ -85,7 +85,8 @@ static void handle(int signal, siginfo_t *info, void *context) {
       // Somebody may have closed it behind the source: the number may stand for a file that shall get no byte.
       if (eventfd >= 0 && fstat(eventfd, &status) == 0 && status.st_dev == entry->device &&
           status.st_ino == entry->inode) {
-        bool is_sent = info->si_code == SI_USER || info->si_code == SI_QUEUE || info->si_code == SI_TKILL;
+        // The kernel fills in who called kill(2) or tgkill(2). Who calls rt_sigqueueinfo(2) fills that in himself.
+        bool is_sent = info->si_code == SI_USER || info->si_code == SI_TKILL;
         uint64_t sender = (uint64_t)(uint32_t)info->si_pid << 32 | (uint32_t)info->si_uid;
         atomic_store(&entry->sender, is_sent && info->si_pid > 0 ? sender : 0);
         uint64_t one = 1;

@@ -99,6 +99,12 @@ static inline int rondo_set_nonblocking(int descriptor) {
   return (int)rondo_or_errno(fcntl(descriptor, F_SETFL, flags | O_NONBLOCK));
 }
 
+static inline int rondo_close_on_exec(int descriptor) {
+  int flags = fcntl(descriptor, F_GETFD);
+  if (flags < 0 || flags & FD_CLOEXEC) return flags < 0 ? -errno : 0;
+  return (int)rondo_or_errno(fcntl(descriptor, F_SETFD, flags | FD_CLOEXEC));
+}
+
 // SO_PEERCRED, unix(7): who made the other end. Laid out as struct ucred, which needs _GNU_SOURCE.
 struct rondo_credentials {
   int32_t process;

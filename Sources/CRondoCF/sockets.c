@@ -1,9 +1,16 @@
 // What a socket's source asks the kernel, never waiting.
+#define _GNU_SOURCE
 #include "CRondoCFPointers.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sys/socket.h>
+
+int rondo_cf_is_stream(int descriptor) {
+  int type = 0;
+  socklen_t length = sizeof type;
+  // What is no socket, such as a pipe, is a stream as well.
+  return getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &type, &length) || type == SOCK_STREAM;
+}
 
 int rondo_cf_is_at_end(int descriptor) {
   char byte;
@@ -12,12 +19,7 @@ int rondo_cf_is_at_end(int descriptor) {
 
 ssize_t rondo_cf_receive(int descriptor, void *bytes, size_t count) {
   ssize_t received = recv(descriptor, bytes, count, MSG_DONTWAIT);
-  if (received < 0 && (errno == EAGAIN || errno == EINTR)) return -1;
-  return received < 0 ? 0 : received;
+  return received < 0 ? -errno : received;
 }
 
-int rondo_cf_accept(int descriptor) {
-  int accepted = accept(descriptor, NULL, NULL);
-  if (accepted >= 0) fcntl(accepted, F_SETFD, FD_CLOEXEC);
-  return accepted;
-}
+int rondo_cf_accept(int descriptor) { return accept4(descriptor, NULL, NULL, SOCK_CLOEXEC); }

@@ -26,6 +26,21 @@ import Testing
     }
   }
 
+  @Test func `a sender that could name another one is not told`() throws {
+    let signal = try SignalSource.realTime(14)
+    try onLoopThread { stage in
+      let sender = Later<SignalSource.Sender?>()
+      let source = try SignalSource(signal) { source, delivery in
+        sender.value = .some(delivery.sender)
+        source.invalidate()
+      }
+      stage.loop.add(source)
+      #expect(unsafe sigqueue(getpid(), signal, sigval()) == 0)
+      #expect(stage.loop.run() == .finished)
+      #expect(sender.value == .some(nil))
+    }
+  }
+
   @Test func `a signal wakes a sleeping loop, whichever thread it comes to`() throws {
     let signal = try SignalSource.realTime(1)
     try onLoopThread { stage in

@@ -11,7 +11,12 @@ import Testing
 @Suite struct SocketPortBoundsTests {
   private final class Receiver: PortDelegate, @unchecked Sendable {
     private(set) var count = 0
-    func handle(_ message: PortMessage) { count += 1 }
+    private(set) var last: PortMessage?
+
+    func handle(_ message: PortMessage) {
+      count += 1
+      last = message
+    }
   }
 
   /// What the loop's thread has: a port in its default mode, and what came.
@@ -148,6 +153,37 @@ import Testing
       stage.run { stage.isClosed(quiet[0]) }
       #expect(stage.isClosed(quiet[0]) && !stage.isClosed(quiet[1]))
     }
+  }
+
+  /// What a sender of a message over TCP claims to be reached by: where an answer would go, as the receiver sees it.
+  private static func claimed(_ sender: [UInt8], _ component: [UInt8]) throws -> (sender: Data?, component: Data?) {
+    try onThread { stage in
+      func signature(_ address: [UInt8]) -> SocketPortFrame.Signature {
+        SocketPortFrame.Signature(family: 2, type: 1, transport: 6, address: address)
+      }
+      let frame = SocketPortFrame(identifier: 1, sender: signature(sender), components: [.port(signature(component))])
+      let socket = try stage.connect()
+      stage.push(try #require(frame.encoded), socket)
+      stage.run { stage.receiver.count == 1 }
+      let message = try #require(stage.receiver.last)
+      return (
+        (message.sendPort as? SocketPort)?.address,
+        message.components?.first.flatMap { $0 as? SocketPort }?.address
+      )
+    }
+  }
+
+  @Test func `a sender from the network is reached at its own host, and at no socket of this machine's files`() throws {
+    let file = Array(try SocketAddress.file("/tmp/chosen-by-a-stranger").socketBytes)
+    let local = try Self.claimed(file, file)
+    #expect(local.sender == nil && local.component == nil)
+    // Port 80 of ::1, and of 192.0.2.1.
+    let ipv6: [UInt8] = [28, 30, 0, 80, 0, 0, 0, 0] + [UInt8](repeating: 0, count: 15) + [1, 0, 0, 0, 0]
+    let ipv4: [UInt8] = [16, 2, 0, 80, 192, 0, 2, 1] + [UInt8](repeating: 0, count: 8)
+    #expect(try Self.claimed(ipv6, ipv4).sender == nil)
+    let honest = try Self.claimed(ipv4, ipv4)
+    #expect(try SocketAddress(data: #require(honest.sender)) == .loopback(port: 80))
+    #expect(try SocketAddress(data: #require(honest.component)).description == "192.0.2.1:80")
   }
 
   @Test func `a message of more components than anybody needs closes its connection`() throws {

@@ -12,6 +12,18 @@ import Testing
     #expect(throws: MessagePortError.badName(text)) { try MessagePortName(text, in: .directory("/tmp")) }
   }
 
+  @Test func `names of the same characters in other bytes are two names`() throws {
+    let (one, other) = (try MessagePortName("\u{e9}"), try MessagePortName("e\u{301}"))
+    #expect(one.text == other.text)
+    #expect(one != other && Set([one, other, one]).count == 2)
+    let directories = try ["\u{e9}", "e\u{301}"].map { try MessagePortName("a", in: .directory($0)) }
+    #expect(directories[0] != directories[1])
+    #expect(try directories[0] == MessagePortName("a", in: .directory("\u{e9}")))
+    let port = try LocalMessagePort(one) { _ in }
+    defer { port.invalidate() }
+    #expect(isFree(other))
+  }
+
   @Test func `each user has abstract names of their own`() throws {
     #expect(try MessagePortName("a").address.description == "@rondo/\(geteuid())/a")
     #expect(try MessagePortName("a", in: .abstract(user: 7)).address.description == "@rondo/7/a")

@@ -27,6 +27,14 @@ import Testing
     #expect(try socket.option(SOL_SOCKET, SO_SNDBUF) == 60_000)
   }
 
+  @Test func `a descriptor that is taken over does not block, and is closed on exec`() throws {
+    let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
+    #expect(fcntl(descriptor, F_GETFD) == 0 && fcntl(descriptor, F_GETFL) & O_NONBLOCK == 0)
+    let socket = try Socket(owning: descriptor)
+    #expect(fcntl(socket.descriptor, F_GETFD) == FD_CLOEXEC)
+    #expect(fcntl(socket.descriptor, F_GETFL) & O_NONBLOCK != 0)
+  }
+
   @Test func `what a listener accepts has its options`() throws {
     let listener = try Socket.listening(at: .loopback(), options: [.noDelay, .fastOpen(queue: 16)])
     let client = try Socket(family: AF_INET, .stream)

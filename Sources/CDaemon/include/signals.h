@@ -13,7 +13,8 @@ int64_t rondo_signal_subscribe(int signal, int eventfd);
 // somebody else has taken its place meanwhile. In a forked child, its parent's numbers mean nothing.
 void rondo_signal_unsubscribe(int signal, int64_t number);
 
-// Who sent the signal last, process << 32 | user; 0 for the kernel, or if nobody can tell.
+// Who sent the signal last, process << 32 | user; 0 for the kernel, or if the sender could have said
+// anything.
 uint64_t rondo_signal_sender(int signal, int64_t number);
 
 // Ignores a signal from now on, or from when its last subscription ends.

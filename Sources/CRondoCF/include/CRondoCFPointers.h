@@ -14,9 +14,11 @@ void rondo_cf_call_observer(void *block, void *observer, CFRunLoopActivity activ
 void *rondo_cf_block_copy(const void *block);
 void rondo_cf_block_release(const void *block);
 
+// Whether it carries bytes, which have an end, and no datagrams.
+int rondo_cf_is_stream(int descriptor);
 // Whether a stream has nothing more to read.
 int rondo_cf_is_at_end(int descriptor);
-// How many bytes came in; 0 at the end or after an error; -1 if there are none now.
+// How many bytes came in; 0 at the end, or for an empty datagram; minus errno.
 ssize_t rondo_cf_receive(int descriptor, void *bytes, size_t count);
-// A connection that came in; negative if there is none.
+// A connection that came in, closed on exec; negative if there is none. Waits unless the listener is non-blocking.
 int rondo_cf_accept(int descriptor);

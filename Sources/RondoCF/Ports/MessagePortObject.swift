@@ -58,8 +58,8 @@ import RondoPorts
 
   /// The ports of this process by name, as long as somebody has them.
   private struct Directory {
-    var local: [String: Weak] = [:]
-    var remote: [String: Weak] = [:]
+    var local: [Literal: Weak] = [:]
+    var remote: [Literal: Weak] = [:]
   }
 
   private struct Weak {
@@ -68,17 +68,17 @@ import RondoPorts
 
   private static let directory = Guarded(Directory())
 
-  private static func find(_ name: String, _ list: KeyPath<Directory, [String: Weak]>) -> MessagePortObject? {
+  private static func find(_ name: Literal, _ list: KeyPath<Directory, [Literal: Weak]>) -> MessagePortObject? {
     let found = directory.withLock { $0[keyPath: list][name]?.port }
     return found?.isValid == true ? found : nil
   }
 
   /// Forgets a port that has ended, unless another one has taken its place.
   private static func forget(_ port: MessagePortObject) {
-    let list: WritableKeyPath<Directory, [String: Weak]> = port.isRemote ? \.remote : \.local
+    let list: WritableKeyPath<Directory, [Literal: Weak]> = port.isRemote ? \.remote : \.local
     directory.withLock { directory in
-      guard let known = directory[keyPath: list][port.name.string] else { return }
-      if known.port == nil || known.port === port { directory[keyPath: list][port.name.string] = nil }
+      guard let known = directory[keyPath: list][port.name.literal] else { return }
+      if known.port == nil || known.port === port { directory[keyPath: list][port.name.literal] = nil }
     }
   }
 
@@ -88,7 +88,7 @@ import RondoPorts
   static func local(
     _ name: StringObject, _ callout: @escaping CFMessagePortCallBack, _ makeInfo: () -> Info
   ) -> (port: MessagePortObject, isNew: Bool)? {
-    if let found = find(name.string, \.local) { return (found, false) }
+    if let found = find(name.literal, \.local) { return (found, false) }
     let link = Link()
     guard let portName = try? MessagePortName(name.string),
       let local = try? LocalMessagePort(
@@ -99,7 +99,7 @@ import RondoPorts
     else { return nil }
     let port = MessagePortObject(name, .local(local), makeInfo())
     link.port = port
-    directory.withLock { $0.local[name.string] = Weak(port: port) }
+    directory.withLock { $0.local[name.literal] = Weak(port: port) }
     return (port, true)
   }
 
@@ -107,14 +107,14 @@ import RondoPorts
   ///
   /// - Returns: Nil if no port has it.
   static func remote(_ name: StringObject) -> MessagePortObject? {
-    if let found = find(name.string, \.remote) { return found }
+    if let found = find(name.literal, \.remote) { return found }
     let link = Link()
     guard let portName = try? MessagePortName(name.string),
       let remote = try? RemoteMessagePort(portName, invalidated: { _ in link.port?.invalidate() })
     else { return nil }
     let port = MessagePortObject(name, .remote(remote), nil)
     link.port = port
-    directory.withLock { $0.remote[name.string] = Weak(port: port) }
+    directory.withLock { $0.remote[name.literal] = Weak(port: port) }
     return port
   }
 

@@ -9,6 +9,8 @@ import Synchronization
   let descriptor: CInt
   /// *constant* What it was made to tell.
   let types: UInt
+  /// *constant* Whether what it carries has an end. An empty datagram, or an error that a datagram met, is none.
+  private let isStream: Bool
   private let callout: CFSocketCallBack?
   private let state: Guarded<State>
 
@@ -35,6 +37,9 @@ import Synchronization
   private init(_ descriptor: CInt, _ types: UInt, _ callout: CFSocketCallBack?, _ info: Info) {
     self.descriptor = descriptor
     self.types = types
+    isStream = rondo_cf_is_stream(descriptor) != 0
+    // A connection that is ready may be gone, or another process's, before it is accepted.
+    if types & Told.input == 2 { _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK) }
     unsafe self.callout = unsafe callout
     // Everything but room to write is told again by itself, and the descriptor is closed.
     state = Guarded(State(info: info, flags: types & Told.input | 128, enabled: types, keeper: Keeper(descriptor)))
@@ -159,7 +164,7 @@ import Synchronization
     switch types & Told.input {
     case 1:
       // The end of a stream is told once.
-      if rondo_cf_is_at_end(descriptor) != 0 { disable(Told.input) }
+      if isStream, rondo_cf_is_at_end(descriptor) != 0 { disable(Told.input) }
       unsafe callOut(.readCallBack, nil, nil)
     case 2:
       var accepted = rondo_cf_accept(descriptor)
@@ -170,11 +175,13 @@ import Synchronization
       let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 1)
       defer { unsafe buffer.deallocate() }
       let received = unsafe rondo_cf_receive(descriptor, buffer.baseAddress, count)
-      if received < 0 { return }
-      let data = unsafe DataObject(buffer.prefix(received))
+      // A stream that failed has nothing more to read either.
+      let isOver = isStream && received <= 0 && received != -Int(EAGAIN) && received != -Int(EINTR)
+      guard received >= 0 || isOver else { return }
+      let data = unsafe DataObject(buffer.prefix(max(0, received)))
       withExtendedLifetime(data) { unsafe callOut(.dataCallBack, nil, UnsafeRawPointer(data.pointer)) }
       // The end of the data is the end of the socket.
-      if received == 0 { invalidate() }
+      if isOver { invalidate() }
     }
   }
 

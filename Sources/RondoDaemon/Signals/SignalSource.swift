@@ -28,7 +28,8 @@ public struct SignalSource: DaemonSource {
     public let signal: CInt
     /// How often it was delivered, at least once. The kernel merges what waits for delivery, but not real-time signals.
     public let count: Int
-    /// Who sent the last of them. Nil is the kernel (a key of the terminal, a timer), or that it cannot be told.
+    /// The process that sent the last of them by kill(2) or tgkill(2). Nil is the kernel (a key of the terminal, a
+    /// timer), or a sender that could name another one: sigqueue(3).
     public let sender: Sender?
   }
 

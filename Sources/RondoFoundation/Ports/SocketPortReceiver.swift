@@ -243,10 +243,10 @@ final class SocketPortReceiver: @unchecked Sendable {
       case .data(let bytes):
         cost += bytes.count
         return NSData(data: Data(bytes))
-      case .port(let wire): return SocketPortSignature(wire, from: nil).map { SocketPort(remote: $0) }
+      case .port(let wire): return SocketPortSignature(component: wire, from: peer).map { SocketPort(remote: $0) }
       }
     }
-    let sender = SocketPortSignature(frame.sender, from: peer).map { SocketPort(remote: $0) }
+    let sender = SocketPortSignature(sender: frame.sender, from: peer).map { SocketPort(remote: $0) }
     let message = PortMessage(sendPort: sender, receivePort: nil, components: components)
     message.msgid = frame.identifier
     message.cost = cost

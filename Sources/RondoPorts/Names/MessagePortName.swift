@@ -30,6 +30,26 @@ public struct MessagePortName: Hashable, Sendable, CustomStringConvertible {
     _ = try address
   }
 
+  // The kernel compares bytes. Swift's strings are equal in other bytes as well, if these mean the same characters.
+
+  public static func == (one: MessagePortName, other: MessagePortName) -> Bool {
+    one.bytes == other.bytes && one.kind == other.kind
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(bytes)
+  }
+
+  /// The name behind its directory, of which a zero parts it.
+  private var bytes: [UInt8] {
+    if case .directory(let path) = place { Array(path.utf8) + [0] + Array(text.utf8) } else { Array(text.utf8) }
+  }
+
+  /// The place but for a directory's path, which `bytes` has.
+  private var kind: Place {
+    if case .directory = place { .directory("") } else { place }
+  }
+
   public var description: String {
     switch place {
     case .abstract(nil): "'\(text)'"

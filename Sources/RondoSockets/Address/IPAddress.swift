@@ -16,12 +16,12 @@ public struct IPv4Address: Hashable, Sendable, CustomStringConvertible {
   }
 
   /// Four bytes in network order.
-  init(_ bytes: ArraySlice<UInt8>) {
+  package init(_ bytes: ArraySlice<UInt8>) {
     number = bytes.reduce(0) { $0 << 8 | UInt32($1) }
   }
 
   /// The address in network order.
-  var bytes: [UInt8] {
+  package var bytes: [UInt8] {
     (0..<4).map { UInt8(truncatingIfNeeded: number >> (24 - 8 * UInt32($0))) }
   }
 
@@ -58,7 +58,7 @@ public struct IPv6Address: Hashable, Sendable, CustomStringConvertible {
   }
 
   /// The address in network order.
-  var bytes: [UInt8] {
+  package var bytes: [UInt8] {
     [high, low].flatMap { half in (0..<8).map { UInt8(truncatingIfNeeded: half >> (56 - 8 * UInt64($0))) } }
   }
 

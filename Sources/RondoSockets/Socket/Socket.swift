@@ -25,7 +25,7 @@ public final class Socket: Sendable {
     }
   }
 
-  /// Takes over an open descriptor.
+  /// Takes over an open descriptor, which becomes non-blocking and is closed on exec from here on.
   ///
   /// - Throws: `.system` if it is no stream or datagram socket; it is then still the caller's.
   public init(owning descriptor: CInt) throws(SocketError) {
@@ -36,6 +36,7 @@ public final class Socket: Sendable {
     default: throw .system(.option, errno: ESOCKTNOSUPPORT)
     }
     try check(.option, rondo_set_nonblocking(descriptor))
+    try check(.option, rondo_close_on_exec(descriptor))
     self.descriptor = descriptor
   }
 
