@@ -46,7 +46,7 @@ import Testing
   private func socket(
     _ descriptor: CInt, _ type: CFSocketCallBackType, _ seen: Seen, _ body: @escaping CFSocketCallBack
   ) -> CFSocket? {
-    var context = CFSocketContext()
+    var context = unsafe CFSocketContext()
     unsafe context.info = Unmanaged.passUnretained(seen).toOpaque()
     let socket = unsafe CFSocketCreateWithNative(nil, descriptor, type.rawValue, body, &context)
     let source = CFSocketCreateRunLoopSource(nil, socket, 0)
@@ -65,7 +65,7 @@ import Testing
     defer { close(far) }
     connect(far, to: address)
     let seen = Seen()
-    let socket = socket(near, type, seen) { socket, type, _, data, info in
+    let socket = unsafe socket(near, type, seen) { socket, type, _, data, info in
       let seen = unsafe Unmanaged<Seen>.fromOpaque(info!).takeUnretainedValue()
       if type == .readCallBack {
         var bytes = [UInt8](repeating: 0, count: 16)
@@ -89,7 +89,7 @@ import Testing
     let (far, farAddress) = datagramSocket()
     connect(near, to: farAddress)
     let seen = Seen()
-    let socket = socket(near, .dataCallBack, seen) { _, _, _, data, info in
+    let socket = unsafe socket(near, .dataCallBack, seen) { _, _, _, data, info in
       let seen = unsafe Unmanaged<Seen>.fromOpaque(info!).takeUnretainedValue()
       seen.lengths.append(unsafe CFDataGetLength(Unmanaged<CFData>.fromOpaque(data!).takeUnretainedValue()))
     }
@@ -116,7 +116,7 @@ import Testing
     defer { close(client) }
     connect(client, to: address)
     let seen = Seen()
-    let socket = socket(listener, .acceptCallBack, seen) { _, _, _, data, info in
+    let socket = unsafe socket(listener, .acceptCallBack, seen) { _, _, _, data, info in
       let seen = unsafe Unmanaged<Seen>.fromOpaque(info!).takeUnretainedValue()
       seen.accepted = unsafe data!.load(as: CInt.self)
     }

@@ -43,7 +43,7 @@ import Testing
       stage.observer(.beforeTimers, repeats: false) { _ in
         stage.note("first")
         loop.remove(second)
-        TestThread { loop.add(second) }.join()
+        _ = TestThread { loop.add(second) }.join()
       }
       loop.add(second)
       stage.keepAlive()

@@ -93,7 +93,7 @@ import Testing
 
   /// The state in a thread's stat file, which stands behind the name in parentheses: proc_pid_stat(5).
   private func state(of path: String) -> Character? {
-    let file = open(path, O_RDONLY | O_CLOEXEC)
+    let file = unsafe open(path, O_RDONLY | O_CLOEXEC)
     defer { close(file) }
     var bytes = [UInt8](repeating: 0, count: 512)
     let count = unsafe read(file, &bytes, bytes.count)
