@@ -68,12 +68,7 @@ build: setup ## Build everything, for debugging.
 
 .PHONY: test
 test: setup ## Run the tests, the comparison with the real CFRunLoop among them.
-	@mkdir -p .build
-	swift test 2>&1 | tee .build/test.log && exit 0
-	# A thousand tests may lie between a failure and the end of what they print.
-	printf '\nWhat failed:\n'
-	awk '/^[◇✔]/ { failed = 0 } /^✘/ { failed = 1 } failed || /: error:|^error:/' .build/test.log
-	exit 1
+	@Tests/Tools/test.sh
 
 .PHONY: stress
 stress: setup ## The races and counts of the tests at ten times their length, and of programs built in release.

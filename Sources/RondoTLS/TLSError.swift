@@ -12,7 +12,7 @@
     case keyMismatch(certificateChain: String, privateKey: String)
     /// The file of authorities to trust is wrong; nil for the system's.
     case authorities(path: String?, reason: String)
-    /// The host is neither a name of DNS, in ASCII and without a dot at either end, nor an address.
+    /// The host is no address and no name of DNS in ASCII.
     case host(String)
     /// The peer's certificate was refused here.
     case certificate(CertificateProblem)

@@ -54,7 +54,14 @@ import Testing
         touches.change { $0 += 1 }
       }) {}
       loop.add(nosy, to: .common)
-      if which.isLeaving { port.touch(.joins, loop) }
+      if which.isLeaving {
+        // It stays in another mode: one that leaves its last is invalid inside, for which no mail is applied.
+        switch port {
+        case .local(let port): loop.add(port, to: "other")
+        case .remote(let port): loop.add(port, to: "other")
+        }
+        port.touch(.joins, loop)
+      }
       // The mode becomes common when the loop's thread next looks at its mail, which is when it adds or removes.
       try onThread { loop.addCommonMode("later") }
       port.touch(which.isLeaving ? .leaves : .joins, loop)

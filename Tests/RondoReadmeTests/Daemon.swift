@@ -33,6 +33,9 @@ final class Daemon: Sendable {
       "-c", "ulimit -n \(descriptors); exec \"$0\" \"$@\"", try program("echo-daemon").path, text, "\(idleLimit)",
     ]
     process.standardInput = FileHandle.nullDevice
+    // If the tests crash, the daemon must not hold their output open: it would be read for ever.
+    process.standardOutput = FileHandle.nullDevice
+    process.standardError = FileHandle.nullDevice
     try process.run()
     self.process = Mutex(process)
     // From here on SIGTERM has a handler; before, it would end the process by itself.

@@ -25,18 +25,38 @@ import Testing
     }
   }
 
+  // The runtime ends a sleep of its own clocks on a thread of its pool, and resumes the task from there: when the task goes
+  // on is not for this loop's turns to say, but its timer is.
   @Test(.enabled(if: RuntimeInsides.areKnown), arguments: times)
-  func `a task that prefers the loop sleeps no time until a date that has passed`(_ time: Duration) {
+  func `the timer of a task's sleep until a date that has passed is due at once`(_ time: Duration) {
+    withVirtualLoop { virtual in
+      Task(executorPreference: virtual.loop) { try await Task.sleep(for: time) }
+      virtual.runUntilIdle()
+      #expect(virtual.loop.statistics.timerCallouts == 1)
+      #expect(virtual.elapsed == .zero)
+    }
+  }
+
+  @Test(arguments: times)
+  func `a task that prefers the loop wakes from a sleep until a date that has passed`(_ time: Duration) async throws {
+    let running = RunningLoop()
+    let loop = running.loop
+    let isOn = try await Task(executorPreference: loop) {
+      try await Task.sleep(for: time)
+      return loop.isCurrent
+    }.value
+    #expect(isOn)
+    running.stop()
+  }
+
+  @Test(arguments: times) func `the loop's own clock sleeps no time until a date that has passed`(_ time: Duration) {
     withStage(isObserved: false) { stage in
       Task(executorPreference: stage.loop) {
-        try await Task.sleep(for: time)
-        stage.noteTime("task")
         try await stage.loop.clock.sleep(for: time)
-        stage.noteTime("loop")
+        stage.noteTime("woke")
       }
-      // The sleep's timer, and the job that it resumes, are due without the clock being moved.
-      for _ in 0..<3 { stage.virtual.runUntilIdle() }
-      #expect(stage.text == "task@0 loop@0")
+      stage.loop.run()
+      #expect(stage.text == "woke@0")
     }
   }
 

@@ -238,7 +238,7 @@ import Testing
       stage.loop.run()
       return stage.text
     }
-    #expect(text == "mixedTriggers")
+    #expect(text == "\(Loop.DescriptorSource.InvalidationReason.mixedTriggers)")
   }
 
   @Test func `invalidating the source by hand, and cancellation, end its readiness`() {

@@ -18,18 +18,7 @@ jobs=${JOBS:-$(nproc)}
 limit=${MUTANT_LIMIT:-60}
 
 scratch=$(mktemp -d)
-# Every process of a test carries this in its environment, whatever session or parent it has by now.
-marker="RONDO_MUTANT_RUN=$scratch"
-
-# Ends what a test has left behind, and what that starts meanwhile. An argument says of which mutant; all without one.
-end_leftovers() {
-  local left
-  # Processes of others cannot be read, which grep(1) tells.
-  while left=$(grep -lszE "^$marker/${1:-}" /proc/[0-9]*/environ | cut -d / -f 3 || true) && [[ -n $left ]]; do
-    kill -KILL $left 2>/dev/null || true
-    sleep 0.05
-  done
-}
+source "$root/Tests/Tools/leftovers.sh"
 trap 'end_leftovers; rm -rf "$scratch"' EXIT
 trap 'exit 130' INT TERM
 

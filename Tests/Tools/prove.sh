@@ -7,7 +7,10 @@
 # fails does not keep the others from running; which failed is said at the end. What each printed is in .build/prove.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+source Tests/Tools/leftovers.sh
 logs=.build/prove
+# For each proof: what hangs fails, and the others are run.
+minutes=20
 mkdir -p "$logs"
 seed=${SEED:-$((RANDOM * 32768 + RANDOM + 1))}
 only=" $* "
@@ -22,7 +25,9 @@ prove() {
   shift 2
   [[ $only == '  ' || $only == *" $name "* ]] || return 0
   # Of the words of make itself nothing is kept.
-  { time make --no-print-directory "$@" >"$logs/$name.log" 2>&1 || result=FAILED; } 2>"$logs/time"
+  { time env "$marker/=" timeout --kill-after=10 ${minutes}m make --no-print-directory "$@" >"$logs/$name.log" 2>&1 ||
+    result=FAILED; } 2>"$logs/time"
+  end_leftovers
   spent=$(awk '{ printf "%.0f s (processors: %.0f s)", $1, $2 + $3 }' "$logs/time")
   printf '%s: %s, %s, %s\n' "$name" "$depth" "$spent" "$result"
   [[ $result == FAILED ]] || return 0

@@ -32,7 +32,7 @@ public struct PathSource: DaemonSource {
     public static let finished = Change(rawValue: 16)
     /// The kernel had no room for all that happened (fs.inotify.max_queued_events). Beside it, what is true now.
     public static let missed = Change(rawValue: 32)
-    /// The kernel refuses to watch the path or a directory on the way: the source is invalid, and `error` says why.
+    /// The kernel refuses to watch the path: the source is invalid. `error` says why.
     public static let failed = Change(rawValue: 64)
 
     public var description: String {
@@ -81,7 +81,7 @@ public struct PathSource: DaemonSource {
   /// Whether the path led to something when it was last looked at. Any thread.
   public var exists: Bool { watch.exists }
 
-  /// Why it is watched no longer; nil unless `.failed` was told, or is about to be. Any thread.
+  /// Why the kernel watches it no longer; nil before `.failed`. Any thread.
   public var error: FileError? { watch.error }
 
   public var items: [Loop.Item] { [item] }

@@ -34,7 +34,7 @@ public enum Inspector {
   public enum OpenError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The watcher's thread could not be started.
     case noThread(LoopThread.StartError)
-    /// There is no directory that is the user's alone, or there are no descriptors left: errno says why.
+    /// No directory is the user's alone, or no descriptor is left. errno says which.
     case noSocket(errno: CInt)
 
     public var description: String {

@@ -25,7 +25,7 @@ public final class Socket: Sendable {
     }
   }
 
-  /// Takes over an open descriptor, which becomes non-blocking and is closed on exec from here on.
+  /// Takes over an open descriptor. It becomes non-blocking, and closes on exec.
   ///
   /// - Throws: `.system` if it is no stream or datagram socket; it is then still the caller's.
   public init(owning descriptor: CInt) throws(SocketError) {
@@ -126,7 +126,7 @@ extension Socket {
     return true
   }
 
-  /// The next waiting connection; nil if there is none, or if the next has failed by now.
+  /// The next waiting connection; nil if none waits, or if the next has failed.
   ///
   /// The errors of the network that accept(2) lists are the connection's and not the listener's, and so is a firewall's
   /// EPERM: ask again when the listener is readable.

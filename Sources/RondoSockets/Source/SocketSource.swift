@@ -34,8 +34,8 @@ public final class SocketSource: @unchecked Sendable {
     case connectFailed(SocketError)
     /// Somebody connected; the connection is closed with the last reference to it.
     case accepted(Socket, from: SocketAddress)
-    /// No descriptor or memory is left for a connection. It goes on waiting, and is tried again by itself after this time, or at
-    /// once when `.accept` is enabled by hand.
+    /// No descriptor or memory is left for a connection. It goes on waiting, and is tried again by itself after this
+    /// time, or at once when `.accept` is enabled by hand.
     case acceptPaused(SocketError, for: Duration)
     /// There is something to read, or the end of it.
     case readable
@@ -47,8 +47,8 @@ public final class SocketSource: @unchecked Sendable {
     case writable
     /// No more than `lowWater` is left of what `send` had to keep back. Time to send more.
     case sent
-    /// The connection is over, or the loop cannot watch the socket, and the source is invalid afterwards. Of a datagram
-    /// socket that stays valid: one datagram was refused.
+    /// The connection is over, or the loop cannot watch the socket. The source is invalid afterwards. A datagram socket
+    /// may stay valid: one datagram was refused then.
     case failed(SocketError)
   }
 
