@@ -17,6 +17,10 @@ import Testing
     #expect(!text.contains("closed behind its back"))
   }
 
+  @Test(.offThePool) func `a thread whose loop may watch nothing is not started, and leaves no descriptor`() async {
+    await #expect(processExitsWith: .success) { WaitRefusal.startThread() }
+  }
+
   @Test(arguments: [(EBADF, true), (EINVAL, true), (ENOENT, true), (EPERM, true), (ENOMEM, false), (ENOSPC, false)])
   func `the errnos of a number that stands for another file are told from those of the kernel`(
     _ error: CInt, _ isClosed: Bool
@@ -34,12 +38,28 @@ private enum WaitRefusal {
     loop.run()
   }
 
+  static func startThread() {
+    // What is made once in a process is made before.
+    _ = Loop.current
+    for number in numbers(of: "epoll_ctl(2)") { refuseSystemCall(number, with: ENOSPC) }
+    let kinds = ["[eventfd]", "[timerfd]", "[eventpoll]"]
+    let before = kinds.map { descriptors(of: $0) }
+    do throws(LoopThread.StartError) {
+      _ = try LoopThread(name: "deaf")
+      exit(1)
+    } catch {
+      guard error == .noDescriptors(errno: ENOSPC), "\(error)".contains("max_user_watches") else { exit(2) }
+    }
+    exit(kinds.map { descriptors(of: $0) } == before ? EXIT_SUCCESS : 3)
+  }
+
   /// The kernel's numbers for what glibc makes of the call.
-  private static func numbers(of call: String) -> [UInt32] {
+  static func numbers(of call: String) -> [UInt32] {
     #if arch(x86_64)
-      call == "epoll_wait(2)" ? [232, 281] : [286]
+      let numbers: [String: [UInt32]] = ["epoll_wait(2)": [232, 281], "timerfd_settime(2)": [286], "epoll_ctl(2)": [233]]
     #else
-      call == "epoll_wait(2)" ? [22] : [86]
+      let numbers: [String: [UInt32]] = ["epoll_wait(2)": [22], "timerfd_settime(2)": [86], "epoll_ctl(2)": [21]]
     #endif
+    return numbers[call]!
   }
 }

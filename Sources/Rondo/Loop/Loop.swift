@@ -34,7 +34,13 @@ public final class Loop: @unchecked Sendable {
     let isMain = thread.canServeMainQueue
     let (own, base) = try KernelDescriptors.make(servesMainQueue: isMain)
     let wakeup = Wakeup(descriptor: own.wakeup)
-    self.init(thread, isMain: isMain, wakeup, .kernel(KernelWait(own, base, wakeup)), script: nil)
+    let wait: KernelWait
+    do { wait = try KernelWait(own, base, wakeup) } catch {
+      own.close()
+      OwnDescriptors.close(own.wakeup)
+      throw DescriptorShortage(need: "A loop needs an epoll set that watches \(error.what)", errno: error.errno)
+    }
+    self.init(thread, isMain: isMain, wakeup, .kernel(wait), script: nil)
   }
 
   /// A loop for `thread` that waits in virtual time.

@@ -101,7 +101,7 @@ public final class LoopThread: Sendable {
       switch self {
       case .noThread(let errno): "no thread could be started: \(describe(errno: errno))"
       case .noDescriptors(let errno):
-        "a loop needs three file descriptors, and could not have them: \(describe(errno: errno))"
+        "a loop needs three file descriptors, and could not have them: \(describe(epoll: errno))"
       case .stackSize(let bytes): "a thread cannot have a stack of \(bytes) bytes"
       }
     }

@@ -9,12 +9,11 @@ package struct DescriptorShortage: Error, CustomStringConvertible {
   let errno: CInt
 
   package var description: String {
+    let text = "\(need), and it could not be made: \(describe(epoll: errno))."
+    guard errno == EMFILE else { return text }
     var (soft, hard): (UInt64, UInt64) = (0, 0)
     unsafe rondo_descriptor_limits(&soft, &hard)
-    return """
-      \(need), and it could not be made: \(describe(errno: errno)). The process may have \
-      \(soft) descriptors, and could ask for \(hard): see setrlimit(2), `ulimit -n`.
-      """
+    return "\(text) The process may have \(soft) descriptors, and could ask for \(hard): see setrlimit(2), `ulimit -n`."
   }
 
   /// Tells of it on stderr, once in a process: what follows works, but slowly.

@@ -21,11 +21,12 @@ import Glibc
   @safe @exclusivity(unchecked) private var armedFor = Instant.distantFuture
 
   /// - Parameter base: For the first mode. So a loop that could be made can run.
-  init(_ own: KernelDescriptors, _ base: EventBase, _ wakeup: Wakeup) {
+  /// - Throws: If the kernel refuses to watch the loop's own descriptors, which stay the caller's then.
+  init(_ own: KernelDescriptors, _ base: EventBase, _ wakeup: Wakeup) throws(WaitFailure) {
     self.own = own
     self.wakeup = wakeup
     let first = WaitSet(own: own)
-    _ = first.open(base, besides: [])
+    _ = try first.open(base, besides: [])
     sets = [first]
   }
 
@@ -149,7 +150,8 @@ import Glibc
     // The set's old base is closed last, so that the new one has another number.
     let old = letGo(of: set)
     let others = sets.compactMap { $0?.base?.epoll } + (old.map { [$0.epoll] } ?? [])
-    let fallen = set.open(base, besides: others)
+    let fallen: [FallenSource]
+    do { fallen = try set.open(base, besides: others) } catch { error.end() }
     if let hosted {
       if let old, old.epoll == hosted.epoll { hosted.keep(old) }
       if sets.indices.contains(hosted.mode), sets[hosted.mode] === set { hosted.follow(base) }

@@ -1,8 +1,17 @@
 import Glibc
 
 /// A system call that a loop cannot do without has failed.
-enum WaitFailure {
+struct WaitFailure: Error {
+  /// The descriptor that the call was about.
+  let what: String
+  let descriptor: CInt
+  let errno: CInt
+  let call: String
+
   /// Ends the process with the cause: the loop can be neither woken nor told the time.
+  func end() -> Never { Self.end(what, descriptor, errno, in: call) }
+
+  /// The same.
   static func end(_ what: String, _ descriptor: CInt, _ errno: CInt, in call: String) -> Never {
     if isOfClosedDescriptor(errno) { ClosedBehindTheLoop.fail(what, descriptor, errno) }
     fatalError(message(what, descriptor, errno, in: call))

@@ -29,21 +29,22 @@ import Glibc
   ///
   /// - Parameter others: The epoll sets of the loop's other modes.
   /// - Returns: The sources whose descriptors stand for another file by now, or that the kernel refuses.
-  func open(_ made: EventBase, besides others: [CInt]) -> [FallenSource] {
+  /// - Throws: If the kernel refuses to watch the loop's own descriptors.
+  func open(_ made: EventBase, besides others: [CInt]) throws(WaitFailure) -> [FallenSource] {
     base = made
     collection.use(made)
-    start(.wakeup, own.wakeup, "the eventfd that wakes it")
+    try start(.wakeup, own.wakeup, "the eventfd that wakes it")
     made.findEpoll(watching: own.wakeup, besides: others)
     // What is readable from the beginning is told at once, and would end the first sleep for nothing.
     _ = collection.look()
-    start(.timer, own.timer, "the timerfd that wakes it in time")
+    try start(.timer, own.timer, "the timerfd that wakes it in time")
     mayHaveOrphans = false
     return watchAgain()
   }
 
-  private func start(_ own: EventCollection.Own, _ descriptor: CInt, _ what: String) {
+  private func start(_ own: EventCollection.Own, _ descriptor: CInt, _ what: String) throws(WaitFailure) {
     let error = collection.start(own, descriptor)
-    if error != 0 { WaitFailure.end(what, descriptor, error, in: "epoll_ctl(2)") }
+    if error != 0 { throw WaitFailure(what: what, descriptor: descriptor, errno: error, call: "epoll_ctl(2)") }
   }
 
   /// Gives the base up, with nothing in it. Nobody may be about to wake the loop by it.
@@ -63,7 +64,11 @@ import Glibc
     guard wanted != watchesMainQueue, base != nil, MainQueue.descriptor >= 0 else { return }
     watchesMainQueue = wanted
     if wanted {
-      start(.mainQueue, MainQueue.descriptor, "the eventfd of the main dispatch queue")
+      do {
+        try start(.mainQueue, MainQueue.descriptor, "the eventfd of the main dispatch queue")
+      } catch {
+        error.end()
+      }
     } else {
       collection.stop(.mainQueue)
     }
