@@ -33,7 +33,8 @@ import Testing
 private enum WaitRefusal {
   static func run(refusing call: String) {
     let loop = Loop.current
-    loop.add(Loop.Timer(after: .milliseconds(1)) { _ in })
+    // Far away, so that the loop sleeps however slow the machine is.
+    loop.add(Loop.Timer(after: .seconds(3_600)) { _ in })
     for number in numbers(of: call) { refuseSystemCall(number, with: ENOMEM) }
     loop.run()
   }
@@ -56,10 +57,10 @@ private enum WaitRefusal {
   /// The kernel's numbers for what glibc makes of the call.
   static func numbers(of call: String) -> [UInt32] {
     #if arch(x86_64)
-      let numbers: [String: [UInt32]] = ["epoll_wait(2)": [232, 281], "timerfd_settime(2)": [286], "epoll_ctl(2)": [233]]
+      let (wait, arm, control): ([UInt32], UInt32, UInt32) = ([232, 281], 286, 233)
     #else
-      let numbers: [String: [UInt32]] = ["epoll_wait(2)": [22], "timerfd_settime(2)": [86], "epoll_ctl(2)": [21]]
+      let (wait, arm, control): ([UInt32], UInt32, UInt32) = ([22], 86, 21)
     #endif
-    return numbers[call]!
+    return ["epoll_wait(2)": wait, "timerfd_settime(2)": [arm], "epoll_ctl(2)": [control]][call]!
   }
 }
