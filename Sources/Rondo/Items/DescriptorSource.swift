@@ -14,8 +14,9 @@ extension Loop {
     /// *constant* Whether invalidation closes the descriptor, once nothing watches it any more.
     public let closesOnInvalidation: Bool
     /// *atomic* What the user wants to hear of, `Readiness` bits. Beside the handler: a callout reads no further.
+    /// Ordering: see `notes`.
     let interest: Atomic<UInt8>
-    /// *atomic* Set by whoever closes. Here it takes no room.
+    /// *atomic* Set by the one thread that closes. Here it takes no room. Ordering: none but its own.
     private let isClosed = Atomic<Bool>(false)
     /// *until released* Called on the loop's thread.
     @safe @exclusivity(unchecked) private(set) var handler: ((DescriptorSource, Readiness) -> Void)?

@@ -23,7 +23,8 @@ extension Loop {
   @safe public class Item: @unchecked Sendable {
     /// *constant* `order`, in half the room.
     private let place: Int32
-    /// *atomic* Whether it is valid, and who may still call its handlers.
+    /// *atomic* Whether it is valid, and who may still call its handlers. Ordering: a holder adds itself, then reads
+    /// `invalid`; who invalidates sets `invalid`, then reads the holders. One of the two lets go of the handlers.
     private let lifetime = Atomic<UInt32>(0)
     /// *item lock* for writing, any thread for reading: one bit for each mode the item belongs to.
     let modes = Atomic<UInt64>(0)
@@ -36,6 +37,8 @@ extension Loop {
     /// *constant*
     let kind: Kind
     /// *atomic* What its loop's thread has been mailed, or is about to be, and has not looked at yet: `Note` bits.
+    /// Ordering: a poster changes the item (its date, its interest), then sets the bit; the loop's thread clears the bit,
+    /// then reads the item. A change that it does not see is mailed again.
     let notes = Atomic<UInt8>(0)
     /// *item lock* Whether it stands in the loop's common-mode item set.
     @safe @exclusivity(unchecked) private(set) var isCommon = false

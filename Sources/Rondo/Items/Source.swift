@@ -12,7 +12,8 @@ extension Loop {
     @safe @exclusivity(unchecked) private var scheduleHandler: (@Sendable (Loop, Mode) -> Void)?
     /// *until released* Called with no lock held, on the thread that removes.
     @safe @exclusivity(unchecked) private var cancelHandler: (@Sendable (Loop, Mode) -> Void)?
-    /// *atomic* Ticket of the first outstanding signal; 0 when there is none.
+    /// *atomic* Ticket of the first outstanding signal; 0 when there is none. Ordering: a poster writes the ticket, then
+    /// reads `isShared` and the owner; a loop writes these when the source joins, then reads the ticket. One sees the other.
     private let signalTicket = Atomic<UInt64>(0)
     /// *whoever set `isStacked`, then loop thread* The next entry of that stack.
     @safe @exclusivity(unchecked) var below: Unmanaged<Source>?
@@ -22,9 +23,9 @@ extension Loop {
     @safe @exclusivity(unchecked) private var standIns: [Source] = []
     /// *constant* Taken outside every other.
     private let standInsLock = Lock()
-    /// *atomic* Whether there may be a stand-in.
+    /// *atomic* Whether there may be a stand-in. Ordering: see `signalTicket`.
     private let isShared = Atomic<Bool>(false)
-    /// *atomic* Whether it stands in a loop's stack of signals from other threads.
+    /// *atomic* Whether it stands in a loop's stack of signals from other threads. Ordering: see `SignalStack`.
     let isStacked = Atomic<Bool>(false)
 
     /// A source whose `perform` runs on the loop's thread after `signal()`.

@@ -8,7 +8,7 @@ package import Synchronization
 package enum ProcessGeneration {
   package typealias Word = UnsafeMutablePointer<Atomic<UInt32>>
 
-  /// *constant* The generation plus one; 0 in a child in which nobody has asked yet.
+  /// *constant* The generation plus one; 0 in a child in which nobody has asked yet. Ordering: none but its own.
   package nonisolated(unsafe) static let word: Word = {
     let word: Word
     if let wiped = unsafe rondo_word_wiped_on_fork() {

@@ -4,6 +4,9 @@ import Synchronization
 ///
 /// A signal is the mail there is most of, needs no order (its ticket has that), and is the same mail if it comes twice.
 /// So it need not open the mailbox: two atomic operations to leave it, one to take all there are.
+///
+/// Ordering: a poster sets `isStacked`, pushes, then posts to the wakeup. The loop's thread takes the stack, clears
+/// `isStacked`, then takes the ticket: a signal whose poster still saw `isStacked` has its ticket taken.
 @safe struct SignalStack: ~Copyable, Sendable {
   /// *atomic* Every entry is a reference that the stack owns.
   private let top = unsafe Atomic<Unmanaged<Loop.Source>?>(nil)

@@ -6,7 +6,8 @@ import Synchronization
 ///
 /// Any thread may post; only the loop's thread prepares, sleeps, takes and closes.
 final class Wakeup: Sendable {
-  /// *atomic*
+  /// *atomic* Ordering: a poster writes its mail, then sets a bit and reads `asleep`; the loop's thread sets `asleep` and
+  /// reads the bits, then looks at the mail. One of the two sees the other, so no wakeup is lost.
   private let word = Atomic<UInt32>(0)
   /// *constant* An eventfd that is always readable, watched edge-triggered and never read; -1 for a loop that never
   /// sleeps in the kernel.

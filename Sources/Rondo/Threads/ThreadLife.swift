@@ -13,8 +13,9 @@ final class ThreadLife: @unchecked Sendable {
   /// *constant* Keeps the default mode from being empty; in nobody else's hands, so nobody can take it out.
   private let keepAlive = Loop.Source {}
   /// *atomic* Set once, before the request that ends the run, so that the thread does not begin another.
+  /// Ordering: the store precedes the request to stop, the thread's load follows its run. One of the two ends it.
   private let ending = Atomic<Bool>(false)
-  /// *atomic* 1 when the thread is gone; a futex that joiners sleep on.
+  /// *atomic* 1 when the thread is gone; a futex that joiners sleep on. Ordering: the store precedes the wake.
   private let joined = Atomic<UInt32>(0)
   /// *its own lock*
   private let state = Guarded(State())

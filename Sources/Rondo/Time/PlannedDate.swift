@@ -4,7 +4,8 @@ import Synchronization
 ///
 /// Any thread. A date that was spent fires no more; setting one, the same or another, or moving along the grid, renews it.
 struct PlannedDate: ~Copyable, Sendable {
-  /// *atomic* Nanoseconds; complemented, and so negative, once spent. No timer's date is negative.
+  /// *atomic* Nanoseconds; complemented, and so negative, once spent. No timer's date is negative. Ordering: see
+  /// `Item.notes`.
   private let word: Atomic<Int64>
 
   init(_ date: Instant) {

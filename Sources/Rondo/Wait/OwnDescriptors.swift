@@ -10,6 +10,7 @@ import Synchronization
 enum OwnDescriptors {
   /// *atomic* Who holds the lock: its process's generation plus one, doubled, and one more if somebody may sleep on it;
   /// 0 for nobody. A forked child may find it held by a thread that it does not have, and takes it over.
+  /// Ordering: a release happens before the next acquisition, and so does what the holder wrote to `list`.
   private static let holder = Word()
   /// *that lock*
   nonisolated(unsafe) private static var list = List()
