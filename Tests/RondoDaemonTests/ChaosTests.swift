@@ -24,6 +24,7 @@ import Testing
       var command = ChildSource.Command(
         try program("rondo-echo"), ["--listen", "127.0.0.1:0", "--listen", "@\(name)"] + limits)
       command.output = .descriptor(file)
+      command.error = .null
       let echo = try ChildSource(spawning: command) { _, exit in stage.note("\(exit)") }
       stage.loop.add(echo)
       defer { try? echo.send(SIGKILL) }

@@ -37,6 +37,7 @@ import Testing
     try onLoopThread { stage in
       var command = ChildSource.Command(try program("rondo-chat"), ["--listen", path, "--grace", "0.05"])
       command.output = .null
+      command.error = .null
       let chat = try ChildSource(spawning: command) { _, exit in stage.note("\(exit)") }
       stage.loop.add(chat)
       defer { try? chat.send(SIGKILL) }
@@ -81,6 +82,7 @@ import Testing
     try onLoopThread { stage in
       var command = ChildSource.Command(try program("rondo-chat"), ["--listen", "@\(name)", "--grace", "0.05"])
       command.output = .null
+      command.error = .null
       let chat = try ChildSource(spawning: command) { _, exit in stage.note("\(exit)") }
       stage.loop.add(chat)
       defer { try? chat.send(SIGKILL) }

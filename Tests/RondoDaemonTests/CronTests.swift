@@ -47,6 +47,7 @@ import Testing
       write("@start touch \(root)/started\n@every 20ms touch \(root)/again\n", to: root + "/jobs")
       var command = ChildSource.Command(try program("rondo-cron"), [root + "/jobs", "--utc"])
       command.output = .null
+      command.error = .null
       let cron = try ChildSource(spawning: command) { _, exit in stage.note("\(exit)") }
       stage.loop.add(cron)
       func wait(for name: String) {
@@ -82,6 +83,7 @@ import Testing
       write("@start trap '' TERM; echo $$ >\(root)/started; while :; do sleep 1; done\n", to: root + "/jobs")
       var command = ChildSource.Command(try program("rondo-cron"), [root + "/jobs", "--utc", "--grace", "0"])
       command.output = .null
+      command.error = .null
       let cron = try ChildSource(spawning: command) { _, exit in stage.note("\(exit)") }
       stage.loop.add(cron)
       var number: CInt?

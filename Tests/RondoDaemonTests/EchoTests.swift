@@ -14,6 +14,7 @@ import Testing
       var command = ChildSource.Command(
         try program("rondo-echo"), ["--listen", "@\(name)", "--threads", "\(threads)"] + limits)
       command.output = .null
+      command.error = .null
       let echo = try ChildSource(spawning: command) { _, exit in stage.note("\(exit)") }
       stage.loop.add(echo)
       let answered = SharedNumber()

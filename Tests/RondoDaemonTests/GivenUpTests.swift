@@ -92,6 +92,7 @@ import Testing
           try program("rondo-echo"), "--listen", "@\(name)", "--threads", "0",
         ])
       command.output = .null
+      command.error = .null
       let echo = try ChildSource(spawning: command) { _, exit in stage.note("\(exit)") }
       stage.loop.add(echo)
       let socket = try connectOnceItListens(to: name)

@@ -1,5 +1,5 @@
-# To be sourced. A test that crashes leaves the programs that it has started, and these hold the output that somebody reads
-# to its end. Every process of a run has `$marker` in its environment, in whatever session and below whatever parent.
+# To be sourced. A test that crashes leaves the programs that it has started. Every process of a run has `$marker` in its
+# environment, in whatever session and below whatever parent.
 marker="RONDO_RUN=$$.$RANDOM"
 
 # Ends what a run has left behind, and what that starts meanwhile. An argument says of which part; all without one.
