@@ -58,7 +58,8 @@ let package = Package(
     // CFRunLoop's names: the header, its functions in Swift, and the module that shows the header to Swift.
     .target(name: "CRondoCF"),
     .target(
-      name: "RondoCF", dependencies: ["CRondoCF", "Rondo", "RondoPorts"], swiftSettings: strict,
+      name: "RondoCF", dependencies: ["CRondoCF", "Rondo", "RondoPorts", "RondoSockets"],
+      swiftSettings: strict,
       linkerSettings: [.linkedLibrary("BlocksRuntime")]),
     .target(name: "RondoCoreFoundation", dependencies: ["CRondoCF", "RondoCF"], swiftSettings: strict),
     // Signal handlers, and the calls that Swift's Glibc module lacks and that need more than a line of C.

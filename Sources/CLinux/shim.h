@@ -1,6 +1,8 @@
 // What Swift's Glibc module lacks on Linux: eventfd, timerfd, thread identity, and libdispatch's main-queue hooks.
 #pragma once
 
+#include <dlfcn.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -213,13 +215,21 @@ static inline int rondo_may_be_eventfd(int descriptor) {
   return length < 0 || ((size_t)length == strlen("anon_inode:[eventfd]") && !strncmp(target, "anon_inode:[eventfd]", (size_t)length));
 }
 
-// libdispatch's doors for a run loop that owns the main thread, as Foundation uses them. Weak: a program without
-// libdispatch has no main queue to serve.
+// libdispatch's doors for a run loop that owns the main thread, as Foundation uses them: a program without libdispatch has
+// no main queue to serve. They are looked up in the running program first, for a library with Swift's runtime inside was
+// linked without the program's libdispatch. The weak symbols stand for a program that has libdispatch inside itself.
 __attribute__((weak)) extern int _dispatch_get_main_queue_handle_4CF(void);
 __attribute__((weak)) extern void _dispatch_main_queue_callback_4CF(void *);
+// NULL is RTLD_DEFAULT, which needs _GNU_SOURCE.
 static inline int rondo_main_queue_handle(void) {
-  return _dispatch_get_main_queue_handle_4CF ? _dispatch_get_main_queue_handle_4CF() : -1;
+  int (*handle)(void) = (int (*)(void))dlsym(NULL, "_dispatch_get_main_queue_handle_4CF");
+  if (!handle) handle = _dispatch_get_main_queue_handle_4CF;
+  return handle ? handle() : -1;
 }
 static inline void rondo_main_queue_drain(void) {
-  if (_dispatch_main_queue_callback_4CF) _dispatch_main_queue_callback_4CF(0);
+  // The main thread's: looked up once.
+  static void (*drain)(void *);
+  if (!drain) drain = (void (*)(void *))dlsym(NULL, "_dispatch_main_queue_callback_4CF");
+  if (!drain) drain = _dispatch_main_queue_callback_4CF;
+  if (drain) drain(0);
 }

@@ -135,11 +135,13 @@ static inline int rondo_open_locked(const char *path) {
   return -error;
 }
 
-// Whether a directory belongs to this user (or root) and nobody else may put files there: 1, 0 or minus errno.
+// Whether a directory belongs to this user (or root) and nobody else may put files there: 1, 0 or minus errno. So must a
+// symbolic link to it, for whoever made the link can have it lead elsewhere.
 static inline int rondo_is_private_directory(const char *path) {
-  struct stat status;
-  if (stat(path, &status) != 0) return -errno;
+  struct stat link, status;
+  if (lstat(path, &link) != 0 || stat(path, &status) != 0) return -errno;
   if (!S_ISDIR(status.st_mode)) return -ENOTDIR;
+  if (link.st_uid != geteuid() && link.st_uid != 0) return 0;
   return (status.st_uid == geteuid() || status.st_uid == 0) && (status.st_mode & 022) == 0;
 }
 

@@ -30,6 +30,10 @@ public struct MessagePortOptions: Sendable, Hashable {
   ///
   /// It is ended with `.refused(.tooSlow)`, never before this time and at most as long again after it.
   public var maximumIdleTime: Duration?
+  /// How long a sender may take for one message, or for reading one reply. Though bytes move; nil is for ever.
+  ///
+  /// It is ended with `.refused(.tooSlow)`, never before this time and at most four times as long after the beginning.
+  public var maximumMessageTime: Duration?
 
   public enum Peers: Sendable, Hashable {
     /// The user this process acts as (its effective user).
@@ -47,11 +51,12 @@ public struct MessagePortOptions: Sendable, Hashable {
     peers: Peers = .sameUser, maximumMessageLength: Int = 16 << 20,
     maximumConnections: Int = MessagePortOptions.defaultMaximumConnections,
     maximumQueuedReplies: Int = 1 << 20, maximumKeptRequests: Int = 256, maximumHeldBytes: Int = 128 << 20,
-    maximumIdleTime: Duration? = .seconds(30)
+    maximumIdleTime: Duration? = .seconds(30), maximumMessageTime: Duration? = .seconds(120)
   ) {
     contract(
       maximumMessageLength >= 0 && maximumConnections > 0 && maximumQueuedReplies > 0 && maximumKeptRequests > 0
-        && maximumHeldBytes > 0 && maximumIdleTime ?? .seconds(1) > .zero,
+        && maximumHeldBytes > 0 && maximumIdleTime ?? .seconds(1) > .zero
+        && maximumMessageTime ?? .seconds(1) > .zero,
       "A message port's limits are positive. Use invalidate() for a port that takes nothing.")
     self.peers = peers
     self.maximumMessageLength = min(maximumMessageLength, Frame.longestPayload)
@@ -60,6 +65,12 @@ public struct MessagePortOptions: Sendable, Hashable {
     self.maximumKeptRequests = maximumKeptRequests
     self.maximumHeldBytes = maximumHeldBytes
     self.maximumIdleTime = maximumIdleTime
+    self.maximumMessageTime = maximumMessageTime
+  }
+
+  /// How often a port looks at what is unfinished; nil for never.
+  var timeBetweenLooks: Duration? {
+    [maximumIdleTime, maximumMessageTime].compactMap { $0 }.filter { $0 > .zero }.min()
   }
 
   func lets(_ peer: PeerCredentials, in user: UInt32) -> Bool {

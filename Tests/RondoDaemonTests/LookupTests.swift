@@ -83,6 +83,50 @@ import Testing
     gate.open()
   }
 
+  @Test func `names whose servers are silent stop no other name once their time is over`() throws {
+    let gate = Gate()
+    try onLoopThread { stage in
+      let resolver = Resolver(threads: 2, waiting: 8) { query in
+        query.host == "localhost" ? .success([.loopback(port: query.port)]) : gate.pass()
+      }
+      // One waits for a thread already when the first two are given up, as a caller's deadline does.
+      let silent = ["a", "b"].map { resolver.lookUp($0, port: 1, on: stage.loop) { _ in } }
+      gate.wait(for: 2)
+      resolver.lookUp("localhost", port: 7, on: stage.loop) { _ in stage.note("waited") }
+      for lookup in silent { lookup.cancel() }
+      stage.run { stage.text == "waited" }
+      for name in 3...8 {
+        let lookup = resolver.lookUp("silent", port: 1, on: stage.loop) { _ in }
+        gate.wait(for: name)
+        lookup.cancel()
+      }
+      resolver.lookUp("localhost", port: 7, on: stage.loop) { _ in stage.note("came") }
+      stage.run { stage.text == "waited came" }
+      #expect(stage.text == "waited came")
+    }
+    gate.open()
+  }
+
+  @Test func `the threads that hang are bounded, and a name that waits is looked up when one is free`() throws {
+    let gate = Gate()
+    try onLoopThread { stage in
+      let resolver = Resolver(threads: 1, waiting: 8) { query in
+        query.host == "localhost" ? .success([.loopback(port: query.port)]) : gate.pass()
+      }
+      for number in 1...LookupPool.threadsForEach {
+        let lookup = resolver.lookUp("silent", port: 1, on: stage.loop) { _ in }
+        gate.wait(for: number)
+        lookup.cancel()
+      }
+      resolver.lookUp("localhost", port: 7, within: .seconds(3_600), on: stage.loop) { _ in stage.note("told") }
+      stage.look()
+      #expect(stage.text == "")
+      gate.open()
+      stage.run { stage.text == "told" }
+      #expect(stage.text == "told")
+    }
+  }
+
   @Test func `what was cancelled is not told, makes room, and does not keep a thread from the others`() throws {
     let gate = Gate()
     try onLoopThread { stage in
@@ -225,6 +269,12 @@ private final class Gate: Sendable {
 
   /// How often it was tried.
   var passes: Int { number.value }
+
+  /// Waits until it was tried so often, for at most a minute.
+  func wait(for passes: Int) {
+    let end = SuspendingClock.now.advanced(by: .seconds(60))
+    while self.passes < passes, SuspendingClock.now < end { usleep(1_000) }
+  }
 
   func pass() -> LookupQuery.Answer {
     number.add(1)

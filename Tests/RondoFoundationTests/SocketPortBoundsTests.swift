@@ -139,6 +139,25 @@ import Testing
     }
   }
 
+  @Test func `a message that comes a byte at a time is ended when its time is over, and never before`() throws {
+    try Self.onThread {
+      $0.maximumIdleTime = 3_600
+      $0.maximumMessageTime = 0.1
+      $0.maximumConnections = 1
+    } _: { stage in
+      let start = SuspendingClock.now
+      let attacker = try stage.connect()
+      stage.push(Array(Self.frame(1 << 20).prefix(64)), attacker)
+      stage.run {
+        _ = try? attacker.send([1][...])
+        return stage.isClosed(attacker)
+      }
+      #expect(stage.isClosed(attacker))
+      #expect(SuspendingClock.now - start >= .milliseconds(100))
+      #expect(try stage.serves())
+    }
+  }
+
   @Test func `one sender more than the limit is closed, until a quiet one can make room`() throws {
     try Self.onThread {
       $0.maximumIdleTime = 0.05

@@ -186,7 +186,7 @@ import Testing
     #expect(another == nil)
     for _ in 0..<100 { thread.loop.perform {} }
     try thread.sync {}
-    let text = trace.end().text
+    let text = trace.end()
     let after = thread.loop.statistics.blockCallouts
     let events = try #require(
       (try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])?["traceEvents"] as? [[String: Any]])

@@ -10,7 +10,7 @@ import Testing
 @Suite(.offThePool) struct TraceTests {
   /// Events of one thread, and what each adds to the trace, in words.
   private func spans(_ events: [rondo_event]) throws -> [String] {
-    let text = TraceWriter.json(events, of: [("loop", 7)], lost: 0).text
+    let text = TraceWriter.text(events, of: [("loop", 7)], lost: 0)
     let trace = try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
     return try #require(trace["traceEvents"] as? [[String: Any]]).compactMap { event in
       guard let phase = event["ph"] as? String, phase != "M" else { return nil }
@@ -43,6 +43,20 @@ import Testing
         "6.0 E", "6.0 E", "6.0 E", "7.0 B sleep", "8.0 E", "9.0 B turn 5", "9.0 B descriptors", "9.0 B ?", "10.0 E",
         "10.0 E", "10.0 E",
       ])
+  }
+
+  @Test func `a long trace ends before it is too long, and says how many events are missing`() throws {
+    let events = (1...100_000).flatMap { turn in
+      [event(Int64(turn), rondo_callout_begins, .timer, turn: UInt64(turn)), event(Int64(turn), rondo_callout_ends)]
+    }
+    let text = TraceWriter.text(events, of: [("loop", 7)], lost: 5)
+    #expect(text.utf8.count < TraceWriter.limit + 1_000)
+    let trace = try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
+    let lost = try #require((trace["otherData"] as? [String: Any])?["lost"] as? Int)
+    let callouts = try #require(trace["traceEvents"] as? [[String: Any]]).count { $0["name"] as? String == "?" }
+    // Each of them begins and ends; the last one may not.
+    #expect(abs(200_005 - 2 * callouts - lost) <= 1)
+    #expect(lost > 5 && callouts > 10_000)
   }
 
   @Test func `turns without a sleep between them are apart`() throws {

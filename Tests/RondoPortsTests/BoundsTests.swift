@@ -2,6 +2,7 @@ import Glibc
 import Rondo
 import RondoPorts
 import RondoSockets
+import RondoTesting
 import Testing
 
 /// Senders that want to exhaust a port: each attack meets its bound, and honest senders are served meanwhile.
@@ -210,6 +211,39 @@ import Testing
     #expect(served.isServing())
   }
 
+  @Test func `a message that comes a byte at a time is ended when its time is over, and never before`() throws {
+    let time = Duration.milliseconds(100)
+    let options = MessagePortOptions(
+      maximumConnections: 1, maximumIdleTime: .seconds(3_600), maximumMessageTime: time)
+    let served = try Served.echo(options)
+    let start = SuspendingClock.now
+    let attacker = try RawClient(served.name)
+    try attacker.send(Self.header(1 << 20))
+    waitUntil {
+      usleep(5_000)
+      return (try? attacker.send([1])) == nil
+    }
+    #expect(served.ends.value == [.refused(.tooSlow)])
+    #expect(SuspendingClock.now - start >= time)
+    #expect(served.isServing())
+  }
+
+  @Test func `a reply that is read a little at a time is ended when its time is over`() throws {
+    let options = MessagePortOptions(maximumIdleTime: .seconds(3_600), maximumMessageTime: .milliseconds(100))
+    let served = try Served(options) { request in
+      try? request.reply(request.bytes.isEmpty ? [UInt8](repeating: 1, count: 16 << 20) : request.bytes)
+    }
+    let attacker = try RawClient(served.name)
+    try attacker.send(Frame(.request, serial: 1).encoded)
+    waitUntil {
+      usleep(5_000)
+      _ = try? attacker.socket.receive(atMost: 1_024)
+      return !served.ends.value.isEmpty
+    }
+    #expect(served.ends.value == [.refused(.tooSlow)])
+    #expect(served.isServing())
+  }
+
   @Test func `a reply that nobody reads is ended in time`() throws {
     let options = MessagePortOptions(maximumIdleTime: .milliseconds(50))
     let served = try Served(options) { request in
@@ -250,6 +284,31 @@ import Testing
     #expect(try quiet[2].ask("b") == "b")
   }
 
+  @Test func `peers that are sent away have a part of the loop's time, and the rest of them wait`() throws {
+    let name = try uniqueName()
+    try withVirtualLoop { virtual in
+      let port = try LocalMessagePort(name, options: MessagePortOptions(peers: .users([]))) { _ in }
+      virtual.loop.add(port)
+      let listener = try #require(port.loopItems.listener)
+      let strangers = try (0..<66).map { _ in try RawClient(name) }
+      for _ in 0..<63 {
+        virtual.makeReady(listener, .read)
+        virtual.runUntilIdle()
+      }
+      #expect(listener.enabled == .read)
+      virtual.makeReady(listener, .read)
+      virtual.runUntilIdle()
+      #expect(listener.enabled == [])
+      virtual.advance(by: .milliseconds(10))
+      #expect(listener.enabled == .read)
+      virtual.makeReady(listener, .read)
+      virtual.runUntilIdle()
+      #expect(try strangers[64].receive() == [.failure(.notPermitted)])
+      #expect(listener.enabled == .read)
+      port.invalidate()
+    }
+  }
+
   @Test func `without an idle time half a message may stand still`() throws {
     let served = try Served.echo(MessagePortOptions(maximumConnections: 2, maximumIdleTime: nil))
     let slow = try RawClient(served.name)
@@ -280,18 +339,46 @@ import Testing
     #expect(account.held == 0)
   }
 
-  @Test func `a connection is still when nothing moved between two looks, nor since`() {
+  @Test func `a connection is still when nothing moved for a time between looks, nor since`() {
     let account = PortAccount(limit: 1)
     let (one, other) = (PortShare(of: account), PortShare(of: account))
+    let start = SuspendingClock.now
+    let end = start.advanced(by: .seconds(2))
+    let time = Duration.seconds(2)
     #expect(one.age < other.age)
-    #expect(!one.isStill)
-    one.look()
-    #expect(!one.isStill)
-    one.look()
-    #expect(one.isStill)
+    #expect(!one.isStill(for: time, at: end))
+    one.look(at: start)
+    #expect(!one.isStill(for: time, at: start))
+    one.look(at: start.advanced(by: .seconds(1)))
+    #expect(!one.isStill(for: time, at: start.advanced(by: .seconds(1))))
+    one.look(at: end)
+    #expect(one.isStill(for: time, at: end))
+    #expect(!one.isStill(for: nil, at: end))
     one.move()
-    #expect(!one.isStill && one.age > other.age)
-    one.look()
-    #expect(!one.isStill)
+    #expect(!one.isStill(for: time, at: end) && one.age > other.age)
+    one.look(at: end)
+    #expect(!one.isStill(for: time, at: end))
+  }
+
+  @Test func `a message is endless when it was under way at each look for a time, in either direction`() {
+    let share = PortShare(of: PortAccount(limit: 1))
+    let start = SuspendingClock.now
+    func isEndless(at second: Int, _ input: Int?, _ output: Int?) -> Bool {
+      // Bytes move all the time.
+      share.move()
+      let now = start.advanced(by: .seconds(second))
+      share.look(at: now, input: input, output: output)
+      return share.isEndless(for: .seconds(2), at: now)
+    }
+    #expect(!isEndless(at: 0, 1, nil))
+    #expect(!isEndless(at: 1, 1, nil))
+    // The next message has its own time.
+    #expect(!isEndless(at: 2, 2, nil))
+    #expect(!isEndless(at: 3, nil, nil))
+    #expect(!isEndless(at: 4, 2, 5))
+    #expect(!isEndless(at: 5, 3, 5))
+    #expect(isEndless(at: 6, 4, 5))
+    #expect(!isEndless(at: 7, 4, 6))
+    #expect(isEndless(at: 8, 4, nil))
   }
 }

@@ -233,6 +233,40 @@ import Testing
       ])
   }
 
+  @Test func `a peer that reads no more and goes on sending does not hold who asks it`() throws {
+    let name = try uniqueName()
+    let listener = try Socket.listening(at: name.address)
+    let (sent, isOver) = (Box(0), Box(false))
+    let attacker = TestThread {
+      var peer: Socket?
+      waitUntil {
+        peer = (try? listener.accept())??.0
+        return peer != nil
+      }
+      guard let peer else { return }
+      _ = shutdown(peer.descriptor, CInt(SHUT_RD))
+      let bytes = (1...10_000).flatMap { Frame(.emptyReply, serial: .max - $0).encoded }
+      var rest = bytes[...]
+      // Were it endless, so might be the test.
+      while !isOver.value, sent.value < 64 << 20, let count = try? peer.send(rest) {
+        sent.change { $0 += count }
+        rest = rest.dropFirst(count)
+        if rest.isEmpty { rest = bytes[...] }
+      }
+    }
+    try onThread {
+      let remote = try RemoteMessagePort(name)
+      waitUntil { sent.value > 0 }
+      #expect(throws: MessagePortError.peerGone) {
+        try remote.request([], sendTimeout: .seconds(60), replyTimeout: .seconds(60))
+      }
+    }
+    isOver.value = true
+    try attacker.join()
+    // What was read, and what the socket holds.
+    #expect(sent.value < 8 << 20)
+  }
+
   @Test func `a reply in the loop needs a loop`() throws {
     let name = try uniqueName()
     let listener = try Socket.listening(at: name.address)

@@ -68,6 +68,17 @@ import Testing
     #expect(throws: MessagePortError.unsafeDirectory("/tmp")) { try LocalMessagePort(name) { _ in } }
   }
 
+  @Test(.enabled(if: geteuid() == 0, "Only root can make a link of another user's."))
+  func `a link to a directory is refused if another user made it`() throws {
+    let (directory, place) = (TestDirectory(), TestDirectory())
+    let link = "\(place.path)/link"
+    #expect(unsafe symlink(directory.path, link) == 0)
+    let name = try MessagePortName("a", in: .directory(link))
+    #expect(try LocalMessagePort(name) { _ in }.isValid)
+    #expect(unsafe lchown(link, 65_534, 65_534) == 0)
+    #expect(throws: MessagePortError.unsafeDirectory(link)) { try LocalMessagePort(name) { _ in } }
+  }
+
   @Test func `a directory that is not there is an error`() throws {
     let name = try MessagePortName("a", in: .directory("/tmp/there-is-none"))
     #expect(throws: MessagePortError.socket(.notFound)) { try LocalMessagePort(name) { _ in } }

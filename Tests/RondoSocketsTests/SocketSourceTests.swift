@@ -300,6 +300,22 @@ import Testing
   @Test(.offThePool) func `without descriptors accepting pauses, longer each time, and goes on by itself`() async {
     await #expect(processExitsWith: .success) { try Exhaustion.pausesAccepting() }
   }
+
+  @Test(.offThePool) func `a warning does not wait for somebody who reads stderr`() async {
+    await #expect(processExitsWith: .success) {
+      var ends: [CInt] = [0, 0]
+      precondition(unsafe pipe(&ends) == 0)
+      let piece = [UInt8](repeating: 0, count: 4_096)
+      _ = fcntl(ends[1], F_SETFL, O_NONBLOCK)
+      while unsafe write(ends[1], piece, piece.count) > 0 {}
+      _ = fcntl(ends[1], F_SETFL, 0)
+      dup2(ends[1], STDERR_FILENO)
+      // What would wait for ever ends here.
+      alarm(30)
+      warn("nobody reads this")
+      _exit(EXIT_SUCCESS)
+    }
+  }
 }
 
 /// What the exit test does, in a synchronous function because loops belong to threads.

@@ -38,6 +38,36 @@ try() {
 
 warnings=(-Wall -Wextra -pedantic -Werror)
 rm -rf "$stage"
+mkdir -p "$stage"
+
+# A program that has libdispatch from elsewhere than the library. Its headers want clang, so it declares what it uses.
+dispatch=$(swiftc -print-target-info | sed -n '/runtimeLibraryPaths/{n;s/.*"\(.*\)".*/\1/p;}')
+cat >"$stage/dispatch.c" <<'END'
+// It prints:
+//
+//   served by the loop
+//   stopped
+
+#include <rondo.h>
+#include <stdio.h>
+
+extern struct dispatch_queue_s _dispatch_main_q;
+void dispatch_async_f(struct dispatch_queue_s *queue, void *context, void (*work)(void *));
+
+static void serve(void *loop) {
+  printf("served by the loop\n");
+  rondo_loop_stop(loop);
+}
+
+int main(void) {
+  rondo_loop *loop;
+  if (rondo_loop_current(&loop) < 0) return 1;
+  dispatch_async_f(&_dispatch_main_q, loop, serve);
+  int result = rondo_loop_run(loop, NULL, 30 * RONDO_SECOND, 0);
+  printf("%s\n", result == RONDO_STOPPED ? "stopped" : "not served");
+  return 0;
+}
+END
 for form in inside shared; do
   # One below a prefix, the other below a root that is not its own.
   if [[ $form == inside ]]; then
@@ -78,6 +108,16 @@ for form in inside shared; do
         fail "$name: it does not compile"
       fi
     done
+    name="the main dispatch queue, $compiler, $form"
+    program=$stage/dispatch-$compiler-$form
+    if [[ ! -f $dispatch/libdispatch.so ]]; then
+      echo "skipped: $name: there is no libdispatch"
+    elif $compiler -std=c99 "${warnings[@]}" "$stage/dispatch.c" "${flags[@]}" -L"$dispatch" -ldispatch \
+      -Wl,-rpath,"$dispatch" -pthread -o "$program"; then
+      try "$name" "$stage/dispatch.c" "$program"
+    else
+      fail "$name: it does not compile"
+    fi
   done
   for compiler in g++ clang++; do
     if ! command -v $compiler >/dev/null; then

@@ -3,7 +3,8 @@ import Glibc
 
 /// The main dispatch queue, where `DispatchQueue.main` and `@MainActor` code wait for the main thread.
 ///
-/// libdispatch exports two functions for a run loop that owns the main thread; Foundation uses the same two.
+/// libdispatch exports two functions for a run loop that owns the main thread; Foundation uses the same two. They
+/// are the running program's, also where this library was linked with a libdispatch of its own inside.
 enum MainQueue {
   /// *constant* An eventfd that becomes readable when the queue has work; -1 in a program without libdispatch.
   static let descriptor: CInt = rondo_main_queue_handle()

@@ -4,6 +4,7 @@
 public import CRondoCFPointers
 import Glibc
 import Rondo
+import RondoSockets
 import Synchronization
 
 // Loops: finding, running, stopping, waking, and their modes.
@@ -144,10 +145,4 @@ public func RondoCFRunLoopPerformBlock(
 /// The loop that C or Swift has named.
 func runLoop(_ loop: UnsafeMutableRawPointer?) -> RunLoopObject? {
   unsafe object(loop, RunLoopObject.self)
-}
-
-/// Says on stderr what was not done.
-func warn(_ text: String) {
-  let line = Array("Rondo: \(text)\n".utf8)
-  _ = unsafe write(STDERR_FILENO, line, line.count)
 }

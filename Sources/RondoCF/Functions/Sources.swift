@@ -3,6 +3,7 @@
 
 public import CRondoCFPointers
 import Rondo
+import RondoSockets
 
 // Sources.
 

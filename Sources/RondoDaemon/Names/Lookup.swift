@@ -63,8 +63,8 @@ public final class Lookup: Sendable {
     return loop.add(timer, to: mode)
   }
 
-  /// It is in this pool, to be taken out when nobody waits for it any more.
-  func wait(in pool: LookupPool) {
+  /// It is in this pool, which is told when nobody waits for it any more.
+  func enter(_ pool: LookupPool) {
     let isOver = state.withLock { state in
       state.pool = pool
       return state.isOver

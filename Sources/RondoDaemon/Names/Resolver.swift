@@ -3,8 +3,9 @@ public import RondoSockets
 
 /// Looks up names off the loop: getaddrinfo(3) in threads of its own, with a deadline.
 ///
-/// It knows what the system knows: /etc/hosts, DNS, whatever nsswitch.conf(5) says. A server that does not answer holds
-/// one of the threads, and nobody else: who waits is told in time, and the loop is never blocked.
+/// It knows what the system knows: /etc/hosts, DNS, whatever nsswitch.conf(5) says. Who waits is told in time, and the
+/// loop is never blocked. A server that does not answer holds a thread until the lookup's time is over or it is
+/// cancelled; then another thread takes the place of the one that hangs, while no more than 15 for each thread do.
 ///
 /// ```swift
 /// let resolver = Resolver(threads: 2)
@@ -32,7 +33,7 @@ public final class Resolver: Sendable {
   /// Starts no thread before it is needed. Each has a loop, and so three descriptors.
   ///
   /// - Parameters:
-  ///   - threads: How many names are looked up at a time, at most. At least one.
+  ///   - threads: How many names that somebody waits for are looked up at a time, at most. At least one.
   ///   - waiting: How many more may wait for a thread.
   public convenience init(threads: Int = 4, waiting: Int = 256) {
     self.init(threads: threads, waiting: waiting) { $0.ask() }

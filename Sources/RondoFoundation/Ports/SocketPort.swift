@@ -32,8 +32,14 @@ open class SocketPort: Port, @unchecked Sendable {
     /// How long a sender may leave a message unfinished without a byte that comes. Nil is for ever. It is closed, never
     /// before this time and at most as long again after it.
     public var maximumIdleTime: TimeInterval? = 30
+    /// How long a sender may take for one message though bytes come. Nil is for ever. It is closed, never before this
+    /// time and at most four times as long after the beginning.
+    public var maximumMessageTime: TimeInterval? = 600
 
     public init() {}
+
+    /// How often the port looks at what is unfinished; nil for never.
+    var timeBetweenLooks: TimeInterval? { [maximumIdleTime, maximumMessageTime].compactMap { $0 }.min() }
   }
 
   /// What senders can make this port hold; without effect on a remote port. Set it before adding it to a run loop.
@@ -41,7 +47,8 @@ open class SocketPort: Port, @unchecked Sendable {
     get { receiver?.limits ?? Limits() }
     set {
       contract(
-        newValue.maximumConnections > 0 && newValue.maximumHeldBytes > 0 && newValue.maximumIdleTime ?? 1 > 0,
+        newValue.maximumConnections > 0 && newValue.maximumHeldBytes > 0 && newValue.maximumIdleTime ?? 1 > 0
+          && newValue.maximumMessageTime ?? 1 > 0,
         "A socket port's limits are positive. Use invalidate() for a port that takes nothing.")
       receiver?.limits = newValue
     }

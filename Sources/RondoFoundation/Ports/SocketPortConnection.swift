@@ -1,4 +1,5 @@
 import CLinux
+import Foundation
 import Rondo
 import RondoPorts
 import RondoSockets
@@ -11,6 +12,8 @@ final class SocketPortConnection: @unchecked Sendable {
   let share: PortShare
   weak var source: SocketSource?
   private var decoder = SocketPortFrameDecoder(limit: SocketPort.maximumMessageLength)
+  /// How many messages were taken.
+  private var taken = 0
   /// Whether nothing more will come; what was read is still to be handed over.
   var hasEnded = false
 
@@ -28,7 +31,9 @@ final class SocketPortConnection: @unchecked Sendable {
 
   func next() throws(FrameError) -> SocketPortFrame? {
     defer { share.hold(decoder.held) }
-    return try decoder.next()
+    let frame = try decoder.next()
+    if frame != nil { taken += 1 }
+    return frame
   }
 
   /// Whether whole messages that were read wait: no more are read meanwhile.
@@ -37,8 +42,21 @@ final class SocketPortConnection: @unchecked Sendable {
   /// Whether the peer has a message to finish.
   var isUnfinished: Bool { decoder.buffered > 0 && !decoder.hasNext }
 
-  /// Whether nothing came for an interval between two looks, nor has since.
-  var isStalled: Bool { share.isStill && rondo_is_readable(socket.descriptor) == 0 }
+  /// Whether nothing has come for so long, and nothing is there.
+  func isStill(for time: TimeInterval?, at now: SuspendingClock.Instant) -> Bool {
+    share.isStill(for: time.map(Duration.seconds), at: now) && rondo_is_readable(socket.descriptor) == 0
+  }
+
+  /// Looks whether the message under way is too slow.
+  ///
+  /// - Parameter isRead: Whether its bytes are read.
+  func isTooSlow(by limits: SocketPort.Limits, isRead: Bool, at now: SuspendingClock.Instant) -> Bool {
+    share.look(at: now, input: isRead && isUnfinished ? taken : nil)
+    let (idle, message) = (limits.maximumIdleTime, limits.maximumMessageTime)
+    return share.isTooSlow(idle: idle.map(Duration.seconds), message: message.map(Duration.seconds), at: now) {
+      rondo_is_readable(socket.descriptor) != 0
+    }
+  }
 
   /// What is held is given back.
   func end() {

@@ -117,9 +117,9 @@ final class SocketPortReceiver: @unchecked Sendable {
         if case .received(let bytes, let peer) = event { self.takeDatagram(bytes, peer, port) }
       }
     }
-    return SocketSource(socket, for: .accept) { _, event in
+    return SocketSource(socket, for: .accept) { source, event in
       switch event {
-      case .accepted(let socket, let peer): self.welcome(socket, peer, port)
+      case .accepted(let socket, let peer): if !self.welcome(socket, peer, port) { source.noteRefusal() }
       case .acceptPaused(let error, _): self.noteAcceptError(error, port)
       case .failed: port.invalidate()
       default: break
@@ -147,13 +147,17 @@ final class SocketPortReceiver: @unchecked Sendable {
     if !wasShort { warn("A socket port cannot let its next sender in: \(error). \(descriptorAdvice)") }
   }
 
-  private func welcome(_ socket: Socket, _ peer: SocketAddress, _ port: SocketPort) {
+  /// - Returns: False if the peer was sent away.
+  private func welcome(_ socket: Socket, _ peer: SocketAddress, _ port: SocketPort) -> Bool {
     let (account, isFull) = state.withLock { state in
       state.isShort = false
       return (state.account, state.connections.count >= state.limits.maximumConnections)
     }
     if isFull {
-      guard let quiet = quietConnection() else { return watchForStalls() }
+      guard let quiet = quietConnection() else {
+        watchForStalls()
+        return false
+      }
       end(quiet)
     }
     let connection = SocketPortConnection(socket, peer, account)
@@ -162,7 +166,7 @@ final class SocketPortReceiver: @unchecked Sendable {
       state.connections[ObjectIdentifier(connection)] = connection
       return true
     }
-    guard isIn else { return }
+    guard isIn else { return false }
     let source = source(of: connection, port)
     Membership.place {
       state.withLock { $0.membership }
@@ -171,6 +175,7 @@ final class SocketPortReceiver: @unchecked Sendable {
     } removing: {
       $0.remove(source, from: $1)
     }
+    return true
   }
 
   private func take(_ event: SocketSource.Event, of connection: SocketPortConnection, _ port: SocketPort) {
@@ -271,13 +276,16 @@ extension SocketPortReceiver {
 
   /// The connection that has been quiet longest, if one has been for `maximumIdleTime`.
   private func quietConnection() -> SocketPortConnection? {
-    state.withLock { $0.all }.filter { $0.isStalled && !$0.hasBacklog }.min { $0.share.age < $1.share.age }
+    let (connections, limits, loop) = state.withLock { ($0.all, $0.limits, $0.membership.loop) }
+    guard let now = loop?.clock.now else { return nil }
+    let quiet = connections.filter { $0.isStill(for: limits.maximumIdleTime, at: now) && !$0.hasBacklog }
+    return quiet.min { $0.share.age < $1.share.age }
   }
 
   /// Looks from time to time for senders that stand still.
   private func watchForStalls() {
     let watch = state.withLock { state -> Loop.Timer? in
-      guard let time = state.limits.maximumIdleTime, state.socket != nil, state.watch == nil,
+      guard let time = state.limits.timeBetweenLooks, state.socket != nil, state.watch == nil,
         state.membership.loop != nil
       else { return nil }
       let watch = Loop.Timer(every: .seconds(time)) { _ in self.lookForStalls() }
@@ -289,17 +297,21 @@ extension SocketPortReceiver {
 
   /// Who has stood still since the last look is ended, if there is something unfinished.
   private func lookForStalls() {
-    let (connections, watch, isFull) = state.withLock { state in
-      (state.all, state.watch, state.connections.count >= state.limits.maximumConnections)
-    }
-    var isNeeded = isFull
+    let (connections, watch, limits, loop) = state.withLock { ($0.all, $0.watch, $0.limits, $0.membership.loop) }
+    guard let now = loop?.clock.now else { return }
+    var isNeeded = connections.count >= limits.maximumConnections
     for connection in connections {
-      connection.share.look()
       // While the inbox is full, nobody is read.
-      guard connection.isUnfinished, connection.source?.enabled.contains(.data) == true else { continue }
-      if connection.isStalled { end(connection) } else { isNeeded = true }
+      let isRead = connection.source?.enabled.contains(.data) == true
+      let isTooSlow = connection.isTooSlow(by: limits, isRead: isRead, at: now)
+      guard connection.isUnfinished, isRead else { continue }
+      if isTooSlow { end(connection) } else { isNeeded = true }
     }
-    if isNeeded { return }
+    if isNeeded, let time = limits.timeBetweenLooks {
+      // However late this look is, the next one is not too early.
+      watch?.setFireDate(after: .seconds(time))
+      return
+    }
     state.withLock { $0.watch = nil }
     watch?.invalidate()
   }

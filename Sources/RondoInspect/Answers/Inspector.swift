@@ -139,7 +139,7 @@ public enum Inspector {
   }
 
   func end() {
-    unlink(path)
+    unsafe unlink(path)
     watcher.perform { [self] in
       door?.end()
       door = nil
@@ -175,8 +175,7 @@ public enum Inspector {
   ) {
     guard let trace = Trace(loops) else { return reply("{\"error\":\"A trace is being taken.\"}\n") }
     let timer = Loop.Timer(after: .milliseconds(milliseconds)) { _ in
-      let events = trace.end()
-      reply(events.text + "\n")
+      reply(trace.end())
     }
     timer.name = "rondo-inspect's trace"
     Loop.current.add(timer)

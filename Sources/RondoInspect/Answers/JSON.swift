@@ -28,7 +28,8 @@ public enum JSON: Sendable, Hashable {
     return text
   }
 
-  private func write(to text: inout String) {
+  /// Appends the text.
+  func write(to text: inout String) {
     switch self {
     case .null: text += "null"
     case .bool(let value): text += value ? "true" : "false"

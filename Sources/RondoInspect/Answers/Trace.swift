@@ -43,9 +43,9 @@ final class Trace: Sendable {
   private static var room: OpaquePointer? { unsafe OpaquePointer(bitPattern: place.load(ordering: .acquiring)) }
 
   /// Ends the trace.
-  func end() -> JSON {
+  func end() -> String {
     for entry in loops { entry.recorder.setTracing(false, as: 0) }
-    guard let room = unsafe Self.room else { return .null }
+    guard let room = unsafe Self.room else { return "null\n" }
     var events = unsafe [rondo_event](unsafeUninitializedCapacity: Int(Self.limit)) { buffer, count in
       unsafe count = Int(rondo_trace_close(room, buffer.baseAddress!))
     }
@@ -53,6 +53,6 @@ final class Trace: Sendable {
     Self.isUnderWay.store(false, ordering: .releasing)
     events.removeAll { $0.time < start }
     events.sort { $0.time < $1.time }
-    return TraceWriter.json(events, of: loops.map { ($0.loop.name, $0.loop.threadNumber) }, lost: lost)
+    return TraceWriter.text(events, of: loops.map { ($0.loop.name, $0.loop.threadNumber) }, lost: lost)
   }
 }

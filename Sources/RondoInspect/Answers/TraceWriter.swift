@@ -7,7 +7,7 @@ import Rondo
 struct TraceWriter {
   private let loops: [(name: String, thread: Int32)]
   private let process = JSON.number(Int64(getpid()))
-  private var written: [JSON] = []
+  private var written = "{\"traceEvents\":["
   private var names: [UInt64: String] = [:]
   /// By thread: the runs that are nested in each other, the outermost first.
   private var runs: [Int32: [Run]] = [:]
@@ -22,15 +22,30 @@ struct TraceWriter {
     var lastEnd: Int64 = 0
   }
 
-  static func json(_ events: [rondo_event], of loops: [(name: String, thread: Int32)], lost: UInt64) -> JSON {
+  /// Bytes of a trace, or a little more: some 20,000 turns. Chosen, so that who is asked has the memory and the time.
+  static let limit = 8 << 20
+
+  /// - Parameters:
+  ///   - lost: How many events are missing. Those that come after `limit` are missing as well, and the trace says so.
+  /// - Returns: JSON, with a line feed at the end.
+  static func text(_ events: [rondo_event], of loops: [(name: String, thread: Int32)], lost: UInt64) -> String {
     var writer = TraceWriter(loops: loops)
     writer.nameThreads()
-    for event in events { writer.write(event) }
+    var left = events[...]
+    while let event = left.first, writer.written.utf8.count < limit {
+      writer.write(event)
+      left.removeFirst()
+    }
     writer.endAll()
-    return .members([
-      "traceEvents": .array(writer.written), "displayTimeUnit": .string("ns"),
-      "otherData": .members(["lost": .number(Int64(clamping: lost))]),
-    ])
+    writer.written += "],\"displayTimeUnit\":\"ns\",\"otherData\":"
+    JSON.members(["lost": .number(Int64(clamping: lost &+ UInt64(left.count)))]).write(to: &writer.written)
+    writer.written += "}\n"
+    return writer.written
+  }
+
+  private mutating func append(_ event: JSON) {
+    if written.utf8.last != UInt8(ascii: "[") { written += "," }
+    event.write(to: &written)
   }
 
   private init(loops: [(name: String, thread: Int32)]) {
@@ -39,7 +54,7 @@ struct TraceWriter {
 
   private mutating func nameThreads() {
     for (name, thread) in loops {
-      written.append(
+      append(
         .members([
           "ph": .string("M"), "name": .string("thread_name"), "pid": process, "tid": .number(Int64(thread)),
           "args": .members(["name": .string(name)]),
@@ -138,7 +153,7 @@ struct TraceWriter {
   private mutating func begin(
     _ thread: Int32, _ time: Int64, _ name: String, _ category: String, _ arguments: JSON? = nil
   ) {
-    written.append(
+    append(
       .members([
         "ph": .string("B"), "name": .string(name), "cat": .string(category), "ts": .thousandths(time), "pid": process,
         "tid": .number(Int64(thread)), "args": arguments,
@@ -146,7 +161,7 @@ struct TraceWriter {
   }
 
   private mutating func end(_ thread: Int32, _ time: Int64, _ arguments: JSON? = nil) {
-    written.append(
+    append(
       .members([
         "ph": .string("E"), "ts": .thousandths(time), "pid": process, "tid": .number(Int64(thread)),
         "args": arguments,
@@ -155,7 +170,7 @@ struct TraceWriter {
 
   private mutating func post(_ event: rondo_event) {
     let loop = Int(event.loop) < loops.count ? loops[Int(event.loop)].name : ""
-    written.append(
+    append(
       .members([
         "ph": .string("X"), "name": .string("post to \(loop)"), "cat": .string("post"),
         "ts": .thousandths(event.time), "dur": .thousandths(1), "pid": process, "tid": .number(Int64(event.thread)),
@@ -163,7 +178,7 @@ struct TraceWriter {
   }
 
   private mutating func flow(_ event: rondo_event, _ phase: String) {
-    written.append(
+    append(
       .members([
         "ph": .string(phase), "bp": phase == "f" ? .string("e") : nil, "id": .string(String(event.flow, radix: 16)),
         "name": .string("post"), "cat": .string("post"), "ts": .thousandths(event.time), "pid": process,

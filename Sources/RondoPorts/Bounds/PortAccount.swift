@@ -1,3 +1,4 @@
+import Rondo
 import Synchronization
 
 /// What the peers of one port have made it hold, in bytes of memory. Any thread.
@@ -48,17 +49,30 @@ package final class PortAccount: Sendable {
   }
 }
 
-/// One connection's part of an account; given back with the last reference. Any thread, but for the marks.
+/// One connection's part of an account; given back with the last reference. Any thread.
 package final class PortShare: Sendable {
   private let account: PortAccount
   /// *atomic* What the connection's buffers take.
   private let bytes = Atomic<Int>(0)
   /// *atomic* The account's count when the connection last moved on.
   private let lastMove: Atomic<Int>
-  /// *atomic* `lastMove` when the loop's thread last looked.
-  private let mark = Atomic<Int>(-1)
-  /// *atomic* `lastMove` if it was the same at two looks, one after the other.
-  private let stillMark = Atomic<Int>(-1)
+  /// *its lock* What was the same at looks: `lastMove`, and the numbers of the messages under way.
+  private let seen = Guarded((move: Sight(), input: Sight(), output: Sight()))
+
+  /// A number that stands for what is seen, and since when it has been the same.
+  private struct Sight {
+    var number: Int?
+    var since = SuspendingClock.now
+
+    mutating func look(_ number: Int?, at now: SuspendingClock.Instant) {
+      if self.number != number { (self.number, since) = (number, now) }
+    }
+
+    func lasts(_ time: Duration?, at now: SuspendingClock.Instant) -> Bool {
+      guard let time, number != nil else { return false }
+      return since.duration(to: now) >= time
+    }
+  }
 
   package init(of account: PortAccount) {
     self.account = account
@@ -86,13 +100,38 @@ package final class PortShare: Sendable {
   /// Among connections of one account, the smallest has stood still longest.
   package var age: Int { lastMove.load(ordering: .relaxed) }
 
-  /// Whether nothing has moved from one look to the next, nor since.
-  package var isStill: Bool { stillMark.load(ordering: .relaxed) == age }
+  /// Whether nothing has moved for so long between looks, nor since the last one.
+  package func isStill(for time: Duration?, at now: SuspendingClock.Instant) -> Bool {
+    seen.withLock { $0.move.number == age && $0.move.lasts(time, at: now) }
+  }
 
-  /// Looks: asked at intervals, `isStill` means that nothing has moved for one at least.
-  package func look() {
+  /// Whether one message has been under way for so long, in one direction, at all looks meanwhile.
+  package func isEndless(for time: Duration?, at now: SuspendingClock.Instant) -> Bool {
+    seen.withLock { $0.input.lasts(time, at: now) || $0.output.lasts(time, at: now) }
+  }
+
+  /// Whether somebody has to go who has something unfinished.
+  ///
+  /// - Parameter hasNews: Whether it has done its part, and the loop has not got to it. It does not help for ever: who
+  ///   sends byte after byte always has news.
+  package func isTooSlow(
+    idle: Duration?, message: Duration?, at now: SuspendingClock.Instant, hasNews: () -> Bool
+  ) -> Bool {
+    if isEndless(for: message.map { $0 * 2 }, at: now) { return true }
+    return (isStill(for: idle, at: now) || isEndless(for: message, at: now)) && !hasNews()
+  }
+
+  /// Looks.
+  ///
+  /// - Parameters:
+  ///   - input: The number of the message of which a part has come.
+  ///   - output: The number of the message of which a part waits for room.
+  package func look(at now: SuspendingClock.Instant, input: Int? = nil, output: Int? = nil) {
     let age = age
-    let isSame = mark.exchange(age, ordering: .relaxed) == age
-    stillMark.store(isSame ? age : -1, ordering: .relaxed)
+    seen.withLock { seen in
+      seen.move.look(age, at: now)
+      seen.input.look(input, at: now)
+      seen.output.look(output, at: now)
+    }
   }
 }

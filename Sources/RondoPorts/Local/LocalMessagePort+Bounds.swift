@@ -23,13 +23,14 @@ extension LocalMessagePort {
 
   /// The connection that has been quiet longest, if one has been for `maximumIdleTime`.
   func quietConnection() -> ServedConnection? {
-    let connections = state.withLock { Array($0.connections.values) }
-    return connections.filter(\.isQuiet).min { $0.share.age < $1.share.age }
+    let (connections, loop) = state.withLock { (Array($0.connections.values), $0.membership.loop) }
+    guard let now = loop?.clock.now else { return nil }
+    return connections.filter { $0.isQuiet(at: now) }.min { $0.share.age < $1.share.age }
   }
 
   /// Looks from time to time for senders that stand still. Any thread; nothing may be held.
   func watchForStalls() {
-    guard let time = options.maximumIdleTime, time > .zero else { return }
+    guard let time = options.timeBetweenLooks else { return }
     let watch = state.withLock { state -> Loop.Timer? in
       guard state.claim != nil, state.watch == nil, state.membership.loop != nil else { return nil }
       let watch = Loop.Timer(every: time) { _ in self.lookForStalls() }
@@ -42,13 +43,14 @@ extension LocalMessagePort {
   /// Who has stood still since the last look is ended, if there is something unfinished. The loop's thread. Calls out.
   private func lookForStalls() {
     // Forgotten before anything is looked at: what becomes unfinished meanwhile starts another one.
-    let (connections, watch) = state.withLock { state in
+    let (connections, watch, loop) = state.withLock { state in
       defer { state.watch = nil }
-      return (Array(state.connections.values), state.watch)
+      return (Array(state.connections.values), state.watch, state.membership.loop)
     }
+    guard let now = loop?.clock.now else { return }
     var isNeeded = connections.count >= options.maximumConnections
     for connection in connections {
-      let (isUnfinished, isStalled) = connection.look()
+      let (isUnfinished, isStalled) = connection.look(at: now)
       if isStalled { end(connection, .refused(.tooSlow)) } else if isUnfinished { isNeeded = true }
     }
     let isKept = state.withLock { state in
@@ -56,6 +58,11 @@ extension LocalMessagePort {
       state.watch = watch
       return true
     }
-    if !isKept { watch?.invalidate() }
+    if isKept, let time = options.timeBetweenLooks {
+      // However late this look is, the next one is not too early.
+      watch?.setFireDate(after: time)
+    } else {
+      watch?.invalidate()
+    }
   }
 }

@@ -4,9 +4,9 @@ import RondoSockets
 /// Letting senders in and serving them, on the loop's thread.
 extension LocalMessagePort {
   func makeListener(_ socket: Socket) -> SocketSource {
-    SocketSource(socket, for: .accept) { _, event in
+    SocketSource(socket, for: .accept) { source, event in
       switch event {
-      case .accepted(let socket, _): self.welcome(socket)
+      case .accepted(let socket, _): if !self.welcome(socket) { source.noteRefusal() }
       case .acceptPaused(let error, _): self.noteAcceptError(error)
       case .failed: self.invalidate()
       default: break
@@ -23,20 +23,29 @@ extension LocalMessagePort {
   }
 
   /// Calls out.
-  private func welcome(_ socket: Socket) {
-    guard let peer = socket.peerCredentials else { return }
+  ///
+  /// - Returns: False if the peer was sent away.
+  private func welcome(_ socket: Socket) -> Bool {
+    guard let peer = socket.peerCredentials else { return false }
     let connection = ServedConnection(socket, peer, self)
-    guard options.lets(peer, in: user) else { return connection.end(.notPermitted, in: nil) }
+    guard options.lets(peer, in: user) else {
+      connection.end(.notPermitted, in: nil)
+      return false
+    }
     let (isValid, isFull) = state.withLock { state in
       state.acceptError = nil
       return (state.claim != nil, state.connections.count >= options.maximumConnections)
     }
-    guard isValid else { return connection.end(.closing, in: nil) }
+    guard isValid else {
+      connection.end(.closing, in: nil)
+      return false
+    }
     if isFull {
       guard let quiet = quietConnection() else {
         connection.end(.crowded, in: nil)
         // Who is quiet from now on has to make room.
-        return watchForStalls()
+        watchForStalls()
+        return false
       }
       end(quiet, .refused(.crowded))
     }
@@ -47,9 +56,11 @@ extension LocalMessagePort {
     }
     guard isIn, let item = item(of: connection) else {
       state.withLock { $0.connections[ObjectIdentifier(connection)] = nil }
-      return connection.end(.closing, in: nil)
+      connection.end(.closing, in: nil)
+      return false
     }
     Membership.place(item) { state.withLock { $0.membership } }
+    return true
   }
 
   /// Takes one message to the handler. Calls out.

@@ -23,6 +23,8 @@ final class ServedConnection: Sendable {
     var hasBacklog = false
     /// Whether the port knows of that.
     var isInTurn = false
+    /// How many messages were taken.
+    var taken = 0
     /// How many requests are being answered.
     var kept = 0
     /// Whether the peer takes nothing any more. What it sent before is still to be served.
@@ -122,6 +124,7 @@ final class ServedConnection: Sendable {
       }
       if reading, !state.hasBacklog, state.wire!.read() { share.move() }
       let frame = try state.wire!.next()
+      if frame != nil { state.taken += 1 }
       if frame?.kind == .request { state.kept += 1 }
       state.hasBacklog = state.wire!.hasNext
       return (frame, update(&state))
@@ -135,19 +138,26 @@ final class ServedConnection: Sendable {
   /// Whether it waits for the peer to finish a message or to read a reply. The loop's thread.
   ///
   /// What has come or what there is room for meanwhile counts, though the loop has not got to it.
-  func look() -> (isUnfinished: Bool, isStalled: Bool) {
-    let wishes = state.withLock { flush(&$0) }
-    share.look()
-    guard wishes.isUnfinished, share.isStill else { return (wishes.isUnfinished, false) }
-    let hasNews = state.withLock { state in
-      state.wire.map { !isPaused(state) && rondo_is_readable($0.socket.descriptor) != 0 } ?? true
+  func look(at now: SuspendingClock.Instant) -> (isUnfinished: Bool, isStalled: Bool) {
+    let isUnfinished = state.withLock { state in
+      let wishes = flush(&state)
+      let input = state.wire?.hasHalfFrame == true && !isPaused(state) ? state.taken : nil
+      let output = state.wire?.queue.isEmpty == false ? state.wire?.queue.firstWaiting : nil
+      share.look(at: now, input: input, output: output)
+      return wishes.isUnfinished
     }
-    return (true, !hasNews)
+    guard isUnfinished else { return (false, false) }
+    let isTooSlow = share.isTooSlow(idle: options.maximumIdleTime, message: options.maximumMessageTime, at: now) {
+      state.withLock { state in
+        state.wire.map { !isPaused(state) && rondo_is_readable($0.socket.descriptor) != 0 } ?? true
+      }
+    }
+    return (true, isTooSlow)
   }
 
   /// Whether nothing has come or gone since the port last looked, and nothing is owed: it may make room for another.
-  var isQuiet: Bool {
-    share.isStill
+  func isQuiet(at now: SuspendingClock.Instant) -> Bool {
+    share.isStill(for: options.maximumIdleTime, at: now)
       && state.withLock { state in
         state.kept == 0 && !state.hasBacklog && state.wire.map { !$0.hasHalfFrame && $0.queue.isEmpty } ?? true
       }

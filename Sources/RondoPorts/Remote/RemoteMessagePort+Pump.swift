@@ -3,6 +3,10 @@ import RondoSockets
 
 /// Moving bytes. Whoever has reason to, on any thread, moves everybody's.
 extension RemoteMessagePort {
+  /// What is read at most of a peer that reads no more: 4 MiB, where a socket holds 208 KiB (net.core.wmem_max) of one
+  /// that has gone. One that goes on sending must not hold whoever pumps.
+  private static let mostLastPieces = 64
+
   /// Sends what waits, reads what is there, and settles requests. Calls out only without a loop, at the port's end.
   func pump(reading: Bool = true) {
     var tellings: [() -> Void] = []
@@ -17,11 +21,11 @@ extension RemoteMessagePort {
       }
       do throws(MessagePortError) {
         if reading || !canSend {
-          repeat {
+          for _ in 0..<(canSend ? 1 : Self.mostLastPieces) {
             let hasRead = state.wire!.read()
             while let frame = try state.wire!.next() { try state.take(frame, &tellings) }
             if !hasRead { break }
-          } while !canSend
+          }
           if !canSend { throw .peerGone }
         }
         state.updateInterest()

@@ -31,9 +31,12 @@ struct SendQueue {
     return Ticket(number: firstNumber + frames.count - 1)
   }
 
+  /// The number of the first frame that waits.
+  var firstWaiting: Int { firstNumber + head }
+
   /// Whether a frame has been sent to its end.
   func hasSent(_ ticket: Ticket) -> Bool {
-    ticket.number < firstNumber + head
+    ticket.number < firstWaiting
   }
 
   /// Takes a frame back of which nothing has gone yet; the beginning of one cannot be undone, and its rest follows.

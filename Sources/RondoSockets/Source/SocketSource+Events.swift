@@ -110,12 +110,32 @@ extension SocketSource {
       let pause = backoff.next()
       state.acceptPause = backoff
       state.enabled.insert(.accept)
-      state.isPaused = true
-      state.updateInterest()
-      return (pause, makeTimer(&state, after: pause))
+      return (pause, rest(&state, for: pause))
     }
     if let timer { start(timer) }
     tell(.acceptPaused(error, for: pause))
+  }
+
+  /// Accepts nothing for a while. Whoever gets the timer starts it.
+  private func rest(_ state: inout SocketState, for pause: Duration) -> Loop.Timer? {
+    guard let timer = makeTimer(&state, after: pause) else { return nil }
+    state.isPaused = true
+    state.updateInterest()
+    return timer
+  }
+
+  /// The connection that was told of is sent away. The loop's thread. Calls out.
+  ///
+  /// After 64 of them the next ones wait for 10 ms, so that who connects over and over has a small part of the loop's time,
+  /// and a full queue (net.core.somaxconn: 4,096) is through within a second all the same. Both chosen.
+  package func noteRefusal() {
+    let timer = state.withLock { state -> Loop.Timer? in
+      state.refusals += 1
+      guard state.refusals >= 64, !state.isPaused else { return nil }
+      state.refusals = 0
+      return rest(&state, for: .milliseconds(10))
+    }
+    if let timer { start(timer) }
   }
 
   private func receive(_ socket: Socket) {

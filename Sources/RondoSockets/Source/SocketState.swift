@@ -25,8 +25,10 @@ struct SocketState {
   var hasEnded = false
   /// Whether our side ends once everything is sent.
   var finishesSending = false
-  /// Whether accepting waits for descriptors to become free.
+  /// Whether accepting waits for a while.
   var isPaused = false
+  /// How many connections were sent away since the last pause for them.
+  var refusals = 0
   /// How long accepting pauses the next time, if it has since the last success.
   var acceptPause: Backoff?
 
