@@ -19,9 +19,11 @@ extension Loop {
         item.invalidate()
       }
     }
-    // What another thread took out at this moment is in mail that nobody will read.
+    // What another thread took out at this moment is in mail that nobody will read. What it has made invalid and not taken
+    // out yet leaves here: it must not find an owner that is gone.
     for (item, token) in core.slots.all where core.slots.holds(token) {
-      guard let departure = item.whileIn(self, { core.uninstall(item, from: .max) }) else { continue }
+      let departure = item.whileIn(self) { item.leave(self, .all).map { core.evict(item, afterLeaving: $0) } }
+      guard let departure, let departure else { continue }
       item.wasFreed()
       departure.evicted?.unholdHandlers()
     }

@@ -176,8 +176,10 @@ extension LoopCore {
     guard let departure else { return afterMail.append(.letGo(item)) }
     if let departure { afterMail.append(.left(item, departure)) }
     let joined = joins & item.modes.load(ordering: .relaxed)
-    // One that has left these modes since may stand in the common set, and joins what becomes common next.
-    if joins != 0, item.isIn(loop), joined != 0 || item.whileIn(loop, { item.isCommon }) ?? false {
+    // One that has left these modes since may stand in the common set. It needs a slot, for it joins what becomes common
+    // next, and the loop has to find it at its end.
+    let isKept = joined != 0 || slots.token(of: item) == nil && item.whileIn(loop) { item.isCommon } ?? false
+    if isKept, item.isIn(loop) {
       install(item, in: joined)
     } else if departure == nil {
       keepUntilApplied(item)

@@ -1,0 +1,60 @@
+import RondoTestTraits
+import Testing
+
+@testable import Rondo
+
+/// A loop that ends is nobody's owner any more, whatever other threads are about to do to its items.
+@Suite struct LoopEndMembershipTests {
+  @Test(.offThePool) func `an item that another thread is making invalid leaves the loop with its end`() throws {
+    let thread = try LoopThread()
+    let schedule = Schedule(fireDate: Loop.clockOfThread.advanced(by: 3_600_000_000_000), interval: 0, tolerance: 0)
+    let timer = PausedTimer(schedule, order: 0, Label(fileID: #fileID, line: #line)) { _ in }
+    // In the common set as well, so that both memberships have to go.
+    thread.loop.add(timer, to: .common)
+    try thread.sync {}
+    let invalidating = TestThread { timer.invalidate() }
+    timer.reached.take()
+    thread.stop(.drop)
+    // The owner is told from its address alone: the loop may be gone.
+    #expect(!timer.isInLoop)
+    timer.opened.put(())
+    invalidating.join()
+  }
+
+  @Test(arguments: [false, true])
+  func `what is common and has left its modes again before the loop looked is kept, and joins what becomes common`(
+    _ isSource: Bool
+  ) throws {
+    let (isKept, isMember, isFree) = onLoopThread { stage -> (Bool, Bool, Bool) in
+      let loop = stage.loop
+      let item: Loop.Item = isSource ? Loop.Source {} : Loop.Timer(after: .seconds(3_600)) { _ in }
+      TestThread {
+        loop.add(item, to: .common)
+        loop.remove(item)
+      }.join()
+      loop.run(for: .zero)
+      let isKept = loop.core.slots.token(of: item) != nil
+      loop.addCommonMode("later")
+      loop.run(for: .zero)
+      loop.checkInvariants()
+      let isMember = loop.contains(item, in: "later") && !loop.contains(item)
+      loop.remove(item, from: .common)
+      return (isKept, isMember, !item.isInLoop)
+    }
+    #expect(isKept)
+    #expect(isMember)
+    #expect(isFree)
+  }
+}
+
+/// A timer whose invalidation waits, with the timer invalid and still in its loop.
+private final class PausedTimer: Loop.Timer, @unchecked Sendable {
+  let reached = Handover<Void>()
+  let opened = Handover<Void>()
+
+  override func leaveLoops() -> Loop.Item? {
+    reached.put(())
+    opened.take()
+    return super.leaveLoops()
+  }
+}
