@@ -66,6 +66,8 @@ extension NSObject {
 
 extension Thread {
   /// The thread's run loop, once the thread has asked for it; the main thread's always. Any thread.
+  ///
+  /// It is nil for a while after `start()`. An object's `perform(_:on:with:waitUntilDone:modes:)` need not wait for it.
   public var runLoop: RunLoop? {
     ThreadDirectory.runLoop(of: self)
   }

@@ -67,10 +67,8 @@ enum ThreadDirectory {
   }
 
   /// Somebody comes to a run loop: if that is its own thread for the first time, others find it from now on.
-  static func enter(_ runLoop: RunLoop) {
-    guard !runLoop.isEntered.load(ordering: .relaxed) else { return }
-    let loop = runLoop.getLoop()
-    guard loop.isCurrent, !loop.isVirtual else { return }
+  static func enter(_ runLoop: RunLoop, on loop: Loop) {
+    guard !runLoop.isEntered.load(ordering: .relaxed), loop.isCurrent, !loop.isVirtual else { return }
     runLoop.isEntered.store(true, ordering: .relaxed)
     let thread = Thread.current
     // What is posted meanwhile is kept, too, or it would overtake.

@@ -40,7 +40,7 @@ open class RunLoop: NSObject, @unchecked Sendable {
   /// The run loop that stands on `loop`: one for each.
   public static func of(_ loop: Loop) -> RunLoop {
     let runLoop = loop.companion { RunLoop(loop) }
-    ThreadDirectory.enter(runLoop)
+    ThreadDirectory.enter(runLoop, on: loop)
     runLoop.bridge.attachForCaller()
     return runLoop
   }
