@@ -25,7 +25,7 @@ extension NSObjectProtocol where Self: AnyObject {
 }
 
 extension NSObjectProtocol where Self: AnyObject & Sendable {
-  /// Calls `method` of this object with `argument` on a thread, in a run of its run loop. Any thread.
+  /// Calls `method` of this object with `argument` on a thread's run loop. Any thread.
   ///
   /// It may follow the thread's `start()` at once: it waits, in order, for the thread to ask for its run loop. On that
   /// thread itself, waiting means calling it at once. See performSelector:onThread:withObject:waitUntilDone:.
