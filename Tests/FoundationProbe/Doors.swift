@@ -101,12 +101,13 @@ func useKeptRunLoop() {
 /// The same, and other threads use it. Foundation's loop is made by the call that runs it.
 func useKeptRunLoopFromElsewhere() {
   let runLoop = RunLoop.main
-  let count = Cell(0)
+  let report = Report()
   Thread {
-    while count.value == 0 {
+    // What comes before there is one of Foundation's waits for what comes after.
+    while report.count == 0 {
       runLoop.perform {
-        count.value += 1
-        if count.value == 1 { served() }
+        if report.count == 0 { served() }
+        report.add("performed")
       }
       usleep(10_000)
     }
@@ -118,16 +119,16 @@ func useKeptRunLoopFromElsewhere() {
 func requestWhileServingFoundation() {
   let name = try! MessagePortName("door-\(ProcessInfo.processInfo.processIdentifier)")
   let isOpen = DispatchSemaphore(value: 0)
-  let request = Cell<MessagePortRequest?>(nil)
+  let request = Guarded<MessagePortRequest?>(nil)
   Thread {
-    let port = try! LocalMessagePort(name) { request.value = $0 }
+    let port = try! LocalMessagePort(name) { asked in request.withLock { $0 = asked } }
     Loop.current.add(port, to: .default)
     isOpen.signal()
     Loop.current.run()
   }.start()
   isOpen.wait()
   func answer() {
-    guard let request = request.value else { return onFoundationTimer(after: 0.01, answer) }
+    guard let request = request.withLock({ $0 }) else { return onFoundationTimer(after: 0.01, answer) }
     try! request.reply(Data("answered".utf8))
   }
   onFoundationTimer(after: 0.01, answer)
