@@ -123,30 +123,15 @@ import Testing
   }
 
   @Test func `a thread that Foundation did not start is an error until it has asked`() throws {
-    let (ready, gate, notes) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0), Notes())
-    nonisolated(unsafe) var thread: Thread?
-    DispatchQueue.global().async {
-      unsafe thread = Thread.current
-      ready.signal()
-      gate.wait()
-      _ = RunLoop.current
-      ready.signal()
-      gate.wait()
-      RunLoop.current.run(until: .distantPast)
-      ready.signal()
-    }
-    ready.wait()
-    let found = try #require(unsafe thread)
-    let speaker = Speaker(notes)
+    let (loopThread, speaker) = (try LoopThread(), Speaker(Notes()))
+    let thread = try loopThread.sync { Thread.current }
     #expect(throws: PerformError.noRunLoop) {
-      try speaker.perform(Speaker.say, on: found, with: "never", waitUntilDone: true)
+      try speaker.perform(Speaker.say, on: thread, with: "never", waitUntilDone: true)
     }
-    gate.signal()
-    ready.wait()
-    try speaker.perform(Speaker.say, on: found, with: "said", waitUntilDone: false)
-    gate.signal()
-    ready.wait()
-    #expect(notes.text == "said")
+    try loopThread.sync { _ = RunLoop.current }
+    try speaker.perform(Speaker.say, on: thread, with: "said", waitUntilDone: true)
+    loopThread.stop()
+    #expect(speaker.notes.text == "said")
   }
 
   @Test func `of three requests to each of a thousand threads none is lost, and each thread's are in order`() throws {
