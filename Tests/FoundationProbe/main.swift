@@ -21,6 +21,11 @@ let subjects: [String: () -> Void] = [
   "sleep": sleepWell,
   "fork": forkChild,
   "idle": idle,
+  "door": useDoor,
+  "door-elsewhere": useDoorFromElsewhere,
+  "door-kept": useKeptRunLoop,
+  "door-kept-elsewhere": useKeptRunLoopFromElsewhere,
+  "door-request": requestWhileServingFoundation,
 ]
 
 guard CommandLine.arguments.count >= 2, let subject = subjects[CommandLine.arguments[1]] else {

@@ -51,6 +51,8 @@ final class Notes: Sendable {
 
   func clear() { notes.withLock { $0 = [] } }
 
+  var count: Int { notes.withLock { $0.count } }
+
   var text: String { notes.withLock { $0.joined(separator: " ") } }
 }
 

@@ -23,9 +23,22 @@ import Synchronization
     var isAskedToEnd = false
   }
 
+  /// How the two loops stand, as other threads may know it.
+  private enum Stand: UInt8, AtomicRepresentable {
+    case apart
+    /// The main thread has been asked to attach.
+    case asked
+    /// They are attached, or never will be.
+    case settled
+  }
+
   private unowned let loop: Loop
   /// *atomic* Whether the thread wants it.
   let isWanted = Atomic<Bool>(true)
+  /// *atomic* Whether the loop knows the bridge.
+  private let isKnown = Atomic<Bool>(false)
+  /// *atomic*
+  private let stand = Atomic<Stand>(.apart)
   private var foundation: CFRunLoop?
   /// Where that lives in memory: comparing costs no reference count.
   private var address: UnsafeMutableRawPointer?
@@ -51,6 +64,40 @@ import Synchronization
   var isAttached: Bool { foundation != nil }
 
   // MARK: - Joining
+
+  /// Attaches for a caller who may leave something in the run loop: every door to one comes by here. Any thread.
+  ///
+  /// Another thread has the main one do it. A loop of any other thread attaches at its next sleep, or when that thread
+  /// comes by.
+  func attachForCaller() {
+    if !isKnown.load(ordering: .relaxed) { introduce() }
+    if loop.isCurrent {
+      attachForFoundation()
+    } else if loop.isMain, stand.load(ordering: .relaxed) == .apart {
+      attachOnMain()
+    }
+  }
+
+  /// Has the loop know the bridge.
+  private func introduce() {
+    if isKnown.exchange(true, ordering: .relaxed) || loop.isVirtual { return }
+    loop.join(self)
+    // XCTest's waiter runs Foundation's loop on the main thread, and would be the one that makes it.
+    if loop.isMain, !loop.isOfForkedChild, rondo_has_xctest() != 0 { _ = CFRunLoopGetMain() }
+  }
+
+  /// Has Foundation's loop on the main thread, which may run for itself there, attach at its next turn. Asks once.
+  private func attachOnMain() {
+    guard !loop.isOfForkedChild, isWanted.load(ordering: .relaxed), FoundationDoors.hasMainLoop,
+      stand.compareExchange(expected: .apart, desired: .asked, ordering: .relaxed).exchanged
+    else { return }
+    CFRunLoopPerformBlock(CFRunLoopGetMain(), kCFRunLoopCommonModes) { [weak self] in
+      guard let self, loop.isOfThisProcess else { return }
+      _ = stand.compareExchange(expected: .asked, desired: .apart, ordering: .relaxed)
+      attachForFoundation()
+    }
+    CFRunLoopWakeUp(CFRunLoopGetMain())
+  }
 
   /// Joins the default modes, if the thread has a loop of Foundation's by now. 15 ns if it has none.
   ///
@@ -86,6 +133,7 @@ import Synchronization
     }
     if let refusal = FoundationDoors.refusal { return giveUp(refusal) }
     refusal = nil
+    stand.store(.settled, ordering: .relaxed)
     unsafe address = found
     foundation = unsafe Unmanaged<CFRunLoop>.fromOpaque(found).takeUnretainedValue()
     return join(.default) != nil
@@ -102,8 +150,13 @@ import Synchronization
   }
 
   private func giveUp(_ reason: String) -> Bool {
-    isHopeless = true
+    beHopeless()
     return refuse(reason)
+  }
+
+  private func beHopeless() {
+    isHopeless = true
+    stand.store(.settled, ordering: .relaxed)
   }
 
   /// What Rondo's mode and Foundation's mode of that name have in common, made if need be; nil without descriptors.
@@ -130,12 +183,7 @@ import Synchronization
     wake()
     foundation = nil
     unsafe address = nil
-  }
-
-  /// Has Foundation's loop on the main thread, which may run for itself there, attach at its next turn. Any thread.
-  func attachOnMain() {
-    CFRunLoopPerformBlock(CFRunLoopGetMain(), kCFRunLoopDefaultMode) { [weak self] in self?.attach() }
-    CFRunLoopWakeUp(CFRunLoopGetMain())
+    stand.store(.apart, ordering: .relaxed)
   }
 
   // MARK: - Rondo's runs
@@ -175,7 +223,7 @@ import Synchronization
 
   func end() {
     detach()
-    isHopeless = true
+    beHopeless()
   }
 
   /// Has Rondo know a mode that only Foundation's loop has had use for, since a run of it is about to begin.

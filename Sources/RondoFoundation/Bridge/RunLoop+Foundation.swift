@@ -1,4 +1,3 @@
-import CLinux
 import CoreFoundation
 import Rondo
 import Synchronization
@@ -38,16 +37,5 @@ extension RunLoop {
     if bridge.attach() { return .serving }
     guard servesFoundation, let refusal = bridge.refusal else { return .notNeeded }
     return .unavailable(refusal)
-  }
-
-  /// Has the loop know the bridge. Any thread.
-  func joinFoundation() {
-    let loop = getLoop()
-    if isBridged.exchange(true, ordering: .relaxed) || loop.isVirtual { return }
-    loop.join(bridge)
-    guard loop.isMain, !loop.isOfForkedChild else { return }
-    // XCTest's waiter runs Foundation's loop on the main thread, and would be the one that makes it.
-    if rondo_has_xctest() != 0 { _ = CFRunLoopGetMain() }
-    if !loop.isCurrent, FoundationDoors.hasMainLoop { bridge.attachOnMain() }
   }
 }

@@ -25,18 +25,19 @@ extension NSObjectProtocol where Self: AnyObject {
 }
 
 extension NSObjectProtocol where Self: AnyObject & Sendable {
-  /// Calls `method` of this object with `argument` on a thread that has a run loop. Any thread.
+  /// Calls `method` of this object with `argument` on a thread's run loop. Any thread.
   ///
-  /// On that thread itself, waiting means calling it at once. See performSelector:onThread:withObject:waitUntilDone:.
+  /// It may follow the thread's `start()` at once: it waits, in order, for the thread to ask for its run loop. On that
+  /// thread itself, waiting means calling it at once. See performSelector:onThread:withObject:waitUntilDone:.
   ///
-  /// - Throws: `.noRunLoop` if the thread has never asked for its run loop, `.loopEnded` if it was not done.
+  /// - Throws: `.noRunLoop` if the thread was not started, or has ended, before this or before it asked for its run loop;
+  ///   `.loopEnded` if its run loop ended and it was not done.
   @available(*, noasync, message: "This may block the thread until another one is done. Use runLoop.perform { }.")
   public func perform<Argument: Sendable>(
     _ method: @escaping @Sendable (Self) -> (Argument) -> Void, on thread: Thread, with argument: Argument,
     waitUntilDone: Bool, modes: [RunLoop.Mode] = [.common]
   ) throws(PerformError) {
-    guard let runLoop = thread.runLoop else { throw .noRunLoop }
-    try runLoop.perform(inModes: modes, waitUntilDone: waitUntilDone) { method(self)(argument) }
+    try thread.perform(inModes: modes, waitUntilDone: waitUntilDone) { method(self)(argument) }
   }
 
   /// Calls `method` of this object with `argument` on the main thread. Any thread.
@@ -65,7 +66,21 @@ extension NSObject {
 
 extension Thread {
   /// The thread's run loop, once the thread has asked for it; the main thread's always. Any thread.
+  ///
+  /// It is nil for a while after `start()`. An object's `perform(_:on:with:waitUntilDone:modes:)` need not wait for it.
   public var runLoop: RunLoop? {
     ThreadDirectory.runLoop(of: self)
+  }
+
+  @available(*, noasync)
+  fileprivate func perform(
+    inModes modes: [RunLoop.Mode], waitUntilDone: Bool, _ block: @Sendable @escaping () -> Void
+  ) throws(PerformError) {
+    guard !modes.isEmpty else { return }
+    if let runLoop { return try runLoop.perform(inModes: modes, waitUntilDone: waitUntilDone, block) }
+    let isGiven = PerformRequest.give(block, waits: waitUntilDone) { request in
+      ThreadDirectory.post(request, modes: modes, to: self)
+    }
+    if !isGiven { throw .noRunLoop }
   }
 }

@@ -33,6 +33,24 @@ public final class PerformRequest: Sendable {
     take() != nil
   }
 
+  /// Gives `post` a request to do `block`, and waits until it is over if told to.
+  ///
+  /// - Returns: Whether it is on its way; if it was waited for, whether it was done.
+  static func give(_ block: @escaping () -> Void, waits: Bool, to post: (PerformRequest) -> Bool) -> Bool {
+    guard waits else { return post(PerformRequest(block)) }
+    let answer = Answer<Void, Never>()
+    give(block, answer, to: post)
+    return (try? answer.wait().get()) != nil
+  }
+
+  /// Nobody but the request may hold the ticket when this has returned: its end is the answer.
+  private static func give(
+    _ block: @escaping () -> Void, _ answer: Answer<Void, Never>, to post: (PerformRequest) -> Bool
+  ) {
+    let ticket = CallTicket<Void, Never>(block, answer.give)
+    _ = post(PerformRequest(ticket.run))
+  }
+
   func attach(_ item: Loop.Item) {
     state.withLock { $0.item = item }
   }

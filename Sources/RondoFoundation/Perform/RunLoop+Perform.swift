@@ -5,13 +5,15 @@ public import Rondo
 public enum PerformError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The loop has ended, or ended before it came to it.
   case loopEnded
-  /// The thread has never asked for its run loop, or has ended.
+  /// The thread has not been started, or has ended.
+  ///
+  /// One that Foundation did not start has no run loop until it asks for it.
   case noRunLoop
 
   public var description: String {
     switch self {
     case .loopEnded: "the run loop ended before it came to it"
-    case .noRunLoop: "the thread has no run loop: it has not asked for RunLoop.current, or has ended"
+    case .noRunLoop: "the thread has no run loop: it has not been started, or has ended"
     }
   }
 }
@@ -32,24 +34,11 @@ extension RunLoop {
     inModes modes: [Mode] = [.common], waitUntilDone: Bool, _ block: @Sendable @escaping () -> Void
   ) throws(PerformError) {
     guard !modes.isEmpty else { return }
-    if waitUntilDone {
-      try performAndWait(inModes: modes, block)
-    } else if !post(PerformRequest(block), order: 0, modes: modes, target: nil) {
-      throw .loopEnded
+    if waitUntilDone, getLoop().isCurrent { return block() }
+    let isGiven = PerformRequest.give(block, waits: waitUntilDone) { request in
+      post(request, order: 0, modes: modes, target: nil)
     }
-  }
-
-  private func performAndWait(inModes modes: [Mode], _ block: @Sendable @escaping () -> Void) throws(PerformError) {
-    if getLoop().isCurrent { return block() }
-    let answer = Answer<Void, Never>()
-    postCall(inModes: modes, block, answer)
-    do { try answer.wait().get() } catch { throw .loopEnded }
-  }
-
-  /// Nobody but the request may hold the ticket when this has returned: its end is the answer.
-  private func postCall(inModes modes: [Mode], _ block: @escaping () -> Void, _ answer: Answer<Void, Never>) {
-    let ticket = CallTicket<Void, Never>(block, answer.give)
-    post(PerformRequest(ticket.run), order: 0, modes: modes, target: nil)
+    if !isGiven { throw .loopEnded }
   }
 
   /// Runs `block` once, `delay` seconds from now, in whichever of `modes` is served first. Any thread.

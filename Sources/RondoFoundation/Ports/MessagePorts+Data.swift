@@ -52,7 +52,9 @@ extension RemoteMessagePort {
     _ data: Data, identifier: Int32 = 0, sendTimeout: Duration, replyTimeout: Duration,
     runningMode mode: RunLoop.Mode? = nil
   ) throws(MessagePortError) -> Data? {
-    try request(
+    // The run loop serves Foundation's in the mode, too.
+    if mode != nil { _ = RunLoop.current }
+    return try request(
       Array(data), identifier: identifier, sendTimeout: sendTimeout, replyTimeout: replyTimeout,
       running: mode.map { Loop.Mode($0) }
     ).map { Data($0) }

@@ -18,8 +18,6 @@ open class RunLoop: NSObject, @unchecked Sendable {
   let requests = PerformRequests()
   /// *constant* What has Foundation's loop of the thread, if there is one, and this one serve each other.
   let bridge: FoundationBridge
-  /// *atomic* Whether the loop knows the bridge.
-  let isBridged = Atomic<Bool>(false)
   /// *atomic* Whether the thread's directory has it.
   let isEntered = Atomic<Bool>(false)
 
@@ -31,10 +29,7 @@ open class RunLoop: NSObject, @unchecked Sendable {
   /// The calling thread's run loop, made on first use.
   @available(*, noasync, message: "An async function has no thread of its own. Keep the RunLoop you mean, or use main.")
   open class var current: RunLoop {
-    let current = of(Loop.current)
-    ThreadDirectory.enter(current)
-    current.bridge.attachForFoundation()
-    return current
+    of(Loop.current)
   }
 
   /// The main thread's run loop, from any thread.
@@ -45,13 +40,16 @@ open class RunLoop: NSObject, @unchecked Sendable {
   /// The run loop that stands on `loop`: one for each.
   public static func of(_ loop: Loop) -> RunLoop {
     let runLoop = loop.companion { RunLoop(loop) }
-    if !runLoop.isBridged.load(ordering: .relaxed) { runLoop.joinFoundation() }
+    ThreadDirectory.enter(runLoop, on: loop)
+    runLoop.bridge.attachForCaller()
     return runLoop
   }
 
   /// The loop underneath, for what Foundation has no name for; the counterpart of `getCFRunLoop()`. Any thread.
   public final func getLoop() -> Loop {
-    loop
+    // Whoever has kept the run loop may leave something in it, too.
+    bridge.attachForCaller()
+    return loop
   }
 
   /// The mode of the innermost run; nil while it is not running. Any thread.
@@ -63,7 +61,7 @@ open class RunLoop: NSObject, @unchecked Sendable {
 
   /// Adds a timer to a mode; a timer can be in one loop. Any thread. O(log n).
   open func add(_ timer: Timer, forMode mode: Mode) {
-    timer.schedule(in: loop, forMode: Loop.Mode(mode))
+    timer.schedule(in: getLoop(), forMode: Loop.Mode(mode))
   }
 
   // MARK: - Polling
@@ -154,11 +152,11 @@ extension RunLoop {
   /// In no mode, it never runs. Foundation leaves a sleeping loop asleep.
   public func perform(inModes modes: [Mode], block: @Sendable @escaping () -> Void) {
     guard !modes.isEmpty else { return }
-    loop.perform(in: modes.map { Loop.Mode($0) }, block)
+    getLoop().perform(in: modes.map { Loop.Mode($0) }, block)
   }
 
   /// Runs `block` once, while the loop runs in the default mode. Any thread.
   public func perform(_ block: @Sendable @escaping () -> Void) {
-    loop.perform(in: .default, block)
+    getLoop().perform(in: .default, block)
   }
 }

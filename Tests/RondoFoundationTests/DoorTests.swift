@@ -1,0 +1,42 @@
+import RondoFoundation
+import RondoTestTraits
+import Testing
+
+/// Whichever door somebody leaves something by, it is served where nothing but Foundation's loop runs.
+@Suite(.offThePool) struct DoorTests {
+  static let doorsToMain = [
+    "main-timer", "main-item", "main-port", "main-socket-port", "main-message-port", "main-perform",
+    "main-perform-in-modes", "main-request", "main-delayed-request", "main-of-an-object", "main-loop", "main-thread",
+  ]
+  static let doorsToCurrent = [
+    "thread", "object-on-thread", "object-after-delay", "of", "current", "scheduled-timer", "scheduled-target",
+    "notification-queue", "notification-queue-of-ones-own",
+  ]
+
+  @Test(arguments: doorsToMain + doorsToCurrent)
+  func `a door alone has Foundation's loop serve the main thread's`(_ door: String) throws {
+    #expect(try lines(of: "foundation-probe", ["door", door, "main"]) == ["served", ""])
+  }
+
+  @Test(arguments: doorsToCurrent)
+  func `a door alone has Foundation's loop serve a worker's`(_ door: String) throws {
+    #expect(try lines(of: "foundation-probe", ["door", door, "worker"]) == ["served", ""])
+  }
+
+  @Test(arguments: ["main-timer", "main-item", "main-port", "main-perform", "main-request", "main-of-an-object"])
+  func `a worker's door has the main thread's loop of Foundation's serve the other`(_ door: String) throws {
+    #expect(try lines(of: "foundation-probe", ["door-elsewhere", door, "main"]) == ["served", ""])
+  }
+
+  @Test func `a run loop that was kept from before there was one of Foundation's is served by that`() throws {
+    #expect(try lines(of: "foundation-probe", ["door-kept", "main"]) == ["served", ""])
+  }
+
+  @Test func `so is what others leave in it, though nobody has asked for Foundation's before it ran`() throws {
+    #expect(try lines(of: "foundation-probe", ["door-kept-elsewhere", "main"]) == ["served", ""])
+  }
+
+  @Test func `a request that runs a mode serves Foundation's loop in it`() throws {
+    #expect(try lines(of: "foundation-probe", ["door-request", "main"]) == ["answered", ""])
+  }
+}
