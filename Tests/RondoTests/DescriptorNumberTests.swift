@@ -57,3 +57,43 @@ import Testing
     #expect(isOpen)
   }
 }
+
+/// Sources of one number that are of two files: the older one wanted nothing when its file was closed.
+@Suite struct SharedNumberTests {
+  /// A pause of the older source, then the newer one is told of its file whatever `disturb` does to the loop.
+  private func newerIsTold(after disturb: @escaping @Sendable (Stage, CInt) -> Void) -> Bool {
+    onLoopThread { stage in
+      let (pipe, other) = (stage.pipe(), stage.pipe())
+      let number = duplicate(pipe.reader)
+      let older = stage.descriptor("older", number)
+      stage.loop.run(for: .zero)
+      older.disable(.read)
+      stage.loop.run(for: .zero)
+      precondition(dup2(other.reader, number) == number)
+      let newer = stage.descriptor("newer", number)
+      stage.loop.run(for: .zero)
+      disturb(stage, number)
+      stage.loop.run(for: .zero)
+      other.write(1)
+      stage.loop.run(for: .zero)
+      defer { close(number) }
+      return newer.isValid && stage.text.contains("newer")
+    }
+  }
+
+  @Test func `a set that is made anew keeps the source whose file is there`() {
+    let isTold = newerIsTold { stage, _ in
+      let lost = duplicate(stage.pipe().reader)
+      let source = stage.descriptor("lost", lost)
+      stage.loop.run(for: .zero)
+      close(lost)
+      source.enable(.closed)
+    }
+    #expect(isTold)
+  }
+
+  @Test func `a third source of the number is compared with the one that is watched`() {
+    let isTold = newerIsTold { stage, number in stage.descriptor("third", number) }
+    #expect(isTold)
+  }
+}

@@ -131,6 +131,8 @@ extension Loop {
 
     /// The loop gives up on the descriptor.
     func invalidate(because reason: InvalidationReason) {
+      // One that was invalidated by hand has no reason, and the first of two stays.
+      guard isValid else { return }
       reasonLock.withLock { self.reason = reason }
       invalidate()
     }

@@ -195,8 +195,11 @@ import Glibc
   /// Lets go of its watches, too. After `stop` or an update that asks for nothing.
   func free() { unsafe rondo_number_free(pointer) }
 
-  /// The source that came first, of those that watch it.
-  var firstSource: Loop.DescriptorSource? { unsafe pointer.pointee.first.map { unsafe source(of: $0) } }
+  /// The sources that watch it, in order of arrival.
+  var sources: [Loop.DescriptorSource] { sources { _ in true } }
+
+  /// The first source that the kernel is asked for. One that wants nothing may be of a file that is closed by now.
+  var firstAsked: Loop.DescriptorSource? { sources { unsafe $0.pointee.interest != 0 }.first }
 
   var isUnwatched: Bool { unsafe pointer.pointee.first == nil }
 
@@ -232,17 +235,19 @@ import Glibc
   /// - Returns: The sources, in order of arrival, but for that of `exception`.
   func forget(but exception: DescriptorWatch?) -> [Loop.DescriptorSource] {
     unsafe rondo_number_forget(pointer)
+    return sources { unsafe $0 != exception?.pointer }
+  }
+
+  private func sources(where isMeant: (UnsafeMutablePointer<rondo_watch>) -> Bool) -> [Loop.DescriptorSource] {
     var sources: [Loop.DescriptorSource] = []
     var next = unsafe pointer.pointee.first
     while let watch = unsafe next {
-      if unsafe watch != exception?.pointer { unsafe sources.append(source(of: watch)) }
+      if unsafe isMeant(watch) {
+        unsafe sources.append(Unmanaged.fromOpaque(watch.pointee.source).takeUnretainedValue())
+      }
       unsafe next = watch.pointee.next
     }
     return sources
-  }
-
-  private func source(of watch: UnsafeMutablePointer<rondo_watch>) -> Loop.DescriptorSource {
-    unsafe Unmanaged<Loop.DescriptorSource>.fromOpaque(watch.pointee.source).takeUnretainedValue()
   }
 }
 

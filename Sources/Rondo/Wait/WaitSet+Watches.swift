@@ -68,11 +68,15 @@ extension WaitSet {
   func watchAgain() -> [FallenSource] {
     var fallen: [FallenSource] = []
     for descriptor in numbers.indices {
-      guard let number = numbers[descriptor], let first = number.firstSource else { continue }
-      guard first.hasItsFile else {
+      guard let number = numbers[descriptor], !number.isUnwatched else { continue }
+      // Its sources may be of several files: one that wanted nothing was not missed when its file was closed.
+      let sources = number.sources
+      let lost = sources.filter { !$0.hasItsFile }
+      if lost.count == sources.count {
         fallen += forget(number, because: .descriptorClosed)
         continue
       }
+      fallen += lost.map { FallenSource(source: $0, reason: .descriptorClosed) }
       let error = number.update(CInt(descriptor)).error
       if error != 0 { fallen += forget(number, because: .refused(errno: error)) }
     }
@@ -104,7 +108,7 @@ extension WaitSet {
   /// Files without an inode of their own look alike: then the kernel is asked. It is asked for edges, too, for it tells
   /// the newcomer of those that the others have been told.
   private func isConfirmed(_ number: WatchedNumber, for source: Loop.DescriptorSource) -> Bool {
-    if let first = number.firstSource, first.identity != source.identity { return false }
+    if let first = number.firstAsked, first.identity != source.identity { return false }
     guard let base, !source.identity.isUnique || number.isAskedForEdges else { return true }
     return number.confirm(source.descriptor, in: base.epoll)
   }
