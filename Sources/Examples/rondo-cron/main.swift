@@ -67,7 +67,8 @@ func serve(_ options: Options) throws -> CInt {
     daemon.setStatus("\(jobs.entries.count) jobs")
   }
   // Watched before it is read, so that no change is missed. What cannot be read leaves the jobs that are known.
-  let file = try PathSource(options.path) { _, change in
+  let file = try PathSource(options.path) { source, change in
+    if change.contains(.failed), let error = source.error { say("no change will be noticed any more: \(error)") }
     guard !change.isDisjoint(with: [.appeared, .replaced, .finished, .missed]) else { return }
     do { try read() } catch { say("\(error)") }
   }
