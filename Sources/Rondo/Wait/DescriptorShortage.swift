@@ -8,6 +8,9 @@ package struct DescriptorShortage: Error, CustomStringConvertible {
   let need: String
   let errno: CInt
 
+  /// Whether it is the kernel's memory that is short, and not a number for the descriptor.
+  package var isOfMemory: Bool { errno == ENOMEM }
+
   package var description: String {
     var (soft, hard): (UInt64, UInt64) = (0, 0)
     unsafe rondo_descriptor_limits(&soft, &hard)
