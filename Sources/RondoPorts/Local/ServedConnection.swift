@@ -191,6 +191,8 @@ final class ServedConnection: Sendable {
     do {
       try state.wire?.flush()
     } catch {
+      // The peer hears that the connection ends, and cannot know why.
+      if error != .reset { warn("An answer to process \(peer.process) by a message port is lost: \(error).") }
       state.wire?.queue = SendQueue()
       state.isDeaf = true
     }
