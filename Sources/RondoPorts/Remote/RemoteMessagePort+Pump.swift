@@ -8,21 +8,21 @@ extension RemoteMessagePort {
     var tellings: [() -> Void] = []
     let error: MessagePortError? = state.withLock { state in
       guard state.wire != nil else { return nil }
-      var canSend = true
-      do {
+      var failure: SocketError?
+      do throws(SocketError) {
         try state.wire!.flush()
       } catch {
         // What the peer said before it went is still to be read.
-        canSend = false
+        failure = error
       }
       do throws(MessagePortError) {
-        if reading || !canSend {
+        if reading || failure != nil {
           repeat {
             let hasRead = state.wire!.read()
             while let frame = try state.wire!.next() { try state.take(frame, &tellings) }
             if !hasRead { break }
-          } while !canSend
-          if !canSend { throw .peerGone }
+          } while failure != nil
+          if let failure { throw failure == .reset ? .peerGone : .socket(failure) }
         }
         state.updateInterest()
         return nil
@@ -114,8 +114,11 @@ extension RemoteMessagePort {
       if let present, present !== loop { return nil }
       if state.item == nil {
         let keeper = SocketKeeper(socket)
-        let made = try? Loop.DescriptorSource(socket.descriptor, for: .read) { _, _ in
-          withExtendedLifetime(keeper) { self.pump() }
+        let made = try? Loop.ReportedDescriptorSource(socket.descriptor, for: .read) { item, readiness in
+          withExtendedLifetime(keeper) {
+            guard readiness == .givenUp, let reason = item.invalidationReason else { return self.pump() }
+            self.end(.socket(SocketError(reason)))
+          }
         }
         guard let made else { return nil }
         (state.item, state.keeper) = (made, keeper)
