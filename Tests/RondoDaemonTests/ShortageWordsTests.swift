@@ -11,8 +11,9 @@ import Testing
     #expect(PressureError("/proc/pressure/cpu", ENOMEM) == .noMemory)
     #expect(ChildError(1, ENOMEM) == .noMemory)
     #expect(ChildError(starting: "/bin/true", ENOMEM) == .noMemory)
-    for words in ["\(SignalError.noMemory)", "\(ClockError.noMemory)", "\(PressureError.noMemory)", "\(ChildError.noMemory)"] {
-      #expect(words.contains("no memory left") && !words.contains("descriptor"))
+    let all: [any Error] = [SignalError.noMemory, ClockError.noMemory, PressureError.noMemory, ChildError.noMemory]
+    for error in all {
+      #expect("\(error)".contains("no memory left") && !"\(error)".contains("descriptor"))
     }
   }
 
