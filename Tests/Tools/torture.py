@@ -17,159 +17,27 @@ import random
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 
+from torture_calls import ERRNOS, WAITS, is_hit, places
 from torture_programs import Degraded, Ended, Unexplained, programs
 
-NETWORK = "ENETDOWN EPROTO ENOPROTOOPT EHOSTDOWN ENONET EHOSTUNREACH EOPNOTSUPP ENETUNREACH"
-# What the man pages list of errors that a correct program can meet, those first that a daemon meets most. Calls that are
-# not here cannot fail (getpid), fail by a mistake of the caller's alone (rt_sigaction), cannot be failed from outside
-# (a futex, the end of a process) or are the allocator's (mmap, brk), whose failure ends any program in Swift. close(2)
-# would have to close in failing, and would not. The dynamic loader's calls, and what precedes main, are not counted.
-ERRNOS = {
-    "accept4": "ECONNABORTED EMFILE ENFILE ENOBUFS ENOMEM EPERM EAGAIN EINTR " + NETWORK,
-    "bind": "EADDRINUSE EACCES EADDRNOTAVAIL ENOMEM ENOENT EROFS",
-    "clone": "EAGAIN ENOMEM",
-    "clone3": "EAGAIN ENOMEM",
-    "connect": "",
-    "dup": "EMFILE",
-    "epoll_create1": "EMFILE ENFILE ENOMEM",
-    "epoll_ctl": "ENOSPC ENOMEM",
-    "epoll_pwait": "EINTR",
-    "epoll_wait": "EINTR",
-    "eventfd2": "EMFILE ENFILE ENOMEM",
-    "fstat": "ENOMEM",
-    "getpeername": "ENOTCONN",
-    "inotify_add_watch": "ENOSPC ENOMEM EACCES ENOENT",
-    "inotify_init1": "EMFILE ENFILE ENOMEM",
-    "listen": "EADDRINUSE",
-    "memfd_create": "EMFILE ENFILE ENOMEM",
-    "nanosleep": "EINTR",
-    "clock_nanosleep": "EINTR",
-    "newfstatat": "ENOMEM",
-    "openat": "EMFILE ENFILE ENOMEM EACCES",
-    "pidfd_open": "EMFILE ENFILE ENOMEM",
-    "pipe2": "EMFILE ENFILE",
-    "poll": "EINTR ENOMEM",
-    "ppoll": "EINTR ENOMEM",
-    "read": "EINTR EAGAIN EIO",
-    "readlink": "ENOMEM EACCES",
-    "recvfrom": "ECONNRESET ENOMEM EAGAIN EINTR",
-    "recvmsg": "ECONNRESET ENOMEM EAGAIN EINTR",
-    "sendmsg": "EPIPE ENOBUFS ENOMEM EAGAIN EINTR ECONNRESET",
-    "sendto": "EPIPE ENOBUFS ENOMEM EAGAIN EINTR ECONNRESET",
-    "setsockopt": "ENOMEM ENOBUFS",
-    "socket": "EMFILE ENFILE ENOBUFS ENOMEM EACCES EAFNOSUPPORT",
-    "socketpair": "EMFILE ENFILE ENOMEM",
-    "timerfd_create": "EMFILE ENFILE ENOMEM",
-    "timerfd_settime": "ENOMEM",
-    "unlink": "EACCES EPERM EROFS",
-    "vfork": "EAGAIN ENOMEM",
-    "wait4": "EINTR",
-    "waitid": "EINTR",
-    "write": "EINTR EAGAIN EIO ENOSPC EPIPE",
-}
 NEVER_AN_EXCUSE = {"EINTR": None, "EAGAIN": {"accept4", "read", "recvfrom", "recvmsg", "sendto", "sendmsg"}}
-# What depends on the file: pipe(7), eventfd(2), timerfd_create(2), inotify(7), the sockets' calls. No counter of signals
-# is ever full. fstat(2) needs memory where a file system has to be asked; a socket, a pipe and what has no inode have none.
-OF_FILES = {
-    "read": {
-        "anon_inode:eventfd": "EAGAIN", "anon_inode:timerfd": "EAGAIN ECANCELED", "anon_inode:inotify": "EAGAIN EINTR",
-        "pipe:": "EAGAIN EINTR", "socket:": ERRNOS["recvfrom"],
-    },
-    "write": {"anon_inode:eventfd": "", "pipe:": "EAGAIN EINTR EPIPE", "socket:": ERRNOS["sendto"]},
-    "newfstatat": {kind: "" for kind in (
-        "socket:", "pipe:", "anon_inode:eventfd", "anon_inode:timerfd", "anon_inode:inotify", "anon_inode:eventpoll",
-        "anon_inode:pidfd")},
-}
-OF_FILES["fstat"] = OF_FILES["newfstatat"]
 # How Rondo's errors say it, beside strerror(3) and "errno N".
 WORDS = {
-    "EMFILE": "no descriptors?,? .*(is|are) left|too many open files", "ENFILE": "no descriptors?,? .*(is|are) left|too many open files",
+    "EMFILE": "no descriptors?,? .*(is|are) left|too many open files",
+    "ENFILE": "no descriptors?,? .*(is|are) left|too many open files",
     "ENOMEM": "no memory (is )?left|out of memory", "ENOBUFS": "no memory (is )?left", "ENOSPC": "max_user_watches",
-    "EADDRINUSE": "address is in use|another port has the name", "EACCES": "not permitted|may not be read", "EPERM": "not permitted",
-    "ECONNREFUSED": "nobody listens|no port has the name", "ENOENT": "there is no|there is nothing", "ETIMEDOUT": "the time given is over",
-    "ENETUNREACH": "cannot be reached", "ECONNRESET": "the peer has gone", "EPIPE": "the peer has gone",
+    "EADDRINUSE": "address is in use|another port has the name", "EACCES": "not permitted|may not be read",
+    "EPERM": "not permitted", "ECONNREFUSED": "nobody listens|no port has the name", "ETIMEDOUT": "the time given is over",
+    "ENETUNREACH": "cannot be reached", "ENOENT": "there is no|there is nothing", "ECONNRESET": "the peer has gone", "EPIPE": "the peer has gone",
     "EAGAIN": "queue is full|no process, is left",
 }
-# A loop that does not sleep waits thousands of times a second.
-WAITS = ("epoll_wait", "epoll_pwait", "poll", "ppoll")
-# What of a process is not the program's or Rondo's. Each reports its errors in its own way, or not at all.
-OTHERS = re.compile(r"/lib(dispatch|Foundation|FoundationEssentials|_FoundationICU|swift\w+|BlocksRuntime)\.so|/ld-linux")
 PATIENCE = 60
-
-
-class Place:
-    """A call of a program: where in the code, and the how manieth of its thread's it is."""
-
-    def __init__(self, call, number, errnos, frames):
-        self.call, self.number, self.errnos, self.frames = call, number, errnos, frames
-
-
-def errnos_of(call, line):
-    """What a call may meet at the file that strace -y has written beside its descriptor."""
-    listed = ERRNOS[call]
-    kind = re.search(r"\(\d+<(anon_inode:\[?\w+|\w+:|/)", line)
-    kind = kind[1].replace("[", "") if kind else ""
-    if call in OF_FILES:
-        listed = OF_FILES[call].get(kind, listed)
-    elif call == "epoll_ctl" and "EPOLL_CTL_ADD" not in line:
-        listed = "ENOMEM"  # Only a descriptor that is new takes one of the user's watches.
-    elif call == "inotify_add_watch" and '"/", ' in line:
-        listed = "ENOSPC ENOMEM EACCES"  # It is always there.
-    elif call == "connect":
-        # Interrupted, it would go on by itself, and strace has not begun it; sockets that do not block are never.
-        listed = "ECONNREFUSED EACCES EPERM " + ("EAGAIN" if "AF_UNIX" in line else "ENETUNREACH ETIMEDOUT")
-    return listed.split()
-
-
-def callers(frames):
-    return [frame for frame in frames if not re.match(r"\S*/lib(c|event\w*)[.-]", frame)]
-
-
-def is_of_others(frames):
-    """Where the stack is unknown, the thread has just begun, or ends. stdio and the time zone tell nobody of errors."""
-    own = callers(frames)
-    return not own or bool(OTHERS.search(own[0])) or any(re.search(r"/ld-linux|\((_IO_|tzset)", frame) for frame in frames)
-
-
-def places(trace):
-    """The places of a plain run's trace, and how many more have a number only that a call of others has as well."""
-    counts, events, current = {}, [], None
-    pending = {}
-    for line in open(trace, errors="replace"):
-        if line.startswith(" > "):
-            if current:
-                current[2].append(line[3:].strip())
-            continue
-        current = None
-        match = re.match(r"(\d+) +(\w+)\((.*)", line)
-        if match and match[2] in ERRNOS:
-            key = match[1], match[2]
-            counts[key] = counts.get(key, 0) + 1
-            current = (match[2], counts[key], [], line)
-            events.append(current)
-            if "<unfinished" in line:
-                pending[match[1]] = current
-        elif resumed := re.match(r"(\d+) +<\.\.\. (\w+) resumed", line):
-            current = pending.pop(resumed[1], None)
-    found, known = {}, set()
-    strangers = {(call, number) for call, number, frames, _ in events if is_of_others(frames)}
-    for call, number, frames, line in events:
-        errnos = errnos_of(call, line)
-        if not errnos or is_of_others(frames):
-            continue
-        key = (call, *(re.sub(r" \[0x.*", "", frame) for frame in frames[:9]))
-        known.add(key)
-        # strace would fail the stranger's as well.
-        if (call, number) not in strangers:
-            found.setdefault(key, Place(call, number, errnos, callers(frames)[:4]))
-    return list(found.values()), len(known) - len(found)
 
 
 class Run:
@@ -178,8 +46,8 @@ class Run:
     numbers = iter(range(1, 1 << 20))
     lock = threading.Lock()
 
-    def __init__(self, program, directory, place=None, errno=None):
-        self.program, self.errno, self.place = program, errno, place
+    def __init__(self, program, directory, place=None, errno=None, has_stacks=True):
+        self.program, self.errno, self.place, self.has_stacks = program, errno, place, has_stacks
         with Run.lock:
             number = next(Run.numbers)
         self.scratch = tempfile.mkdtemp(prefix=f"{program.name}-", dir=directory)
@@ -194,6 +62,8 @@ class Run:
     def start(self):
         self.program.prepare(self)
         strace = ["strace", "-D", "-f", "-y", "-o", self.path("trace"), "-s", "0"]
+        if self.has_stacks:
+            strace += ["-k"]
         if not self.program.follows:
             strace += ["-b", "execve"]
         if self.place:
@@ -201,7 +71,7 @@ class Run:
             strace += ["-e", "trace=" + ",".join({self.place.call, *WAITS})]
             strace += ["-e", f"inject={self.place.call}:error={self.errno}:when={self.place.number}"]
         else:
-            strace += ["-k", "-e", "trace=" + ",".join({*ERRNOS, *WAITS})]
+            strace += ["-e", "trace=" + ",".join({*ERRNOS, *WAITS})]
         output, error = open(self.path("out"), "wb"), open(self.path("err"), "wb")
         if self.program.terminal:
             self.master, output = os.openpty()
@@ -333,6 +203,27 @@ class Run:
             raise Unexplained(f"{what} with {self.ended}, and did not say why: {self.said().strip()[:300]!r}")
 
 
+def trial(directory, program, place, errno):
+    """What is wrong with a run in which the call fails, and whether that is sure.
+
+    Threads do not make the same number of calls each time, so that the number may hit a call of others, or none. What is
+    wrong is looked at again with stacks, which tell, and cost most of a run's time.
+    """
+    suspicion = None
+    for _ in range(4):
+        run = Run(program, directory, place, errno, has_stacks=suspicion is not None)
+        wrong = run.judge()
+        was_hit = is_hit(run.path("trace"), errno)
+        if not os.environ.get("KEEP"):
+            shutil.rmtree(run.scratch, ignore_errors=True)
+        if not was_hit:
+            continue
+        if run.has_stacks == (wrong is not None):
+            return wrong, True
+        suspicion = suspicion or wrong
+    return suspicion, False
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("programs")
@@ -378,24 +269,16 @@ def main():
                 if not work:
                     return
                 program, place, errno = work.pop()
-            # A call that another thread made in the plain run may not come: then the run says nothing.
-            for _ in range(3):
-                run = Run(program, directory, place, errno)
-                wrong = run.judge()
-                hits = re.findall(r"(?m)^.*\(INJECTED\)$", run.trace())
-                is_hit = any(errno in errnos_of(place.call, hit) for hit in hits)
-                if is_hit:
-                    break
-                wrong = None
+            wrong, is_sure = trial(directory, program, place, errno)
             with lock:
-                lacking += not is_hit
-                if wrong:
+                lacking += not is_sure
+                if wrong and not is_sure:
+                    print(f"unclear, not seen again: {program.name} {place.call} {place.number} {errno}: {wrong}", flush=True)
+                elif wrong:
                     failures.append(program.name)
                     print(f"UNEXPLAINED {program.name} {place.call} {place.number} {errno}: {wrong}")
                     print("  " + "\n  ".join(place.frames))
                     print(f"  again: make torture ONLY='{program.name} {place.call} {place.number} {errno}'", flush=True)
-            if not os.environ.get("KEEP"):
-                shutil.rmtree(run.scratch, ignore_errors=True)
 
     threads = [threading.Thread(target=labour) for _ in range(arguments.jobs)]
     for thread in threads:

@@ -32,4 +32,4 @@ arguments=()
 [[ -z ${QUICK:-} ]] || arguments+=(--quick)
 [[ -z ${SEED:-} ]] || arguments+=(--seed "$SEED")
 [[ -z ${ONLY:-} ]] || arguments+=(--only "$ONLY")
-exec python3 Tests/Tools/torture.py "$built" "${arguments[@]}"
+exec python3 -B Tests/Tools/torture.py "$built" "${arguments[@]}"
