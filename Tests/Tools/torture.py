@@ -217,11 +217,14 @@ def trial(directory, program, place, errno):
         if not os.environ.get("KEEP"):
             shutil.rmtree(run.scratch, ignore_errors=True)
         if not was_hit:
+            if suspicion:
+                return suspicion, False
             continue
         if run.has_stacks == (wrong is not None):
             return wrong, True
         suspicion = suspicion or wrong
-    return suspicion, False
+    # The number is the program's each time, whether or not the slower runs have shown it again.
+    return suspicion, suspicion is not None
 
 
 def main():
@@ -273,7 +276,7 @@ def main():
             with lock:
                 lacking += not is_sure
                 if wrong and not is_sure:
-                    print(f"unclear, not seen again: {program.name} {place.call} {place.number} {errno}: {wrong}", flush=True)
+                    print(f"unclear, a call of others failed instead: {program.name} {place.call} {place.number} {errno}: {wrong}", flush=True)
                 elif wrong:
                     failures.append(program.name)
                     print(f"UNEXPLAINED {program.name} {place.call} {place.number} {errno}: {wrong}")
