@@ -43,9 +43,9 @@
  * CONTEXTS
  *   What a function is called with as `context` is yours; the library never looks at it. With it goes a `destroy`,
  *   which may be NULL. It is called exactly once, when the function cannot be called any more: after the item was
- *   invalidated or its last reference is gone, in its own call after that; after a posted function ran or was
- *   dropped. It is called on whichever thread that happens, with no lock held. If a `_new` or a post fails, the
- *   context is still yours and `destroy` is not called.
+ *   invalidated or its last reference is gone, in its own call after that; after a posted function ran, at once and
+ *   on the loop's thread, or was dropped. Else it is called on whichever thread that happens. No lock is held. If a
+ *   `_new` or a post fails, the context is still yours and `destroy` is not called.
  *
  * THREADS
  *   Any thread may call any function, unless its description says "The loop's thread": that one answers
