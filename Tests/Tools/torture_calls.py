@@ -55,7 +55,7 @@ ERRNOS = {
 OF_FILES = {
     "read": {
         "anon_inode:eventfd": "EAGAIN", "anon_inode:timerfd": "EAGAIN ECANCELED", "anon_inode:inotify": "EAGAIN EINTR",
-        "pipe:": "EAGAIN EINTR", "socket:": ERRNOS["recvfrom"],
+        "pipe:": "EAGAIN EINTR", "socket:": ERRNOS["recvfrom"], "/": "EIO",
     },
     "write": {"anon_inode:eventfd": "", "pipe:": "EAGAIN EINTR EPIPE", "socket:": ERRNOS["sendto"]},
     "newfstatat": {kind: "" for kind in (
@@ -98,9 +98,9 @@ def callers(frames):
 
 
 def is_of_others(frames):
-    """Where the stack is unknown, the thread has just begun, or ends. stdio and the time zone tell nobody of errors."""
+    """Where the stack is unknown, the thread has just begun, or ends. print and the time zone tell nobody of errors."""
     own = callers(frames)
-    return not own or bool(OTHERS.search(own[0])) or any(re.search(r"/ld-linux|\((_IO_|tzset)", frame) for frame in frames)
+    return not own or bool(OTHERS.search(own[0])) or any(re.search(r"/ld-linux|\((_IO_\w*write|tzset)", frame) for frame in frames)
 
 
 class Event:

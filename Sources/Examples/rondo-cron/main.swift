@@ -24,6 +24,8 @@ func contents(of path: String) throws -> String {
   var bytes: [UInt8] = []
   var buffer = [UInt8](repeating: 0, count: 4_096)
   while case let count = unsafe fread(&buffer, 1, buffer.count, file), count > 0 { bytes += buffer.prefix(count) }
+  // Half a crontab is none.
+  guard unsafe ferror(file) == 0 else { throw FileFailure(path: path, errno: errno) }
   return String(decoding: bytes, as: UTF8.self)
 }
 
