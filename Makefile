@@ -160,6 +160,10 @@ counts: ## Count what each operation costs, to the unit, and compare with the ta
 fuzz: setup ## Fuzz the decoders of frames with RUNS inputs each; what breaks one is left in .build/fuzz/found.
 	@RUNS=$(RUNS) Tests/Tools/fuzz.sh
 
+.PHONY: torture
+torture: ## Fail each system call of fifteen programs, for each errno it may meet; QUICK=1, SEED=, ONLY='rondo-echo accept4'.
+	@QUICK='$(QUICK)' SEED='$(if $(filter file,$(origin SEED)),,$(SEED))' ONLY='$(ONLY)' Tests/Tools/torture.sh
+
 .PHONY: lint
 lint: setup ## Check the format, the length of files and left-over markers.
 	@Tests/Tools/lint.sh $(FORMATTED)

@@ -172,7 +172,7 @@ let package = Package(
       swiftSettings: strict),
     // The C API, called from C.
     .target(name: "CStranger", dependencies: ["CRondo"], path: "Tests/CStranger"),
-    .testTarget(name: "RondoCTests", dependencies: ["CRondo", "CStranger", "RondoC"], swiftSettings: strict),
+    .testTarget(name: "RondoCTests", dependencies: ["CRondo", "CStranger", "Rondo", "RondoC"], swiftSettings: strict),
     .testTarget(
       name: "RondoCountTests",
       dependencies: ["RondoTestProcess", "RondoTestTraits", "foundation-probe", "rondo-probe"],

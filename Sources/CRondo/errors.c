@@ -20,12 +20,12 @@ const char *rondo_error_text(int error) {
     case RONDO_ERROR_DESCRIPTOR: return "the descriptor is negative, or not open, or was closed";
     case RONDO_ERROR_POLLABLE: return "the kernel cannot wait for this kind of file";
     case RONDO_ERROR_TRIGGER: return "another source watches the descriptor with the other trigger";
-    case RONDO_ERROR_SHORTAGE: return "no descriptors are left for a loop: see setrlimit(2), ulimit -n";
+    case RONDO_ERROR_SHORTAGE: return "no descriptors are left for a loop (setrlimit(2), ulimit -n), or as many are watched as max_user_watches allows (epoll(7))";
     case RONDO_ERROR_RANGE: return "a number is out of its range, or flags are unknown";
     case RONDO_ERROR_EMBEDDED: return "the loop is embedded, and its host runs it";
     case RONDO_ERROR_RUNNING: return "the loop is running, or the embedding is in its turn";
     case RONDO_ERROR_RELEASED: return "the handle has been released as often as it was retained";
-    case RONDO_ERROR_MEMORY: return "there is no room for another handle";
+    case RONDO_ERROR_MEMORY: return "no memory is left, or no room for another handle";
   }
   return "an unknown error";
 }

@@ -11,12 +11,15 @@ func serveGuest() {
   var count = 0
   func expectOne(_ run: (() -> Bool) -> Void) {
     count += 1
-    run { report.count == count }
+    run {
+      if let reason = guest.invalidationReason { fatalError("The guest is not watched: \(reason)") }
+      return report.count == count
+    }
   }
   // A date that has come ends no run by itself.
   let rondo = { (isOver: () -> Bool) in
     other.hasServed = { Loop.current.stop() }
-    while !isOver() { RunLoop.current.run(until: .distantFuture) }
+    while !isOver() { RunLoop.current.run(until: Date(timeIntervalSinceNow: 5)) }
     other.hasServed = {}
   }
   let foundation = { (isOver: () -> Bool) in runFoundation { isOver() } }
@@ -54,7 +57,9 @@ private final class OtherLoop {
 
   init(_ report: Report) {
     var ends: [CInt] = [0, 0]
-    precondition(pipe(&ends) == 0 && fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0)
+    guard pipe(&ends) == 0, fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0 else {
+      fatalError("No pipe: \(String(cString: strerror(errno)))")
+    }
     (reader, writer) = (ends[0], ends[1])
     self.report = report
   }

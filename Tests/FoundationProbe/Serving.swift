@@ -37,7 +37,11 @@ func serveThroughFoundation() {
   loop.add(readable)
   after(0.04) { pipe.fileHandleForWriting.write(Data("x".utf8)) }
   after(0.05) { runLoop.perform { report.add("perform from elsewhere") } }
-  runFoundation { report.count == 5 }
+  runFoundation { report.count == 5 || readable.invalidationReason != nil }
+  if let reason = readable.invalidationReason {
+    print("The pipe is not watched: \(reason)")
+    exit(1)
+  }
   source.invalidate()
   report.printSorted()
 }

@@ -104,6 +104,29 @@ import Testing
       stage.run { !echo.isValid }
     }
   }
+
+  @Test func `a file that the kernel has no memory to tell of is not taken for none`() throws {
+    let path = "/tmp/\(uniqueName("crontab"))"
+    let file = unsafe open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+    // Whoever misses the error serves, and is told to stop.
+    let text = Array("@start kill -TERM $PPID\n".utf8)
+    #expect(unsafe write(file, text, text.count) == text.count)
+    close(file)
+    defer { unsafe unlink(path) }
+    try onLoopThread { stage in
+      var command = ChildSource.Command(
+        "strace",
+        [
+          "-D", "-f", "-o", "/dev/null", "-P", path, "-e", "trace=newfstatat", "-e",
+          "inject=newfstatat:error=ENOMEM:when=1", try program("rondo-cron"), path,
+        ])
+      command.output = .null
+      let cron = try ChildSource(spawning: command) { _, exit in stage.note("\(exit.outcome == .exited(1))") }
+      stage.loop.add(cron)
+      stage.run { !cron.isValid }
+      #expect(stage.text == "true")
+    }
+  }
 }
 
 /// Has the number of a source's descriptor stand for another file.

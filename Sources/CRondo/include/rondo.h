@@ -43,9 +43,9 @@
  * CONTEXTS
  *   What a function is called with as `context` is yours; the library never looks at it. With it goes a `destroy`,
  *   which may be NULL. It is called exactly once, when the function cannot be called any more: after the item was
- *   invalidated or its last reference is gone, in its own call after that; after a posted function ran or was
- *   dropped. It is called on whichever thread that happens, with no lock held. If a `_new` or a post fails, the
- *   context is still yours and `destroy` is not called.
+ *   invalidated or its last reference is gone, in its own call after that; after a posted function ran, at once and
+ *   on the loop's thread, or was dropped. Else it is called on whichever thread that happens. No lock is held. If a
+ *   `_new` or a post fails, the context is still yours and `destroy` is not called.
  *
  * THREADS
  *   Any thread may call any function, unless its description says "The loop's thread": that one answers
@@ -116,7 +116,10 @@ enum rondo_error {
   RONDO_ERROR_POLLABLE = -13,
   /* As a reason: another source watches the descriptor with the other trigger. */
   RONDO_ERROR_TRIGGER = -14,
-  /* The process or the system has no descriptors left for a loop. See setrlimit(2). */
+  /*
+   * The process or the system has no descriptors left for a loop. See setrlimit(2). As a reason: the user watches as
+   * many as fs.epoll.max_user_watches allows. See epoll(7).
+   */
   RONDO_ERROR_SHORTAGE = -15,
   /* A number is out of its range: a negative tolerance, an interval where there is none, unknown flags. */
   RONDO_ERROR_RANGE = -16,
@@ -126,7 +129,7 @@ enum rondo_error {
   RONDO_ERROR_RUNNING = -18,
   /* The handle has been released as often as it was retained. */
   RONDO_ERROR_RELEASED = -19,
-  /* There is no room for another handle. */
+  /* The kernel has no memory left for a loop, or for watching (as a reason), or there is no room for another handle. */
   RONDO_ERROR_MEMORY = -20
 };
 
@@ -195,7 +198,7 @@ typedef void (*rondo_call)(void *context);
 
 /*
  * The calling thread's loop, made on first use. Borrowed: good until the thread ends. Takes three descriptors.
- * Errors: SHORTAGE if there are none left. See CFRunLoopGetCurrent.
+ * Errors: SHORTAGE if there are none left, MEMORY. See CFRunLoopGetCurrent.
  */
 int rondo_loop_current(rondo_loop **loop);
 

@@ -14,7 +14,11 @@ let ticks = Loop.Timer(every: .seconds(1), tolerance: .milliseconds(100)) { tick
   print("one more second, \(tick.missed) missed")
 }
 let listener = SocketSource(try .listening(at: .loopback()), for: .accept) { _, event in
-  if case .accepted(let socket, from: _) = event { _ = try? socket.send(Array("Hello, and goodbye.\n".utf8)[...]) }
+  switch event {
+  case .accepted(let socket, from: _): _ = try? socket.send(Array("Hello, and goodbye.\n".utf8)[...])
+  case .failed(let error): fatalError("Nobody can connect any more: \(error)")
+  default: break  // No descriptor is left: it pauses by itself.
+  }
 }
 let interrupt = try SignalSource(SIGINT) { _, _ in Loop.main.stop() }
 

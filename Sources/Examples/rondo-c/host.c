@@ -8,9 +8,11 @@
 //   guest: timer
 //   guest: nothing left
 
+#include <errno.h>
 #include <rondo.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -20,6 +22,11 @@ static void on_timer(rondo_timer *timer, const rondo_tick *tick, void *context) 
   printf("guest: timer\n");
 }
 
+static int fail(const char *what, const char *why) {
+  fprintf(stderr, "host: %s: %s\n", what, why);
+  return 1;
+}
+
 int main(void) {
   int host = epoll_create1(EPOLL_CLOEXEC), own = eventfd(3, EFD_CLOEXEC | EFD_SEMAPHORE | EFD_NONBLOCK);
   rondo_loop *loop;
@@ -27,19 +34,22 @@ int main(void) {
   rondo_embedding *guest;
   // Not the main thread's modes that are common: those serve the main dispatch queue as well, and so are never empty.
   const char *mode = "guest";
-  if (host < 0 || own < 0 || rondo_loop_current(&loop) < 0) return 1;
+  if (host < 0 || own < 0) return fail("no descriptors", strerror(errno));
+  int error = rondo_loop_current(&loop);
+  if (error < 0) return fail("no loop", rondo_error_text(error));
   rondo_timer_new(&timer, rondo_now() + RONDO_SECOND / 10, 0, 0, on_timer, NULL, NULL);
   rondo_loop_add(loop, timer, mode);
   rondo_release(timer);
-  if (rondo_embedding_new(&guest, loop, mode) < 0) return 1;
+  error = rondo_embedding_new(&guest, loop, mode);
+  if (error < 0) return fail("no guest", rondo_error_text(error));
 
   struct epoll_event event = {.events = EPOLLIN, .data = {.fd = rondo_embedding_descriptor(guest)}};
-  epoll_ctl(host, EPOLL_CTL_ADD, event.data.fd, &event);
+  if (epoll_ctl(host, EPOLL_CTL_ADD, event.data.fd, &event) != 0) return fail("epoll_ctl", strerror(errno));
   event.data.fd = own;
-  epoll_ctl(host, EPOLL_CTL_ADD, own, &event);
+  if (epoll_ctl(host, EPOLL_CTL_ADD, own, &event) != 0) return fail("epoll_ctl", strerror(errno));
 
   int events = 0, is_over = 0;
-  while (!is_over) {
+  while (!is_over || events < 3) {
     struct epoll_event ready;
     if (epoll_wait(host, &ready, 1, -1) != 1) continue;
     if (ready.data.fd == own) {

@@ -49,7 +49,11 @@ static void *work(void *first) {
 int main(void) {
   pthread_t workers[WORKERS];
   rondo_source *keeper;
-  if (rondo_loop_current(&loop) < 0) return 1;
+  int error = rondo_loop_current(&loop);
+  if (error < 0) {
+    fprintf(stderr, "no loop: %s\n", rondo_error_text(error));
+    return 1;
+  }
   // A run ends when nothing is left in its mode; this keeps it until it is stopped.
   if (rondo_source_new(&keeper, 0, keep, NULL, NULL, NULL, NULL) < 0) return 1;
   rondo_loop_add(loop, keeper, NULL);

@@ -24,6 +24,8 @@ func contents(of path: String) throws -> String {
   var bytes: [UInt8] = []
   var buffer = [UInt8](repeating: 0, count: 4_096)
   while case let count = unsafe fread(&buffer, 1, buffer.count, file), count > 0 { bytes += buffer.prefix(count) }
+  // Half a crontab is none.
+  guard unsafe ferror(file) == 0 else { throw FileFailure(path: path, errno: errno) }
   return String(decoding: bytes, as: UTF8.self)
 }
 
@@ -67,7 +69,8 @@ func serve(_ options: Options) throws -> CInt {
     daemon.setStatus("\(jobs.entries.count) jobs")
   }
   // Watched before it is read, so that no change is missed. What cannot be read leaves the jobs that are known.
-  let file = try PathSource(options.path) { _, change in
+  let file = try PathSource(options.path) { source, change in
+    if change.contains(.failed), let error = source.error { say("no change will be noticed any more: \(error)") }
     guard !change.isDisjoint(with: [.appeared, .replaced, .finished, .missed]) else { return }
     do { try read() } catch { say("\(error)") }
   }

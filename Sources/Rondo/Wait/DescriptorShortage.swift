@@ -8,6 +8,9 @@ package struct DescriptorShortage: Error, CustomStringConvertible {
   let need: String
   let errno: CInt
 
+  /// Whether it is the kernel's memory that is short, and not a number for the descriptor.
+  package var isOfMemory: Bool { errno == ENOMEM }
+
   package var description: String {
     let text = "\(need), and it could not be made: \(describe(epoll: errno))."
     guard errno == EMFILE else { return text }

@@ -41,14 +41,16 @@ import Rondo
   final var pointer: OpaquePointer? { unsafe OpaquePointer(bitPattern: handle) }
 }
 
-/// A posted function of C. Once it has run, or was dropped, it dies, and its context with it.
+/// A posted function of C. Once it has run, or was dropped, its context is destroyed.
+///
+/// After a run that is done at once, on the loop's thread: whoever posted may hold the object for longer.
 @safe final class PostedCall: @unchecked Sendable {
   /// *constant*
   private let call: rondo_call
   /// *constant*
   private let context: UnsafeMutableRawPointer?
-  /// *until it is shared*
-  private var destroy: rondo_call?
+  /// *until it is shared* Then the run's, and the last reference's.
+  @exclusivity(unchecked) private var destroy: rondo_call?
 
   init(_ call: rondo_call, _ context: UnsafeMutableRawPointer?, _ destroy: rondo_call?) {
     unsafe self.call = unsafe call
@@ -68,7 +70,12 @@ import Rondo
   }
 
   /// Calls out.
-  private func run() { unsafe call(context) }
+  private func run() {
+    unsafe call(context)
+    guard let over = unsafe destroy else { return }
+    unsafe destroy = nil
+    unsafe over(context)
+  }
 
   /// It was refused, and the context stays its owner's.
   func withdraw() { unsafe destroy = nil }

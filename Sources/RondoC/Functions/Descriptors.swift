@@ -2,6 +2,7 @@
 // The names are the header's.
 
 public import CRondo
+import Glibc
 import Rondo
 
 @c @implementation
@@ -52,12 +53,19 @@ public func rondo_descriptor_enable(_ source: OpaquePointer?, _ readiness: CUnsi
 @c @implementation
 public func rondo_descriptor_reason(_ source: OpaquePointer?) -> CInt {
   answer { () throws(rondo_error) in
-    switch unsafe try Borrowing.descriptor(source).takeUnretainedValue().invalidationReason {
-    case nil: RONDO_OK.rawValue
-    case .descriptorClosed: RONDO_ERROR_DESCRIPTOR.rawValue
-    case .mixedTriggers: RONDO_ERROR_TRIGGER.rawValue
-    case .refused: RONDO_ERROR_POLLABLE.rawValue
-    }
+    word(for: unsafe try Borrowing.descriptor(source).takeUnretainedValue().invalidationReason).rawValue
+  }
+}
+
+/// The header's word for why a loop gave up a source.
+func word(for reason: Loop.DescriptorSource.InvalidationReason?) -> rondo_error {
+  switch reason {
+  case nil: RONDO_OK
+  case .descriptorClosed: RONDO_ERROR_DESCRIPTOR
+  case .mixedTriggers: RONDO_ERROR_TRIGGER
+  case .refused(ENOMEM): RONDO_ERROR_MEMORY
+  case .refused(ENOSPC): RONDO_ERROR_SHORTAGE
+  case .refused: RONDO_ERROR_POLLABLE
   }
 }
 

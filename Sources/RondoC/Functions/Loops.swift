@@ -24,7 +24,7 @@ public func rondo_loop_main(_ loop: UnsafeMutablePointer<OpaquePointer?>?) -> CI
 
 private func handle(_ make: () throws(DescriptorShortage) -> Loop) throws(rondo_error) -> OpaquePointer {
   let loop: Loop
-  do { loop = try make() } catch { throw RONDO_ERROR_SHORTAGE }
+  do { loop = try make() } catch { throw error.isOfMemory ? RONDO_ERROR_MEMORY : RONDO_ERROR_SHORTAGE }
   return unsafe try LoopHandle.handle(of: loop)
 }
 

@@ -72,8 +72,10 @@ public enum ChildError: Error, Hashable, Sendable, CustomStringConvertible {
   case unknownSignal(CInt)
   /// A text for the child contains a zero byte, where it would end.
   case containsZero(String)
-  /// No descriptor, process or memory is left.
+  /// No descriptor, or no process, is left: EMFILE, ENFILE, EAGAIN.
   case exhausted
+  /// The kernel has no memory left for it.
+  case noMemory
   /// Anything else: errno.
   case system(errno: CInt)
 
@@ -85,14 +87,16 @@ public enum ChildError: Error, Hashable, Sendable, CustomStringConvertible {
     case .gone: "the child has been reaped"
     case .unknownSignal(let signal): "no signal has the number \(signal)"
     case .containsZero(let text): "'\(text)' contains a zero byte, where it would end for the child"
-    case .exhausted: "no descriptor, process or memory is left"
+    case .exhausted: "no descriptor, or no process, is left"
+    case .noMemory: "the kernel has no memory left for a child"
     case .system(let errno): "\(describe(errno: errno))"
     }
   }
 
   private init?(common errno: CInt) {
     switch errno {
-    case EMFILE, ENFILE, ENOMEM, EAGAIN: self = .exhausted
+    case EMFILE, ENFILE, EAGAIN: self = .exhausted
+    case ENOMEM: self = .noMemory
     case EPERM, EACCES: self = .notPermitted
     default: return nil
     }

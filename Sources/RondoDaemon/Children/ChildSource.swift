@@ -24,7 +24,7 @@ public struct ChildSource: DaemonSource {
   ///   - process: Its number, which stays its own until it is reaped.
   ///   - reaps: Whether the child is reaped after the handler; otherwise that is left to waitpid(2).
   ///   - handler: Called once, on the loop's thread.
-  /// - Throws: `.notAChild` of this process, or reaped already; `.exhausted`.
+  /// - Throws: `.notAChild` of this process, or reaped already; `.exhausted`, `.noMemory`.
   public init(
     _ process: CInt, reaps: Bool = true, order: Int = 0, fileID: StaticString = #fileID, line: UInt = #line,
     handler: sending @escaping (ChildSource, ChildExit) -> Void
@@ -37,7 +37,7 @@ public struct ChildSource: DaemonSource {
   /// The child begins with no signal blocked or ignored, and without the environment that is meant for this process
   /// alone: sockets, notifications and watchdog of systemd's.
   ///
-  /// - Throws: `.notFound`, `.notPermitted`, `.exhausted`, `.containsZero`; then no child is left behind.
+  /// - Throws: `.notFound`, `.notPermitted`, `.exhausted`, `.noMemory`, `.containsZero`; then no child is left behind.
   public init(
     spawning command: Command, reaps: Bool = true, order: Int = 0, fileID: StaticString = #fileID, line: UInt = #line,
     handler: sending @escaping (ChildSource, ChildExit) -> Void

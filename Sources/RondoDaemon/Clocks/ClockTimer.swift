@@ -56,7 +56,7 @@ public struct ClockTimer: DaemonSource {
   /// descriptor.
   ///
   /// - Parameter handler: Called on the loop's thread.
-  /// - Throws: `.exhausted`, `.system`.
+  /// - Throws: `.exhausted`, `.noMemory`, `.system`.
   public init(
     at date: Duration, on clock: Clock = .realTime, order: Int = 0, fileID: StaticString = #fileID,
     line: UInt = #line, handler: sending @escaping (ClockTimer, Tick) -> Void
@@ -70,7 +70,7 @@ public struct ClockTimer: DaemonSource {
   ///   - interval: At least a nanosecond.
   ///   - offset: How much later than the multiples.
   ///   - handler: Called on the loop's thread.
-  /// - Throws: `.exhausted`, `.system`.
+  /// - Throws: `.exhausted`, `.noMemory`, `.system`.
   public init(
     every interval: Duration, offset: Duration = .zero, on clock: Clock = .realTime, order: Int = 0,
     fileID: StaticString = #fileID,
@@ -87,7 +87,7 @@ public struct ClockTimer: DaemonSource {
   /// - Parameters:
   ///   - rule: The first date after the one it is given; the same answer to the same question. Called on any thread.
   ///   - handler: Called on the loop's thread.
-  /// - Throws: `.exhausted`, `.system`.
+  /// - Throws: `.exhausted`, `.noMemory`, `.system`.
   public init(
     by rule: @escaping @Sendable (Duration) -> Duration?, on clock: Clock = .realTime, order: Int = 0,
     fileID: StaticString = #fileID,
@@ -98,7 +98,7 @@ public struct ClockTimer: DaemonSource {
 
   /// A timer that fires at the dates of a calendar's rule, from now on. Costs a descriptor.
   ///
-  /// - Throws: `.exhausted`, `.system`.
+  /// - Throws: `.exhausted`, `.noMemory`, `.system`.
   public init(
     by rule: CalendarRule, order: Int = 0, fileID: StaticString = #fileID, line: UInt = #line,
     handler: sending @escaping (ClockTimer, Tick) -> Void
@@ -145,21 +145,25 @@ public struct ClockTimer: DaemonSource {
 
 /// Why there can be no timer on a clock.
 public enum ClockError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// No descriptor, or no memory, is left.
+  /// No descriptor is left.
   case exhausted
+  /// The kernel has no memory left for it.
+  case noMemory
   /// Anything else: errno.
   case system(errno: CInt)
 
   public var description: String {
     switch self {
     case .exhausted: "no descriptor is left for a timer"
+    case .noMemory: "the kernel has no memory left for a timer"
     case .system(let errno): "no timer can be had: \(describe(errno: errno))"
     }
   }
 
   init(errno: CInt) {
     switch errno {
-    case EMFILE, ENFILE, ENOMEM: self = .exhausted
+    case EMFILE, ENFILE: self = .exhausted
+    case ENOMEM: self = .noMemory
     default: self = .system(errno: errno)
     }
   }

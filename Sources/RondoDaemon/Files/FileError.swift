@@ -28,7 +28,7 @@ public enum FileError: Error, Hashable, Sendable, CustomStringConvertible {
     case .tooManyWatches: "the user has as many watches as fs.inotify.max_user_watches allows"
     case .exhausted: "no descriptor is left, or the user has fs.inotify.max_user_instances of inotify's"
     case .system(let path, let errno): "\(path) cannot be watched: \(describe(errno: errno))"
-    case .noMemory: "the kernel has no memory left for an inotify watch"
+    case .noMemory: "the kernel has no memory left to watch a path"
     case .unwatched(let path, let errno): "\(path) cannot be watched: \(describe(epoll: errno))"
     }
   }

@@ -110,8 +110,12 @@ extension PathWatch.State {
     names = [:]
     file = -1
     var failure: FileError?
-    do throws(FileError) { try walk(path, inotify) } catch { failure = error }
-    contents = Self.contents(of: path)
+    do throws(FileError) {
+      try walk(path, inotify)
+      contents = try Self.contents(of: path)
+    } catch {
+      failure = error
+    }
     for watch in oldNames.keys where names[watch] == nil && watch != file { inotify.unwatch(watch) }
     if oldFile >= 0, oldFile != file, names[oldFile] == nil { inotify.unwatch(oldFile) }
     if let failure { throw failure }
@@ -134,7 +138,7 @@ extension PathWatch.State {
       else { return }
       names[watch, default: []].insert(name)
       let full = directory + "/" + name
-      guard let target = Self.target(of: full) else {
+      guard let target = try Self.target(of: full) else {
         directory = full
         continue
       }
@@ -162,17 +166,24 @@ extension PathWatch.State {
   }
 
   /// Where a symbolic link leads; nil for anything else.
-  private static func target(of path: String) -> String? {
+  private static func target(of path: String) throws(FileError) -> String? {
     var bytes = [UInt8](repeating: 0, count: Int(PATH_MAX))
     let count = unsafe bytes.withUnsafeMutableBytes { room in
       unsafe readlink(path, room.baseAddress!.assumingMemoryBound(to: CChar.self), room.count)
     }
-    return count > 0 ? String(decoding: bytes.prefix(count), as: UTF8.self) : nil
+    if count >= 0 { return String(decoding: bytes.prefix(count), as: UTF8.self) }
+    // Nothing is there, or no link.
+    if [EINVAL, ENOENT, ENOTDIR, ENAMETOOLONG, ELOOP].contains(errno) { return nil }
+    throw FileError(path, errno)
   }
 
-  private static func contents(of path: String) -> PathWatch.Contents? {
+  /// What a path leads to; nil for nothing, which is another answer than none.
+  private static func contents(of path: String) throws(FileError) -> PathWatch.Contents? {
     var status = stat()
-    guard unsafe stat(path, &status) == 0 else { return nil }
+    guard unsafe stat(path, &status) == 0 else {
+      if [ENOENT, ENOTDIR, ELOOP, ENAMETOOLONG].contains(errno) { return nil }
+      throw FileError(path, errno)
+    }
     return PathWatch.Contents(
       size: Int(status.st_size), seconds: status.st_mtim.tv_sec, nanoseconds: status.st_mtim.tv_nsec)
   }

@@ -15,8 +15,10 @@ public enum PressureError: Error, Hashable, Sendable, CustomStringConvertible {
   case malformed(variable: String, value: String)
   /// The path leads to something else.
   case notPressure(String)
-  /// No descriptor, or no memory, is left.
+  /// No descriptor is left.
   case exhausted
+  /// The kernel has no memory left for it.
+  case noMemory
   /// Anything else: errno.
   case system(String, errno: CInt)
 
@@ -30,6 +32,7 @@ public enum PressureError: Error, Hashable, Sendable, CustomStringConvertible {
     case .malformed(let variable, let value): "the environment says \(variable)=\(value), which systemd never says"
     case .notPressure(let path): "\(path) is no file of pressure"
     case .exhausted: "no descriptor is left to watch pressure by"
+    case .noMemory: "the kernel has no memory left to watch pressure by"
     case .system(let path, let errno): "pressure cannot be watched at \(path): \(describe(errno: errno))"
     }
   }
@@ -39,7 +42,8 @@ public enum PressureError: Error, Hashable, Sendable, CustomStringConvertible {
     case ENOENT, ENOTDIR, EOPNOTSUPP, ENODEV, ENXIO: self = .unavailable(path)
     case EACCES, EPERM, EROFS: self = .notPermitted(path)
     case EISDIR: self = .notPressure(path)
-    case EMFILE, ENFILE, ENOMEM, ENOSPC: self = .exhausted
+    case EMFILE, ENFILE, ENOSPC: self = .exhausted
+    case ENOMEM: self = .noMemory
     default: self = .system(path, errno: errno)
     }
   }

@@ -37,7 +37,8 @@ public struct PressureSource: DaemonSource {
   /// A source for what `trigger` says, which the kernel watches from now on. Costs two descriptors.
   ///
   /// - Parameter handler: Called on the loop's thread.
-  /// - Throws: `.unavailable` where the kernel has no such thing, `.notPermitted`, `.windowNotPermitted`, `.exhausted`.
+  /// - Throws: `.unavailable` where the kernel has no such thing, `.notPermitted`, `.windowNotPermitted`, `.exhausted`,
+  ///   `.noMemory`.
   public init(
     _ trigger: Trigger, order: Int = 0, fileID: StaticString = #fileID, line: UInt = #line,
     handler: sending @escaping (PressureSource, Event) -> Void

@@ -8,8 +8,10 @@ public enum SignalError: Error, Hashable, Sendable, CustomStringConvertible {
   case fault(CInt)
   /// No signal has this number, or the C library keeps it for itself.
   case unknown(CInt)
-  /// No descriptor, or no memory, is left.
+  /// No descriptor is left.
   case exhausted
+  /// The kernel has no memory left for it.
+  case noMemory
 
   public var description: String {
     switch self {
@@ -17,13 +19,15 @@ public enum SignalError: Error, Hashable, Sendable, CustomStringConvertible {
     case .fault(let signal): "signal \(signal) tells of a faulty instruction, which would be repeated for ever"
     case .unknown(let signal): "no signal that a program may handle has the number \(signal)"
     case .exhausted: "no descriptor is left for a signal source"
+    case .noMemory: "the kernel has no memory left for a signal source"
     }
   }
 
   /// What sigaction(2) or eventfd(2) meant for a signal by an error.
   init(_ signal: CInt, errno: CInt) {
     switch errno {
-    case EMFILE, ENFILE, ENOMEM, EBADF: self = .exhausted
+    case EMFILE, ENFILE, EBADF: self = .exhausted
+    case ENOMEM: self = .noMemory
     default: self = .unknown(signal)
     }
   }

@@ -46,7 +46,8 @@ public struct SignalSource: DaemonSource {
   /// threads of Dispatch block all, and so do the threads and processes that they start.
   ///
   /// - Parameter handler: Called on the loop's thread, once for all that came since the last time.
-  /// - Throws: `.uncatchable` for SIGKILL and SIGSTOP, `.fault` for those of a faulty instruction, `.unknown`, `.exhausted`.
+  /// - Throws: `.uncatchable` for SIGKILL and SIGSTOP, `.fault` for those of a faulty instruction, `.unknown`, `.exhausted`,
+  ///   `.noMemory`.
   public init(
     _ signal: CInt, order: Int = 0, fileID: StaticString = #fileID, line: UInt = #line,
     handler: sending @escaping (SignalSource, Delivery) -> Void

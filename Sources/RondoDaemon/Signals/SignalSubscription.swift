@@ -22,7 +22,7 @@ final class SignalSubscription: Sendable {
     try SignalError.check(signal)
     self.signal = signal
     descriptor = rondo_eventfd()
-    guard descriptor >= 0 else { throw .exhausted }
+    guard descriptor >= 0 else { throw SignalError(signal, errno: errno) }
     number = rondo_signal_subscribe(signal, descriptor)
     if number < 0 {
       close(descriptor)

@@ -96,6 +96,9 @@ extension LocalMessagePort {
     connection.item { readiness in
       if readiness.contains(.write) { connection.flush() }
       if readiness.contains(.read) { self.serve(connection, reading: true) }
+    } refused: { error in
+      warn("A connection of process \(connection.peer.process) to the message port \(self.name) ends: \(error).")
+      self.end(connection, .socket(error))
     }
   }
 

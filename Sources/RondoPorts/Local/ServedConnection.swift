@@ -48,14 +48,20 @@ final class ServedConnection: Sendable {
     state = Guarded(State(wire: Wire(socket, options)))
   }
 
-  /// The loop's item for the connection, made on first use; the loop owns it.
-  func item(_ ready: @escaping @Sendable (Loop.DescriptorSource.Readiness) -> Void) -> Loop.DescriptorSource? {
+  /// The loop's item for the connection, made on first use; the loop owns it, and tells `refused` if it cannot watch it.
+  func item(
+    _ ready: @escaping @Sendable (Loop.DescriptorSource.Readiness) -> Void,
+    refused: @escaping @Sendable (SocketError) -> Void
+  ) -> Loop.DescriptorSource? {
     state.withLock { state in
       if let item = state.item { return item }
       guard let socket = state.wire?.socket else { return nil }
       let keeper = SocketKeeper(socket)
-      let item = try? Loop.DescriptorSource(socket.descriptor, for: .read) { _, readiness in
-        withExtendedLifetime(keeper) { ready(readiness) }
+      let item = try? Loop.ReportedDescriptorSource(socket.descriptor, for: .read) { item, readiness in
+        withExtendedLifetime(keeper) {
+          if readiness == .givenUp, let reason = item.invalidationReason { return refused(SocketError(reason)) }
+          ready(readiness)
+        }
       }
       (state.item, state.keeper) = (item, keeper)
       updateInterest(&state)
@@ -201,6 +207,8 @@ final class ServedConnection: Sendable {
     do {
       try state.wire?.flush()
     } catch {
+      // The peer hears that the connection ends, and cannot know why.
+      if error != .reset { warn("An answer to process \(peer.process) by a message port is lost: \(error).") }
       state.wire?.queue = SendQueue()
       state.isDeaf = true
     }

@@ -12,21 +12,21 @@ extension RemoteMessagePort {
     var tellings: [() -> Void] = []
     let error: MessagePortError? = state.withLock { state in
       guard state.wire != nil else { return nil }
-      var canSend = true
-      do {
+      var failure: SocketError?
+      do throws(SocketError) {
         try state.wire!.flush()
       } catch {
         // What the peer said before it went is still to be read.
-        canSend = false
+        failure = error
       }
       do throws(MessagePortError) {
-        if reading || !canSend {
-          for _ in 0..<(canSend ? 1 : Self.mostLastPieces) {
+        if reading || failure != nil {
+          for _ in 0..<(failure == nil ? 1 : Self.mostLastPieces) {
             let hasRead = state.wire!.read()
             while let frame = try state.wire!.next() { try state.take(frame, &tellings) }
             if !hasRead { break }
           }
-          if !canSend { throw .peerGone }
+          if let failure { throw failure == .reset ? .peerGone : .socket(failure) }
         }
         state.updateInterest()
         return nil
@@ -118,8 +118,11 @@ extension RemoteMessagePort {
       if let present, present !== loop { return nil }
       if state.item == nil {
         let keeper = SocketKeeper(socket)
-        let made = try? Loop.DescriptorSource(socket.descriptor, for: .read) { _, _ in
-          withExtendedLifetime(keeper) { self.pump() }
+        let made = try? Loop.ReportedDescriptorSource(socket.descriptor, for: .read) { item, readiness in
+          withExtendedLifetime(keeper) {
+            guard readiness == .givenUp, let reason = item.invalidationReason else { return self.pump() }
+            self.end(.socket(SocketError(reason)))
+          }
         }
         guard let made else { return nil }
         (state.item, state.keeper) = (made, keeper)

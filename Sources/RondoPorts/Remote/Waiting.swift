@@ -79,9 +79,20 @@ final class RunWaiting: Waiting {
   ) -> Bool {
     let end = Loop.Timer(after: timeout) { _ in }
     let deadline = end.fireDate
+    // What the loop cannot watch is waited for without it.
+    let refusal = Refusal()
+    let loop = loop
     guard let socket = port.state.withLock({ $0.wire?.socket }),
-      let ready = try? Loop.DescriptorSource(socket.descriptor, for: .read, handler: { _, _ in port.pump() }),
-      let settled = try? Loop.DescriptorSource(sleeper.event, for: .read, handler: { _, _ in })
+      let ready = try? Loop.ReportedDescriptorSource(
+        socket.descriptor, for: .read,
+        handler: { _, readiness in
+          if readiness == .givenUp { refusal.stop(loop) } else { port.pump() }
+        }),
+      let settled = try? Loop.ReportedDescriptorSource(
+        sleeper.event, for: .read,
+        handler: { _, readiness in
+          if readiness == .givenUp { refusal.stop(loop) }
+        })
     else { return port.state.withLock { isDone($0) } }
     let items: [Loop.Item] = [end, ready, settled]
     for item in items { loop.add(item, to: mode) }
@@ -100,10 +111,20 @@ final class RunWaiting: Waiting {
         // A request to stop every run lasts until they have ended: running again would return at once.
         let left = SuspendingClock.now.duration(to: deadline)
         let isSettled = sleeper.wait(on: port, for: left, isDone)
-        loop.stop()
+        if !refusal.hasCome { loop.stop() }
         return isSettled
       }
       port.pump()
+    }
+  }
+
+  /// Whether the loop has been stopped because it cannot watch something. *loop thread*
+  private final class Refusal: @unchecked Sendable {
+    private(set) var hasCome = false
+
+    func stop(_ loop: Loop) {
+      hasCome = true
+      loop.stop()
     }
   }
 }
