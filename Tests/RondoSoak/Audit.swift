@@ -42,6 +42,8 @@ extension Round {
     }
     guard specimen.item.isValid else { return bury(specimen) }
     guard isFound, let home = home(of: specimen.item) else {
+      // A one-shot timer may have fired at this moment.
+      guard specimen.item.isValid else { return bury(specimen) }
       return ledger.fail("a \(specimen.kind) is in no loop, and no loop can have it, seed \(seed)")
     }
     guard specimen.isUsable, let mode = home.mode else { return }

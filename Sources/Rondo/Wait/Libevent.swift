@@ -196,10 +196,10 @@ import Glibc
   func free() { unsafe rondo_number_free(pointer) }
 
   /// The sources that watch it, in order of arrival.
-  var sources: [Loop.DescriptorSource] { sources { _ in true } }
+  var sources: [Loop.DescriptorSource] { unsafe sources { _ in true } }
 
   /// The first source that the kernel is asked for. One that wants nothing may be of a file that is closed by now.
-  var firstAsked: Loop.DescriptorSource? { sources { unsafe $0.pointee.interest != 0 }.first }
+  var firstAsked: Loop.DescriptorSource? { unsafe sources { unsafe $0.pointee.interest != 0 }.first }
 
   var isUnwatched: Bool { unsafe pointer.pointee.first == nil }
 
@@ -235,7 +235,7 @@ import Glibc
   /// - Returns: The sources, in order of arrival, but for that of `exception`.
   func forget(but exception: DescriptorWatch?) -> [Loop.DescriptorSource] {
     unsafe rondo_number_forget(pointer)
-    return sources { unsafe $0 != exception?.pointer }
+    return unsafe sources { unsafe $0 != exception?.pointer }
   }
 
   private func sources(where isMeant: (UnsafeMutablePointer<rondo_watch>) -> Bool) -> [Loop.DescriptorSource] {
