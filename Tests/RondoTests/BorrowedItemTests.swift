@@ -36,6 +36,26 @@ import Testing
     #expect(isFree)
   }
 
+  @Test(arguments: [Duration.zero, .milliseconds(1)])
+  func `a timer of two modes that another thread ends in its callout leaves no entry uncounted`(_ tolerance: Duration) {
+    onLoopThread { stage in
+      let loop = stage.loop
+      let timer = Loop.Timer(every: .nanoseconds(1), tolerance: tolerance) { tick in
+        // The other mode arms anew, so that the timer is due there though it is in its callout.
+        loop.add(Loop.Timer(after: .seconds(3_600)) { _ in }, to: "other")
+        let timer = tick.timer
+        TestThread { timer.invalidate() }.join()
+      }
+      for mode in [.default, "other"] as [Loop.Mode] { loop.add(timer, to: mode) }
+      stage.keepAlive()
+      loop.run(for: .zero)
+      loop.run(for: .zero)
+      loop.checkInvariants()
+      #expect(!timer.isValid)
+      #expect(timer.home == nil)
+    }
+  }
+
   @Test func `an observer that left and that another thread added again waits for its place`() {
     let text = onLoopThread { stage in
       let loop = stage.loop

@@ -183,7 +183,11 @@ extension LoopCore {
   /// User code has run since `token` was looked up: the timer may have left, come back, or be another loop's by now.
   func finishFire(of timer: Loop.Timer, _ token: Token) {
     assertOwnThread()
-    guard timer.isValid else { return }
+    guard timer.isValid else {
+      // Another thread has ended it. Its entries are counted here, where it is known which of them were loosened.
+      if slots.holds(token) { dropEntries(token, alsoIn: 0) }
+      return
+    }
     if timer.hasNothingToFire { return timer.invalidate() }
     let known = slots.holds(token) ? token : timer.isIn(loop) ? slots.token(of: timer) : nil
     guard let token = known else { return }
