@@ -2,7 +2,6 @@
 #pragma once
 
 #include <dlfcn.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
