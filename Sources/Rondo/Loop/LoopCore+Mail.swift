@@ -178,8 +178,7 @@ extension LoopCore {
     let joined = joins & item.modes.load(ordering: .relaxed)
     // One that has left these modes since may stand in the common set. It needs a slot, for it joins what becomes common
     // next, and the loop has to find it at its end.
-    let isKept = joined != 0 || slots.token(of: item) == nil && item.whileIn(loop) { item.isCommon } ?? false
-    if isKept, item.isIn(loop) {
+    if item.isIn(loop), joined != 0 || slots.token(of: item) == nil && item.whileIn(loop, { item.isCommon }) ?? false {
       install(item, in: joined)
     } else if departure == nil {
       keepUntilApplied(item)
