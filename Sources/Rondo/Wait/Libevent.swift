@@ -199,7 +199,11 @@ import Glibc
   var sources: [Loop.DescriptorSource] { unsafe sources { _ in true } }
 
   /// The first source that the kernel is asked for. One that wants nothing may be of a file that is closed by now.
-  var firstAsked: Loop.DescriptorSource? { unsafe sources { unsafe $0.pointee.interest != 0 }.first }
+  var firstAsked: Loop.DescriptorSource? {
+    var next = unsafe pointer.pointee.first
+    while let watch = unsafe next, unsafe watch.pointee.interest == 0 { unsafe next = watch.pointee.next }
+    return unsafe next.map { unsafe source(of: $0) }
+  }
 
   var isUnwatched: Bool { unsafe pointer.pointee.first == nil }
 
@@ -243,11 +247,15 @@ import Glibc
     var next = unsafe pointer.pointee.first
     while let watch = unsafe next {
       if unsafe isMeant(watch) {
-        unsafe sources.append(Unmanaged.fromOpaque(watch.pointee.source).takeUnretainedValue())
+        unsafe sources.append(source(of: watch))
       }
       unsafe next = watch.pointee.next
     }
     return sources
+  }
+
+  private func source(of watch: UnsafeMutablePointer<rondo_watch>) -> Loop.DescriptorSource {
+    unsafe Unmanaged.fromOpaque(watch.pointee.source).takeUnretainedValue()
   }
 }
 
