@@ -7,7 +7,7 @@ extension StressTests {
   /// Whatever another thread does to an item while it is called, the turn that has borrowed it goes on safely. Meant for
   /// the address sanitizer, in release: what is built for debugging keeps each item as long as it is used.
   @Suite struct CalloutRaceTests {
-    private let rounds = stressCount(5_000)
+    private let rounds = stressCount(2_000)
 
     @Test(arguments: Kind.allCases, Meddling.allCases)
     fileprivate func `an item is taken away in its callout`(_ kind: Kind, _ meddling: Meddling) {
