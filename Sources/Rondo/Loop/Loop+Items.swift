@@ -89,10 +89,7 @@ extension Loop {
     // Without its mail: what others did to an invalid item no longer counts, and applying it could let go of an item that
     // the turn has borrowed.
     core.rouseGuest()
-    item.lock.lock()
-    let departure = item.isIn(self) ? item.leave(self, .all).map { core.evict(item, afterLeaving: $0) } : nil
-    item.lock.unlock()
-    return finish(departure, of: item)
+    return finish(core.evict(item, from: self), of: item)
   }
 
   /// Takes an item out of modes, for other threads to see and out of the structures of the loop's thread. Calls out.

@@ -22,8 +22,7 @@ extension Loop {
     // What another thread took out at this moment is in mail that nobody will read. What it has made invalid and not taken
     // out yet leaves here: it must not find an owner that is gone.
     for (item, token) in core.slots.all where core.slots.holds(token) {
-      let departure = item.whileIn(self) { item.leave(self, .all).map { core.evict(item, afterLeaving: $0) } }
-      guard let departure, let departure else { continue }
+      guard let departure = core.evict(item, from: self) else { continue }
       item.wasFreed()
       departure.evicted?.unholdHandlers()
     }

@@ -68,7 +68,7 @@ final class Wakeup: Sendable {
   private func wake() {
     let error = rondo_wake(epoll.load(ordering: .relaxed), descriptor)
     if error != 0 {
-      WaitFailure.end("the eventfd that wakes it, or its epoll set", descriptor, error, in: "epoll_ctl(2)")
+      WaitFailure("the eventfd that wakes it, or its epoll set", descriptor, error, in: "epoll_ctl(2)").end()
     }
   }
 

@@ -43,14 +43,20 @@ extension LoopCore {
     return departure
   }
 
-  /// The same for an item that is invalid: out of every mode, whatever mail says of it that has yet to be applied.
+  /// Takes an item out of every mode and the common set, whatever mail says of it that has yet to be applied. Calls
+  /// nothing of the user's.
   ///
-  /// - Parameter left: The modes it has left just now.
-  func evict(_ item: Loop.Item, afterLeaving left: UInt64) -> Departure {
+  /// - Parameter loop: This one, whose reference the caller has.
+  /// - Returns: Nil if it is not this loop's.
+  @inline(__always)
+  func evict(_ item: Loop.Item, from loop: Loop) -> Departure? {
     assertOwnThread()
-    var departure = uninstall(item, from: .max)
-    departure.left = left
-    return departure
+    return item.whileIn(loop) { () -> Departure? in
+      guard let left = item.leave(loop, .all) else { return nil }
+      var departure = uninstall(item, from: .max)
+      departure.left = left
+      return departure
+    } ?? nil
   }
 
   private func leave(_ left: UInt64, _ item: Loop.Item, _ token: Token) {

@@ -28,7 +28,7 @@ import Synchronization
   func follow(_ base: EventBase) {
     if base.epoll == epoll { return }
     let error = rondo_nest(epoll, base.epoll)
-    if error != 0 { WaitFailure.end("the epoll set that its host waits by", epoll, error, in: "epoll_ctl(2)") }
+    if error != 0 { WaitFailure("the epoll set that its host waits by", epoll, error, in: "epoll_ctl(2)").end() }
     Self.complain(of: epoll)
   }
 

@@ -59,7 +59,7 @@ import Glibc
     } else {
       error = collection.look()
     }
-    if error != 0 { WaitFailure.end("its epoll set", selection.epoll, error, in: "epoll_wait(2)") }
+    if error != 0 { WaitFailure("its epoll set", selection.epoll, error, in: "epoll_wait(2)").end() }
     // The timerfd tells of a date once. It was collected with this wait, and the timerfd is disarmed since.
     if collection.hasTold(.timer) { armedFor = .distantFuture }
     for index in 0..<collection.count { frame.ready.append(collection[index]) }
@@ -112,7 +112,7 @@ import Glibc
     // 0 would disarm, and a negative time is an error: both mean a deadline long past.
     let error = rondo_timerfd_arm(own.timer, deadline == .distantFuture ? 0 : max(1, deadline.nanoseconds))
     if error != 0 {
-      WaitFailure.end("the timerfd that wakes it in time", own.timer, error, in: "timerfd_settime(2)")
+      WaitFailure("the timerfd that wakes it in time", own.timer, error, in: "timerfd_settime(2)").end()
     }
   }
 

@@ -119,7 +119,7 @@ import Glibc
   }
 
   private func fail(_ error: CInt) -> Never {
-    WaitFailure.end("the epoll set of a libevent base, or its eventfd", epoll, error, in: "epoll_ctl(2)")
+    WaitFailure("the epoll set of a libevent base, or its eventfd", epoll, error, in: "epoll_ctl(2)").end()
   }
 
   /// Calls back for all that is due or ready. Calls out.

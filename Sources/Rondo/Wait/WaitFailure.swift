@@ -2,19 +2,25 @@ import Glibc
 
 /// A system call that a loop cannot do without has failed.
 struct WaitFailure: Error {
-  /// The descriptor that the call was about.
+  /// *constant* What the call was about, and its number.
   let what: String
   let descriptor: CInt
+  /// *constant*
   let errno: CInt
+  /// *constant* Its manual page.
   let call: String
 
-  /// Ends the process with the cause: the loop can be neither woken nor told the time.
-  func end() -> Never { Self.end(what, descriptor, errno, in: call) }
+  init(_ what: String, _ descriptor: CInt, _ errno: CInt, in call: String) {
+    self.what = what
+    self.descriptor = descriptor
+    self.errno = errno
+    self.call = call
+  }
 
-  /// The same.
-  static func end(_ what: String, _ descriptor: CInt, _ errno: CInt, in call: String) -> Never {
-    if isOfClosedDescriptor(errno) { ClosedBehindTheLoop.fail(what, descriptor, errno) }
-    fatalError(message(what, descriptor, errno, in: call))
+  /// Ends the process with the cause: the loop can be neither woken nor told the time.
+  func end() -> Never {
+    if Self.isOfClosedDescriptor(errno) { ClosedBehindTheLoop.fail(what, descriptor, errno) }
+    fatalError(message)
   }
 
   /// Whether the errno says that the number stands for no file, or for another one than the loop has opened.
@@ -24,7 +30,7 @@ struct WaitFailure: Error {
     [EBADF, EINVAL, ENOENT, EPERM, EEXIST, ELOOP].contains(errno)
   }
 
-  private static func message(_ what: String, _ descriptor: CInt, _ errno: CInt, in call: String) -> String {
+  private var message: String {
     let cause = "A loop cannot go on: \(call) failed with \(describe(errno: errno)), for \(what), number \(descriptor)."
     return errno == ENOSPC
       ? "\(cause) The user watches as many descriptors as /proc/sys/fs/epoll/max_user_watches allows: see epoll(7)."

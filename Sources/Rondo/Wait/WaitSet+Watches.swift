@@ -69,9 +69,11 @@ extension WaitSet {
     var fallen: [FallenSource] = []
     for descriptor in numbers.indices {
       guard let number = numbers[descriptor], !number.isUnwatched else { continue }
-      // Its sources may be of several files: one that wanted nothing was not missed when its file was closed.
+      // Its sources may be of several files: one that wanted nothing was not missed when its file was closed. One fstat(2)
+      // tells for all of them.
+      let file = try? FileIdentity(of: CInt(descriptor))
       let sources = number.sources
-      let lost = sources.filter { !$0.hasItsFile }
+      let lost = sources.filter { $0.identity != file }
       if lost.count == sources.count {
         fallen += forget(number, because: .descriptorClosed)
         continue

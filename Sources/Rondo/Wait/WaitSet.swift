@@ -44,7 +44,7 @@ import Glibc
 
   private func start(_ own: EventCollection.Own, _ descriptor: CInt, _ what: String) throws(WaitFailure) {
     let error = collection.start(own, descriptor)
-    if error != 0 { throw WaitFailure(what: what, descriptor: descriptor, errno: error, call: "epoll_ctl(2)") }
+    if error != 0 { throw WaitFailure(what, descriptor, error, in: "epoll_ctl(2)") }
   }
 
   /// Gives the base up, with nothing in it. Nobody may be about to wake the loop by it.
