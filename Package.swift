@@ -8,6 +8,49 @@ let strict: [SwiftSetting] = [
   .enableUpcomingFeature("MemberImportVisibility"),
   .enableUpcomingFeature("InternalImportsByDefault"),
 ]
+/// What is written as programs for Foundation are.
+let plain: [SwiftSetting] = [.swiftLanguageMode(.v5)]
+
+/// A module in Swift.
+func module(_ name: String, _ dependencies: [Target.Dependency], linking libraries: [String] = []) -> Target {
+  .target(
+    name: name, dependencies: dependencies, path: "Sources/\(name)", swiftSettings: strict,
+    linkerSettings: libraries.map { .linkedLibrary($0) })
+}
+
+/// A module that depends on another library or package, by a trait. Without the trait it is empty.
+func adapter(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .target(name: name, dependencies: dependencies, path: "Sources/Adapters/\(name)", swiftSettings: strict)
+}
+
+/// The part of an adapter in C. `RONDO_<TRAIT>` is defined with the trait.
+func adapterInC(
+  _ name: String, _ trait: String, _ dependencies: [Target.Dependency] = [], linking libraries: [String] = []
+) -> Target {
+  .target(
+    name: name, dependencies: dependencies, path: "Sources/Adapters/\(name)",
+    cSettings: [.define("RONDO_\(trait.uppercased())", .when(traits: [trait]))],
+    linkerSettings: libraries.map { .linkedLibrary($0, .when(traits: [trait])) })
+}
+
+/// A program that the tests, the proofs or the README run.
+func program(
+  _ name: String, at path: String, _ dependencies: [Target.Dependency], exclude: [String] = [],
+  _ settings: [SwiftSetting] = strict, linking libraries: [String] = []
+) -> Target {
+  .executableTarget(
+    name: name, dependencies: dependencies, path: path, exclude: exclude, swiftSettings: settings,
+    linkerSettings: libraries.map { .linkedLibrary($0) })
+}
+
+/// A module that only tests import.
+func support(_ name: String, at path: String, _ dependencies: [Target.Dependency]) -> Target {
+  .target(name: name, dependencies: dependencies, path: path, swiftSettings: strict)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .testTarget(name: name, dependencies: dependencies, path: "Tests/\(name)", swiftSettings: strict)
+}
 
 let package = Package(
   name: "Rondo",
@@ -49,235 +92,121 @@ let package = Package(
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
   ],
   targets: [
+    // The loop.
     .systemLibrary(name: "CLibevent", pkgConfig: "libevent_core", providers: [.apt(["libevent-dev"])]),
     .systemLibrary(name: "CLinux"),
-    .target(name: "Rondo", dependencies: ["CLibevent", "CLinux"], swiftSettings: strict),
-    // The C API: rondo.h, and its functions in Swift, which the compiler compares with the header.
-    .target(name: "CRondo", exclude: ["Library"]),
-    .target(name: "RondoC", dependencies: ["CRondo", "CLinux", "Rondo"], swiftSettings: strict),
-    // CFRunLoop's names: the header, its functions in Swift, and the module that shows the header to Swift.
-    .target(name: "CRondoCF"),
-    .target(
-      name: "RondoCF", dependencies: ["CRondoCF", "Rondo", "RondoPorts", "RondoSockets"],
-      swiftSettings: strict,
-      linkerSettings: [.linkedLibrary("BlocksRuntime")]),
-    .target(name: "RondoCoreFoundation", dependencies: ["CRondoCF", "RondoCF"], swiftSettings: strict),
-    // Signal handlers, and the calls that Swift's Glibc module lacks and that need more than a line of C.
+    module("Rondo", ["CLibevent", "CLinux"]),
+
+    // What most programs need beside it. CDaemon has the signal handlers, and CInspect the records that other threads read.
+    module("RondoSockets", ["Rondo", "CLinux"]),
+    module("RondoMain", ["Rondo"]),
     .target(name: "CDaemon"),
-    .target(
-      name: "RondoDaemon", dependencies: ["Rondo", "RondoSockets", "CDaemon", "CLinux"], swiftSettings: strict),
-    .target(
-      name: "RondoFoundation", dependencies: ["Rondo", "RondoPorts", "RondoSockets", "CLinux"], swiftSettings: strict),
-    .systemLibrary(name: "CGLibForRondo", pkgConfig: "glib-2.0", providers: [.apt(["libglib2.0-dev"])]),
-    .target(
-      name: "CGLibGuest", dependencies: [.target(name: "CGLibForRondo", condition: .when(traits: ["GLib"]))],
-      cSettings: [.define("RONDO_GLIB", .when(traits: ["GLib"]))]),
-    .target(name: "RondoGLib", dependencies: ["Rondo", "CGLibGuest"], swiftSettings: strict),
-    .systemLibrary(name: "CLibuvForRondo", pkgConfig: "libuv", providers: [.apt(["libuv1-dev"])]),
-    .target(
-      name: "CLibuvGuest", dependencies: [.target(name: "CLibuvForRondo", condition: .when(traits: ["Libuv"]))],
-      cSettings: [.define("RONDO_LIBUV", .when(traits: ["Libuv"]))]),
-    .target(name: "RondoLibuv", dependencies: ["Rondo", "CLibuvGuest"], swiftSettings: strict),
-    .target(
-      name: "RondoLog",
-      dependencies: [
+    module("RondoDaemon", ["Rondo", "RondoSockets", "CDaemon", "CLinux"]),
+    module("RondoPorts", ["Rondo", "RondoSockets", "CLinux"]),
+    module("RondoRecipes", ["Rondo"]),
+    module("RondoTesting", ["Rondo"]),
+    module("RondoFoundation", ["Rondo", "RondoPorts", "RondoSockets", "CLinux"]),
+    .target(name: "CInspect", dependencies: ["CLinux"]),
+    module("RondoInspect", ["Rondo", "CInspect", "CLinux"]),
+    program("rondo-inspect", at: "Sources/rondo-inspect", ["CInspect"], exclude: ["rondo-gdb.py"]),
+
+    // From C: rondo.h and its functions, which the compiler compares with the header; and CFRunLoop's names.
+    .target(name: "CRondo", exclude: ["Library"]),
+    module("RondoC", ["CRondo", "CLinux", "Rondo"]),
+    .target(name: "CRondoCF"),
+    module("RondoCF", ["CRondoCF", "Rondo", "RondoPorts", "RondoSockets"], linking: ["BlocksRuntime"]),
+    module("RondoCoreFoundation", ["CRondoCF", "RondoCF"]),
+
+    // Adapters. What finds GLib is a module of its own, for its headers lie in a directory that pkg-config knows.
+    .systemLibrary(
+      name: "CGLibForRondo", path: "Sources/Adapters/CGLibForRondo", pkgConfig: "glib-2.0",
+      providers: [.apt(["libglib2.0-dev"])]),
+    adapterInC("CGLibGuest", "GLib", [.target(name: "CGLibForRondo", condition: .when(traits: ["GLib"]))]),
+    adapter("RondoGLib", ["Rondo", "CGLibGuest"]),
+    adapterInC("CLibuvGuest", "Libuv", linking: ["uv"]),
+    adapter("RondoLibuv", ["Rondo", "CLibuvGuest"]),
+    adapterInC("CTLSGuest", "TLS", linking: ["event_openssl", "ssl", "crypto"]),
+    adapter("RondoTLS", ["Rondo", "RondoSockets", "CTLSGuest", "CLinux"]),
+    adapter(
+      "RondoLog",
+      [
         "Rondo", "RondoSockets", "CLinux",
         .product(name: "Logging", package: "swift-log", condition: .when(traits: ["Log"])),
-      ], swiftSettings: strict),
-    .target(name: "RondoMain", dependencies: ["Rondo"], swiftSettings: strict),
-    .target(
-      name: "RondoMetrics",
-      dependencies: [
-        "Rondo", .product(name: "CoreMetrics", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
-      ], swiftSettings: strict),
-    .target(name: "RondoPorts", dependencies: ["Rondo", "RondoSockets", "CLinux"], swiftSettings: strict),
-    .target(name: "RondoRecipes", dependencies: ["Rondo"], swiftSettings: strict),
-    .target(
-      name: "RondoServiceLifecycle",
-      dependencies: [
+      ]),
+    adapter(
+      "RondoMetrics",
+      ["Rondo", .product(name: "CoreMetrics", package: "swift-metrics", condition: .when(traits: ["Metrics"]))]),
+    adapter(
+      "RondoServiceLifecycle",
+      [
         "Rondo", "RondoDaemon",
         .product(
           name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: .when(traits: ["ServiceLifecycle"])),
-      ], swiftSettings: strict),
-    .target(name: "RondoSockets", dependencies: ["Rondo", "CLinux"], swiftSettings: strict),
-    .systemLibrary(name: "CTLSForRondo", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
-    // libevent's half for OpenSSL comes with libevent; its own pkg-config file would link libevent a second time.
+      ]),
+
+    // Modules of the tests, and programs that they run. Sources/Examples is a package of its own.
+    support("RondoTestSupport", at: "Tests/TestSupport", ["CLinux", "Rondo"]),
+    support("RondoTestBridge", at: "Tests/TestBridge", ["Rondo", "RondoFoundation"]),
+    support("RondoFuzz", at: "Tests/Fuzz/Properties", ["RondoPorts"]),
+    // Libraries on libevent, the heap, and functions without frame pointers.
     .target(
-      name: "CTLSGuest", dependencies: [.target(name: "CTLSForRondo", condition: .when(traits: ["TLS"]))],
-      cSettings: [.define("RONDO_TLS", .when(traits: ["TLS"]))],
-      linkerSettings: [.linkedLibrary("event_openssl", .when(traits: ["TLS"]))]),
-    .target(name: "RondoTLS", dependencies: ["Rondo", "RondoSockets", "CTLSGuest", "CLinux"], swiftSettings: strict),
-    .target(name: "RondoTesting", dependencies: ["Rondo"], swiftSettings: strict),
-    // Records that other threads read, the signal that stops a thread, and what the dynamic linker knows of it.
-    .target(name: "CInspect", dependencies: ["CLinux"]),
-    .target(name: "RondoInspect", dependencies: ["Rondo", "CInspect", "CLinux"], swiftSettings: strict),
-    .executableTarget(
-      name: "rondo-inspect", dependencies: ["CInspect"], exclude: ["rondo-gdb.py"], swiftSettings: strict),
-    // Programs that get stuck, each in its way; some of them in C without frame pointers.
-    .target(
-      name: "CStuck", path: "Tests/CStuck",
-      cSettings: [.unsafeFlags(["-fomit-frame-pointer", "-O2"])]),
-    .executableTarget(
-      name: "rondo-stuck", dependencies: ["CStuck", "Rondo", "RondoInspect"], path: "Tests/RondoStuck",
-      swiftSettings: strict),
-    .testTarget(
-      name: "RondoInspectTests",
-      dependencies: [
-        "CInspect", "CLinux", "RondoInspect", "Rondo", "RondoTesting", "RondoTestProcess", "RondoTestTraits",
-        "rondo-inspect", "rondo-stuck",
-      ], swiftSettings: strict),
-    // Examples: each prints what it shows, and a test compares.
-    .executableTarget(name: "async-main", dependencies: ["Rondo", "RondoMain"], swiftSettings: strict),
-    .executableTarget(name: "permanent-thread", dependencies: ["Rondo", "RondoFoundation"], swiftSettings: strict),
-    .executableTarget(
-      name: "message-port-pair", dependencies: ["Rondo", "RondoFoundation", "RondoPorts"], swiftSettings: strict),
-    .executableTarget(
-      name: "echo-daemon", dependencies: ["Rondo", "RondoDaemon", "RondoSockets"], swiftSettings: strict),
-    .executableTarget(
-      name: "mode-switch", dependencies: ["Rondo", "RondoFoundation", "RondoRecipes"], swiftSettings: strict),
-    .executableTarget(
-      name: "first-steps", dependencies: ["Rondo", "RondoDaemon", "RondoSockets"], path: "Sources/Examples/first-steps",
-      swiftSettings: strict),
-    .executableTarget(
-      name: "rondo-echo", dependencies: ["Rondo", "RondoDaemon", "RondoSockets"], path: "Sources/Examples/rondo-echo",
-      exclude: ["rondo-echo.service", "rondo-echo.socket"], swiftSettings: strict),
-    .executableTarget(
-      name: "rondo-cron", dependencies: ["Rondo", "RondoDaemon"], path: "Sources/Examples/rondo-cron",
-      exclude: ["rondo-cron.service"], swiftSettings: strict),
-    .executableTarget(
-      name: "rondo-chat", dependencies: ["Rondo", "RondoDaemon", "RondoSockets"], path: "Sources/Examples/rondo-chat",
-      exclude: ["rondo-chat.service"], swiftSettings: strict),
-    // Libraries on libevent: plain events, and evhttp, which comes with libevent's headers.
-    .target(
-      name: "CForeignEvents", dependencies: ["CLibevent"], path: "Tests/CForeignEvents",
-      linkerSettings: [.linkedLibrary("event_extra")]),
-    .testTarget(
-      name: "RondoTests",
-      dependencies: [
-        "CForeignEvents", "Rondo", "RondoTesting", "RondoTestBridge", "RondoTestProcess", "RondoTestTraits",
-      ],
-      swiftSettings: strict),
-    // On which threads tests run; and what several test targets do with the process they run in.
-    .target(name: "RondoTestTraits", dependencies: ["Rondo"], path: "Tests/TestTraits", swiftSettings: strict),
-    .target(
-      name: "RondoTestProcess", dependencies: ["CLinux"], path: "Tests/TestProcess", swiftSettings: strict),
-    // Any test of a real loop as one of the bridge to Foundation's: `make bridge`.
-    .target(
-      name: "RondoTestBridge", dependencies: ["Rondo", "RondoFoundation"], path: "Tests/TestBridge",
-      swiftSettings: strict),
-    .target(name: "CProbe", path: "Tests/CProbe"),
-    .executableTarget(
-      name: "rondo-probe", dependencies: ["CProbe", "CLinux", "Rondo", "RondoTestProcess", "RondoTesting"],
-      path: "Tests/RondoProbe",
-      swiftSettings: strict),
+      name: "CTests", dependencies: ["CLibevent"], path: "Tests/CTests",
+      cSettings: [.unsafeFlags(["-fomit-frame-pointer", "-O2"])], linkerSettings: [.linkedLibrary("event_extra")]),
     // The C API, called from C.
     .target(name: "CStranger", dependencies: ["CRondo"], path: "Tests/CStranger"),
-    .testTarget(name: "RondoCTests", dependencies: ["CRondo", "CStranger", "Rondo", "RondoC"], swiftSettings: strict),
-    .testTarget(
-      name: "RondoCountTests",
-      dependencies: ["RondoTestProcess", "RondoTestTraits", "foundation-probe", "rondo-probe"],
-      swiftSettings: strict),
-    .testTarget(
-      name: "RondoDaemonTests",
-      dependencies: [
-        "RondoDaemon", "RondoSockets", "Rondo", "RondoTesting", "RondoTestBridge", "RondoTestProcess",
-        "RondoTestTraits", "rondo-chat", "rondo-cron", "rondo-echo",
-      ],
-      swiftSettings: strict),
-    // One kind of operation again and again, under callgrind: `make counts`.
-    .executableTarget(
-      name: "rondo-costs", dependencies: ["CLinux", "Rondo", "RondoTestProcess"], path: "Tests/RondoCosts",
-      exclude: ["expected.txt"], swiftSettings: strict),
-    .target(
-      name: "RondoParity", dependencies: ["Rondo", "RondoTesting", "CLinux"], path: "Tests/RondoParity",
-      swiftSettings: strict,
-      linkerSettings: [.linkedLibrary("Foundation"), .linkedLibrary("BlocksRuntime")]),
-    .executableTarget(
-      name: "rondo-parity", dependencies: ["RondoParity"], path: "Tests/RondoParityTool", swiftSettings: strict),
-    .testTarget(
-      name: "RondoParityTests", dependencies: ["Rondo", "RondoParity", "RondoTestTraits", "rondo-parity"],
-      swiftSettings: strict),
-    // Programs of each form of main. No test target depends on them, for it would be linked with RondoMain itself.
-    .executableTarget(
-      name: "rondo-main-probe", dependencies: ["CLinux", "Rondo", "RondoMain", "RondoTestProcess"],
-      path: "Tests/RondoMainProbe",
-      swiftSettings: strict),
-    .executableTarget(
-      name: "rondo-main-lines", dependencies: ["CLinux", "RondoMain", "RondoMainGuest", "RondoTestProcess"],
-      path: "Tests/RondoMainLines",
-      swiftSettings: strict),
-    .target(
-      name: "RondoMainGuest", dependencies: ["CLinux", "RondoMain"], path: "Tests/RondoMainGuest",
-      swiftSettings: strict),
-    .executableTarget(
-      name: "rondo-main-program", dependencies: ["CLinux", "Rondo", "RondoTestProcess"], path: "Tests/RondoMainProgram",
-      swiftSettings: strict),
-    .testTarget(name: "RondoMainTests", dependencies: ["RondoTestProcess"], swiftSettings: strict),
-    .testTarget(
-      name: "RondoReadmeTests", dependencies: ["RondoTestTraits", "echo-daemon", "first-steps"], swiftSettings: strict),
-    .testTarget(
-      name: "RondoStressTests", dependencies: ["Rondo", "RondoTestProcess", "RondoTestTraits", "rondo-probe"],
-      swiftSettings: strict),
-    // Random operations on four loops for minutes: `make soak`.
-    .executableTarget(
-      name: "rondo-soak", dependencies: ["Rondo"], path: "Tests/RondoSoak", swiftSettings: strict),
-    .target(name: "CHeap", path: "Tests/CHeap"),
-    // One program, written for Foundation, with each of the two imports.
-    .executableTarget(
-      name: "transcript-foundation", path: "Tests/TranscriptFoundation", swiftSettings: [.swiftLanguageMode(.v5)]),
-    .executableTarget(
-      name: "transcript-rondo", dependencies: ["RondoFoundation"], path: "Tests/TranscriptRondo",
-      swiftSettings: [.swiftLanguageMode(.v5), .define("RONDO")]),
-    // The programs that the literature on CFRunLoop is made of, with each of the two imports, in Swift and in C.
-    .executableTarget(
-      name: "cf-programs-real", path: "Tests/CFPrograms", swiftSettings: [.swiftLanguageMode(.v5)],
-      linkerSettings: [.linkedLibrary("Foundation"), .linkedLibrary("BlocksRuntime")]),
-    .executableTarget(
-      name: "cf-programs-rondo", dependencies: ["RondoCoreFoundation"], path: "Tests/CFProgramsRondo",
-      swiftSettings: [.swiftLanguageMode(.v5), .define("RONDO")]),
-    .executableTarget(
-      name: "cf-programs-c", dependencies: ["CRondoCF", "RondoCF"], path: "Tests/CFProgramsC",
-      cSettings: [.define("RONDO")]),
-    .testTarget(
-      name: "RondoCoreFoundationTests",
-      dependencies: ["RondoCoreFoundation", "cf-programs-real", "cf-programs-rondo", "cf-programs-c"],
-      swiftSettings: strict),
+    .target(name: "CProbe", path: "Tests/CProbe"),
+    program(
+      "rondo-probe", at: "Tests/RondoProbe",
+      ["CProbe", "CLinux", "Rondo", "RondoPorts", "RondoSockets", "RondoTestSupport", "RondoTesting"]),
+    // Programs that get stuck, each in its way.
+    program("rondo-stuck", at: "Tests/RondoStuck", ["CTests", "Rondo", "RondoInspect"]),
     // Ported and unported files on one thread.
-    .executableTarget(
-      name: "foundation-probe", dependencies: ["CForeignEvents", "Rondo", "RondoFoundation", "RondoTestProcess"],
-      path: "Tests/FoundationProbe",
-      swiftSettings: [.swiftLanguageMode(.v5)]),
-    // XCTest brings Foundation's names with it, and runs Foundation's loop.
-    .testTarget(
-      name: "XCTestBridge", dependencies: ["Rondo", "RondoFoundation"], path: "Tests/XCTestBridge",
-      swiftSettings: [.swiftLanguageMode(.v5)]),
-    .testTarget(
-      name: "RondoFoundationTests",
-      dependencies: [
-        "RondoFoundation", "RondoPorts", "RondoSockets", "Rondo", "RondoTesting", "RondoTestProcess",
-        "RondoTestTraits", "CHeap", "transcript-foundation", "transcript-rondo", "foundation-probe",
-        "permanent-thread", "message-port-pair", "mode-switch",
-      ], swiftSettings: strict),
-    .target(
-      name: "RondoFuzz", dependencies: ["RondoPorts"], path: "Tests/Fuzz/Properties", swiftSettings: strict),
-    .executableTarget(
-      name: "rondo-port-probe", dependencies: ["CLinux", "Rondo", "RondoPorts", "RondoSockets", "RondoTestProcess"],
-      path: "Tests/RondoPortProbe", swiftSettings: strict),
-    .testTarget(
-      name: "RondoPortsTests",
-      dependencies: [
-        "RondoPorts", "RondoSockets", "Rondo", "RondoTesting", "RondoTestProcess", "RondoTestTraits", "RondoFuzz",
-        "rondo-port-probe",
-      ],
-      swiftSettings: strict),
-    .testTarget(
-      name: "RondoRecipesTests", dependencies: ["RondoRecipes", "Rondo", "RondoTesting"], swiftSettings: strict),
-    .testTarget(
-      name: "RondoSocketsTests",
-      dependencies: [
-        "RondoSockets", "Rondo", "RondoTesting", "RondoTestBridge", "RondoTestProcess", "RondoTestTraits",
-      ],
-      swiftSettings: strict),
+    program(
+      "foundation-probe", at: "Tests/FoundationProbe", ["CTests", "Rondo", "RondoFoundation", "RondoTestSupport"], plain),
+    // Programs of each form of main. No test target depends on them, for it would be linked with RondoMain itself.
+    support("RondoMainGuest", at: "Tests/RondoMainGuest", ["CLinux", "RondoMain"]),
+    program("rondo-main-probe", at: "Tests/RondoMainProbe", ["CLinux", "Rondo", "RondoMain", "RondoTestSupport"]),
+    program(
+      "rondo-main-lines", at: "Tests/RondoMainLines", ["CLinux", "RondoMain", "RondoMainGuest", "RondoTestSupport"]),
+    program("rondo-main-program", at: "Tests/RondoMainProgram", ["CLinux", "Rondo", "RondoTestSupport"]),
+    // `make parity`, `make counts` and `make soak`.
+    program(
+      "rondo-parity", at: "Tests/RondoParity", ["Rondo", "RondoTesting", "CLinux"],
+      linking: ["Foundation", "BlocksRuntime"]),
+    program(
+      "rondo-costs", at: "Sources/Tools/costs", ["CLinux", "Rondo", "RondoTestSupport"], exclude: ["expected.txt"]),
+    program("rondo-soak", at: "Tests/RondoSoak", ["Rondo"]),
+
+    tests("RondoTests", ["CTests", "Rondo", "RondoTesting", "RondoTestBridge", "RondoTestSupport"]),
+    tests("RondoSocketsTests", ["RondoSockets", "Rondo", "RondoTesting", "RondoTestBridge", "RondoTestSupport"]),
+    tests(
+      "RondoDaemonTests",
+      ["RondoDaemon", "RondoSockets", "Rondo", "RondoTesting", "RondoTestBridge", "RondoTestSupport"]),
+    tests(
+      "RondoPortsTests",
+      ["RondoPorts", "RondoSockets", "Rondo", "RondoTesting", "RondoTestSupport", "RondoFuzz", "rondo-probe"]),
+    tests(
+      "RondoFoundationTests",
+      [
+        "RondoFoundation", "RondoPorts", "RondoSockets", "Rondo", "RondoTesting", "RondoTestSupport", "CTests",
+        "foundation-probe",
+      ]),
+    tests(
+      "RondoInspectTests",
+      [
+        "CInspect", "CLinux", "RondoInspect", "Rondo", "RondoTesting", "RondoTestSupport", "rondo-inspect", "rondo-stuck",
+      ]),
+    tests("RondoCTests", ["CRondo", "CStranger", "Rondo", "RondoC", "RondoCoreFoundation"]),
+    tests("RondoParityTests", ["Rondo", "RondoTestSupport", "rondo-parity"]),
+    // The documentation: its programs and examples, links and sentences.
+    tests(
+      "RondoBookTests",
+      [
+        "Rondo", "RondoDaemon", "RondoSockets", "RondoPorts", "RondoInspect", "RondoRecipes", "RondoTesting",
+        "RondoFoundation", "RondoTestSupport", "CLinux",
+      ]),
+    // Counts, races and programs that `make stress` takes at their whole length.
+    tests("RondoWholeTests", ["Rondo", "RondoTestSupport", "foundation-probe", "rondo-probe"]),
   ],
   swiftLanguageModes: [.v6]
 )

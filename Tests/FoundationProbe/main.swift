@@ -1,7 +1,7 @@
 // Ported and unported code on one thread, for the tests of the bridge: `foundation-probe <subject> [main]`.
 
 import RondoFoundation
-import RondoTestProcess
+import RondoTestSupport
 
 let subjects: [String: () -> Void] = [
   "unported": serveUnported,

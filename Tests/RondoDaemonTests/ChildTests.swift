@@ -1,8 +1,7 @@
 import Glibc
 import Rondo
 import RondoDaemon
-import RondoTestProcess
-import RondoTestTraits
+import RondoTestSupport
 import RondoTesting
 import Testing
 

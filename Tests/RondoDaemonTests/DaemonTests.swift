@@ -2,7 +2,7 @@ import Dispatch
 import Glibc
 import Rondo
 import RondoDaemon
-import RondoTestTraits
+import RondoTestSupport
 import RondoTesting
 import Testing
 

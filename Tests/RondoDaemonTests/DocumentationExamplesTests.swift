@@ -2,7 +2,7 @@ import Glibc
 import Rondo
 import RondoDaemon
 import RondoSockets
-import RondoTestTraits
+import RondoTestSupport
 import RondoTesting
 import Synchronization
 import Testing

@@ -1,5 +1,5 @@
 import RondoFoundation
-import RondoTestTraits
+import RondoTestSupport
 import Testing
 
 /// Ported and unported files that share a thread: what each subject of `foundation-probe` prints.

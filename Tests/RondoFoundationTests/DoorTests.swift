@@ -1,5 +1,5 @@
 import RondoFoundation
-import RondoTestTraits
+import RondoTestSupport
 import Testing
 
 /// Whichever door somebody leaves something by, it is served where nothing but Foundation's loop runs.

@@ -3,8 +3,7 @@ import Rondo
 import RondoFoundation
 import RondoPorts
 import RondoSockets
-import RondoTestProcess
-import RondoTestTraits
+import RondoTestSupport
 import Testing
 
 /// Senders that want to exhaust a socket port, and what it does without descriptors.

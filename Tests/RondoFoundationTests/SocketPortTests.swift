@@ -2,7 +2,7 @@ import Glibc
 import Rondo
 import RondoFoundation
 import RondoSockets
-import RondoTestProcess
+import RondoTestSupport
 import Testing
 
 /// Ports reached by sockets, with the real kernel between them; and with Foundation's own at the other end.

@@ -1,6 +1,6 @@
 import Rondo
 import RondoFoundation
-import RondoTestTraits
+import RondoTestSupport
 import Testing
 
 /// What is performed on a thread between its start and the moment it asks for its run loop.

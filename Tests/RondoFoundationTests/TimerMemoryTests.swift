@@ -1,7 +1,7 @@
-import CHeap
+import CTests
 import Rondo
 import RondoFoundation
-import RondoTestTraits
+import RondoTestSupport
 import RondoTesting
 import Testing
 

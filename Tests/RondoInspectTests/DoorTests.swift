@@ -2,8 +2,7 @@ import CInspect
 import Foundation
 import Glibc
 import Rondo
-import RondoTestProcess
-import RondoTestTraits
+import RondoTestSupport
 import Testing
 
 @testable import RondoInspect

@@ -1,5 +1,5 @@
 import Foundation
-import RondoTestTraits
+import RondoTestSupport
 import Testing
 
 @testable import RondoInspect

@@ -1,6 +1,6 @@
 import Rondo
 import RondoInspect
-import RondoTestTraits
+import RondoTestSupport
 import Synchronization
 import Testing
 

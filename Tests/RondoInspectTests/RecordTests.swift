@@ -1,6 +1,6 @@
 import CLinux
 import Rondo
-import RondoTestTraits
+import RondoTestSupport
 import RondoTesting
 import Testing
 

@@ -1,4 +1,4 @@
-import RondoTestTraits
+import RondoTestSupport
 import Testing
 
 @testable import RondoInspect

@@ -1,7 +1,7 @@
 import Foundation
 import Rondo
 import RondoInspect
-import RondoTestTraits
+import RondoTestSupport
 import Testing
 
 /// A program that gets stuck is reported while it is, with what it is stuck in.

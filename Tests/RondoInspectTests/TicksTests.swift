@@ -1,7 +1,7 @@
 import CInspect
 import CLinux
 import Glibc
-import RondoTestTraits
+import RondoTestSupport
 import Testing
 
 /// The clock that callouts are measured with.

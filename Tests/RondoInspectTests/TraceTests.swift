@@ -1,7 +1,7 @@
 import CInspect
 import Foundation
 import Rondo
-import RondoTestTraits
+import RondoTestSupport
 import Testing
 
 @testable import RondoInspect

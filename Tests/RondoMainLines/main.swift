@@ -4,7 +4,7 @@ import CLinux
 import Glibc
 import RondoMain
 import RondoMainGuest
-import RondoTestProcess
+import RondoTestSupport
 
 @concurrent func elsewhere() async -> Bool { rondo_is_main_thread() != 0 }
 

@@ -2,7 +2,7 @@
 
 import Glibc
 import RondoMain
-import RondoTestProcess
+import RondoTestSupport
 
 @main struct Probe {
   static func main() async throws {

@@ -3,7 +3,7 @@
 import CLinux
 import Glibc
 import Rondo
-import RondoTestProcess
+import RondoTestSupport
 
 @concurrent func elsewhere() async -> Bool { rondo_is_main_thread() != 0 }
 

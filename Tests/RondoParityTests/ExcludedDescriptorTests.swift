@@ -1,7 +1,7 @@
 internal import Glibc
 internal import Rondo
-internal import RondoParity
-internal import RondoTestTraits
+internal import rondo_parity
+internal import RondoTestSupport
 internal import Testing
 
 /// Rows about pipes: CFRunLoop reads eight bytes of them and watches edges, Rondo reads nothing and watches levels.

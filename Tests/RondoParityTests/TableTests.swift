@@ -1,5 +1,5 @@
-internal import RondoParity
-internal import RondoTestTraits
+internal import rondo_parity
+internal import RondoTestSupport
 internal import Testing
 
 /// The behaviour table, row by row, on the real CFRunLoop and on Rondo.

@@ -1,5 +1,5 @@
 internal import Glibc
-internal import RondoParity
+internal import rondo_parity
 
 /// The executable beside the tests, which owns the main thread that Swift Testing does not.
 enum Tool {

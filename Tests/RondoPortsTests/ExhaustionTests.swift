@@ -1,4 +1,4 @@
-import RondoTestProcess
+import RondoTestSupport
 import Testing
 
 /// What takes a process of its own: the memory of a port under attack, and ports without descriptors.
@@ -24,7 +24,7 @@ import Testing
 
   @Test func `without descriptors there is a typed error where one is needed, and nothing leaks`() throws {
     let directory = TestDirectory()
-    let findings = try Probe.findings(["descriptors", directory.path])
+    let findings = try Probe.findings(["port-descriptors", directory.path])
     let needs = [
       "local": 1, "file": 2, "remote": 1, "request": 1, "running": 1, "notice": 1, "socket": 1, "listening": 1,
       "datagram": 1, "pair": 2, "connecting": 1,

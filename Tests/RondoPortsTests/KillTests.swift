@@ -32,7 +32,7 @@ enum Probe {
     try process.run()
     let output = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
     process.waitUntilExit()
-    try #require(process.terminationStatus == 0, "rondo-port-probe: \(output)")
+    try #require(process.terminationStatus == 0, "rondo-probe: \(output)")
     let pairs = output.split(separator: "\n").map { $0.split(separator: " ") }
     return Dictionary(uniqueKeysWithValues: pairs.map { (String($0[0]), Int($0[1])!) })
   }
@@ -42,7 +42,7 @@ enum Probe {
     get throws {
       let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
       let beside = ([own] + CommandLine.arguments).map {
-        URL(filePath: $0).deletingLastPathComponent().appending(path: "rondo-port-probe")
+        URL(filePath: $0).deletingLastPathComponent().appending(path: "rondo-probe")
       }
       return try #require(beside.first { FileManager.default.isExecutableFile(atPath: $0.path) })
     }

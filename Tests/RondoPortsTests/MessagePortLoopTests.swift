@@ -2,7 +2,7 @@ import Glibc
 import Rondo
 import RondoPorts
 import RondoSockets
-import RondoTestProcess
+import RondoTestSupport
 import RondoTesting
 import Testing
 
@@ -163,6 +163,36 @@ import Testing
         note((try? request(remote, running: "asking")) ?? "none")
       }
       trace.note("\(loop.run(in: .default, for: .seconds(60)))")
+      try answerer.join()
+      return trace.text
+    }
+    #expect(text == "reply stopped")
+  }
+
+  @Test func `a stop in the turn that reads the reply ends the enclosing run`() throws {
+    let text = try onThread {
+      let served = try Asked()
+      let loop = Loop.current
+      let trace = Trace()
+      let note = trace.note
+      let hasReplied = Box(false)
+      let answerer = TestThread {
+        waitUntil { !served.held.value.isEmpty }
+        try served.held.value[0].reply(Array("reply".utf8))
+        hasReplied.value = true
+      }
+      let remote = try RemoteMessagePort(served.name)
+      loop.add(Loop.Source {})
+      loop.perform {
+        loop.perform(in: "asking") {
+          waitUntil { hasReplied.value }
+          loop.stop()
+        }
+        note((try? request(remote, running: "asking")) ?? "none")
+        // Without the stop the run would go on for ever.
+        loop.perform { loop.perform { note("another turn"); loop.requestStop() } }
+      }
+      trace.note("\(loop.run())")
       try answerer.join()
       return trace.text
     }

@@ -1,7 +1,7 @@
 import Glibc
 import RondoPorts
 import RondoSockets
-import RondoTestProcess
+import RondoTestSupport
 import Testing
 
 /// Names of message ports: what can be one, who has it, and what is left of it.

@@ -2,7 +2,7 @@ import CLinux
 import CProbe
 import Glibc
 import Rondo
-import RondoTestProcess
+import RondoTestSupport
 import RondoTesting
 
 /// An actor on a loop's thread.

@@ -2,7 +2,7 @@ import CLinux
 import Dispatch
 import Glibc
 import Rondo
-import RondoTestProcess
+import RondoTestSupport
 
 /// What becomes of a loop with few descriptors left: `rondo-probe starve current|main|thread|modes|recover <left>`.
 func probeStarving() {

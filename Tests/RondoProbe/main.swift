@@ -1,7 +1,9 @@
 // Does one thing many times between two marks, for the tests that count what it cost: `rondo-probe <subject>`.
+// Message ports between processes that die, under attack, and without descriptors: `rondo-probe kill COUNT DIRECTORY`,
+// `attack WAY`, `port-descriptors DIRECTORY`. For the first it starts itself as `rondo-probe serve WAY NAME [DIRECTORY]`.
 
 import Glibc
-import RondoTestProcess
+import RondoTestSupport
 
 let subjects: [String: () -> Void] = [
   "wake": probeWake,
@@ -34,10 +36,18 @@ let subjects: [String: () -> Void] = [
   "interest-turns": probeInterestTurns,
 ]
 
-guard CommandLine.arguments.count >= 2, let probe = subjects[CommandLine.arguments[1]] else {
-  print("usage: rondo-probe", subjects.keys.sorted().joined(separator: "|"))
-  exit(2)
-}
 // A probe that waits for ever has failed; no probe takes a hundredth of this.
-endProcess(after: 300)
-probe()
+endProcess(after: 600)
+let arguments = CommandLine.arguments.dropFirst()
+switch (arguments.first, arguments.count) {
+case ("kill", 3): probeKills(count: Int(arguments[2])!, directory: arguments[3])
+case ("attack", 2): probeAttack(Attack(rawValue: arguments[2])!)
+case ("port-descriptors", 2): probePortDescriptors(directory: arguments[2])
+case ("serve", 3...4): serve(Way(rawValue: arguments[2])!, name: arguments[3], directory: arguments.dropFirst(3).first)
+default:
+  guard let subject = arguments.first, let probe = subjects[subject] else {
+    print("usage: rondo-probe kill|attack|port-descriptors|serve|" + subjects.keys.sorted().joined(separator: "|"))
+    exit(2)
+  }
+  probe()
+}

@@ -1,7 +1,7 @@
 import Glibc
 import Rondo
 import RondoSockets
-import RondoTestProcess
+import RondoTestSupport
 import RondoTesting
 import Testing
 

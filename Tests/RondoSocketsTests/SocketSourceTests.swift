@@ -1,8 +1,7 @@
 import Glibc
 import Rondo
 import RondoSockets
-import RondoTestProcess
-import RondoTestTraits
+import RondoTestSupport
 import RondoTesting
 import Testing
 

@@ -1,7 +1,7 @@
 // A program that gets stuck in the way its argument says, until a monitor has reported it, and prints the reports as JSON:
 // `rondo-stuck WAY [MILLISECONDS]`.
 
-import CStuck
+import CTests
 import Dispatch
 import Glibc
 import Rondo

@@ -1,7 +1,6 @@
 import Glibc
 import Rondo
-import RondoTestProcess
-import RondoTestTraits
+import RondoTestSupport
 import Testing
 
 /// The loop's own descriptors, closed behind its back. Each test has a process of its own, which ends with a message.

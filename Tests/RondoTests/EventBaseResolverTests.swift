@@ -1,4 +1,4 @@
-import CForeignEvents
+import CTests
 import Glibc
 import Rondo
 import Testing

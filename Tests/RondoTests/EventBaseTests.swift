@@ -1,8 +1,7 @@
-import CForeignEvents
+import CTests
 import Glibc
 import Rondo
-import RondoTestProcess
-import RondoTestTraits
+import RondoTestSupport
 import RondoTesting
 import Synchronization
 import Testing

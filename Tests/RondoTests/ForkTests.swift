@@ -1,7 +1,6 @@
 import Glibc
 import Rondo
-import RondoTestProcess
-import RondoTestTraits
+import RondoTestSupport
 import RondoTesting
 import Testing
 

@@ -1,7 +1,6 @@
 import Glibc
 import Rondo
-import RondoTestProcess
-import RondoTestTraits
+import RondoTestSupport
 import Testing
 
 /// Spins before sleeps.

@@ -1,5 +1,4 @@
-import RondoTestProcess
-import RondoTestTraits
+import RondoTestSupport
 import Testing
 
 @testable import Rondo

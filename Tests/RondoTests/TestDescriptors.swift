@@ -1,5 +1,5 @@
 import Glibc
-import RondoTestProcess
+import RondoTestSupport
 
 /// A descriptor for sources in virtual time, which never ask the kernel.
 enum UnconnectedSocket {

@@ -1,5 +1,5 @@
 import Rondo
-import RondoTestTraits
+import RondoTestSupport
 import RondoTesting
 import Testing
 

@@ -1,5 +1,5 @@
 import Rondo
-import RondoTestProcess
+import RondoTestSupport
 import RondoTesting
 import Testing
 

@@ -1,6 +1,5 @@
 import Glibc
-import RondoTestProcess
-import RondoTestTraits
+import RondoTestSupport
 import Testing
 
 @testable import Rondo

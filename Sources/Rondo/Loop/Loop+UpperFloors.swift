@@ -67,6 +67,13 @@ extension Loop {
     return core.depth
   }
 
+  /// Whether the run that ended last had been stopped, also where it returned `.handledSource` or `.timedOut`. The
+  /// loop's own thread.
+  package var hasStoppedLastRun: Bool {
+    core.assertOwnThread()
+    return core.wasStopped
+  }
+
   /// Whether the loop waits by script.
   package var isVirtual: Bool { script != nil }
 }

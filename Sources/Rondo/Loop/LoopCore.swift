@@ -41,6 +41,8 @@ import Synchronization
   let runningMode = Atomic<Int>(-1)
   /// What these runs remember of wakeups and stops.
   @safe @exclusivity(unchecked) var wakes = WakeMemory()
+  /// The run that ended last had been stopped. *loop thread*
+  @safe @exclusivity(unchecked) var wasStopped = false
   /// Blocks in order; what drains have not matched yet.
   @safe @exclusivity(unchecked) var blocks: [Block] = []
   /// *atomic* Blocks die instead of running. No stage of the loop's life: another thread may ask for it at any time.
@@ -212,6 +214,7 @@ import Synchronization
     frames.pop(frame)
     frame.mode.runEnded()
     runningMode.store(frames.innermostMode ?? -1, ordering: .relaxed)
+    wasStopped = wakes.isStopped
     wakes.endRun()
     depth -= 1
     pulse.setDepth(depth)

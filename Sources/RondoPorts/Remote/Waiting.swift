@@ -107,7 +107,8 @@ final class RunWaiting: Waiting {
       if !end.isValid { return false }
       if isSending { ready.enable(.write) } else { ready.disable(.write) }
       let result = loop.run(in: mode, until: deadline, returnAfterSourceHandled: true)
-      if result == .stopped {
+      // The turn that is stopped may also read the reply: a source that was handled hides the stop.
+      if result == .stopped || loop.hasStoppedLastRun {
         // A request to stop every run lasts until they have ended: running again would return at once.
         let left = SuspendingClock.now.duration(to: deadline)
         let isSettled = sleeper.wait(on: port, for: left, isDone)

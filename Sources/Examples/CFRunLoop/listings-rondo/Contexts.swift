@@ -1,0 +1,1 @@
+../listings/Contexts.swift

@@ -1,0 +1,1 @@
+../../../../Tests/RondoDaemonTests/Stage.swift

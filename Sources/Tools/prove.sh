@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# Runs every proof that the project has, each at a depth that a machine of two cores can afford: `make prove`.
+#
+#   prove.sh [NAME]...
+#
+# Names of proofs as arguments run those alone. Each prints one line: its depth, its time, and whether it passed. One that
+# fails does not keep the others from running; which failed is said at the end. What each printed is in .build/prove.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+source Sources/Tools/leftovers.sh
+logs=.build/prove
+# For each proof: what hangs fails, and the others are run.
+minutes=20
+mkdir -p "$logs"
+seed=${SEED:-$((RANDOM * 32768 + RANDOM + 1))}
+only=" $* "
+failed=()
+# What was chosen for this run is not for those that it starts.
+unset MAKEFLAGS MFLAGS MAKEOVERRIDES ONLY SEED
+TIMEFORMAT='%R %U %S'
+
+# prove NAME DEPTH TARGET [ARGUMENT]...: makes a target, and says what became of it.
+prove() {
+  local name=$1 depth=$2 result=passed spent
+  shift 2
+  [[ $only == '  ' || $only == *" $name "* ]] || return 0
+  # Of the words of make itself nothing is kept.
+  { time env "$marker/=" timeout --kill-after=10 ${minutes}m make --no-print-directory "$@" >"$logs/$name.log" 2>&1 ||
+    result=FAILED; } 2>"$logs/time"
+  end_leftovers
+  spent=$(awk '{ printf "%.0f s (processors: %.0f s)", $1, $2 + $3 }' "$logs/time")
+  printf '%s: %s, %s, %s\n' "$name" "$depth" "$spent" "$result"
+  [[ $result == FAILED ]] || return 0
+  failed+=("$name")
+  # What a thousand tests print hides what failed.
+  grep -aE '^✘|: (error|ERROR)|ERROR: |WARNING: ThreadSanitizer|Fatal error|SURVIVED|FAILED' "$logs/$name.log" | head -n 30 || true
+  tail -n 20 "$logs/$name.log"
+}
+
+# The commit that a change began with: where it left main, or, on main itself, some commits ago. Nothing without history.
+base() {
+  local head commit
+  head=$(git rev-parse HEAD) || return 0
+  for commit in "$(git merge-base origin/main HEAD 2>/dev/null)" HEAD~30 HEAD~10 HEAD~3 HEAD~1; do
+    commit=$(git rev-parse --verify --quiet "$commit^{commit}") || continue
+    [[ $commit != "$head" ]] || continue
+    echo "$commit"
+    return
+  done
+}
+since=$(base 2>/dev/null || true)
+
+make --no-print-directory setup-prove
+prove parity "20000 scenarios, seed $seed" parity SEED="$seed" COUNT=20000
+prove torture "one errno a call" torture QUICK=1
+prove fuzz "100000 inputs a decoder" fuzz RUNS=100000
+prove counts "all operations" counts
+prove mutants "10 of what changed since ${since:0:9}" mutants SINCE="$since" MOST=10
+prove c "both forms of librondo.so" c-test
+prove examples "all of them" examples
+prove chaos "twice 30 s, 1000 connections" chaos CHAOS_SECONDS=30 CHAOS_CONNECTIONS=1000
+prove stress "whole lengths" stress
+prove bench "built for release" bench-build
+prove bench-test "all tests" bench-test
+prove bridge "all tests of real loops" bridge
+prove docs "all products" docs
+prove asan "threaded tests, leaks" asan
+prove tsan "threaded tests, 20000 hand-overs" tsan HAND_OVERS=20000
+prove soak "60 s, seed $seed" soak SOAK_SECONDS=60 SEED="$seed"
+
+if ((${#failed[@]})); then
+  printf 'prove: %d failed: %s. The logs are in %s.\n' "${#failed[@]}" "${failed[*]}" "$logs" >&2
+  exit 1
+fi
+echo "prove: all passed in $((SECONDS / 60)) min"

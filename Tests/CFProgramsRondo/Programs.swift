@@ -1,1 +1,0 @@
-../CFPrograms/Programs.swift

@@ -1,1 +1,0 @@
-../CFPrograms/Threads.swift

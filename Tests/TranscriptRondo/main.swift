@@ -1,1 +1,0 @@
-../TranscriptFoundation/main.swift
