@@ -213,6 +213,13 @@ let package = Package(
       name: "rondo-main-program", dependencies: ["CLinux", "Rondo", "RondoTestProcess"], path: "Tests/RondoMainProgram",
       swiftSettings: strict),
     .testTarget(name: "RondoMainTests", dependencies: ["RondoTestProcess"], swiftSettings: strict),
+    // The examples of the book, Rondo.docc, each in the file that is named like its article.
+    .testTarget(
+      name: "RondoBookTests",
+      dependencies: [
+        "Rondo", "RondoDaemon", "RondoSockets", "RondoPorts", "RondoInspect", "RondoRecipes", "RondoTesting",
+        "RondoFoundation", "RondoTestProcess", "RondoTestTraits", "CLinux",
+      ], swiftSettings: strict),
     .testTarget(
       name: "RondoReadmeTests", dependencies: ["RondoTestTraits", "echo-daemon", "first-steps"], swiftSettings: strict),
     .testTarget(
