@@ -4,7 +4,7 @@ import RondoPorts
 import Synchronization
 import Testing
 
-/// The example of RondoPorts.docc, compiled and run. `ExampleTextTests` sees to it that it stands there as it stands here.
+/// The example of RondoPorts.docc, compiled and run. `ExampleTextTests` compares it with the page.
 @Suite struct DocumentationExamplesTests {
   /// What the example has done.
   private final class Log: Sendable {
@@ -17,6 +17,7 @@ import Testing
 
   @Test func `RondoPorts: a request`() throws {
     let log = Log()
+    func print(_ text: String) { log.note(text) }
     let server = try LoopThread(name: "server")
     let name = try MessagePortName("rondo-documentation-\(getpid())")
 
@@ -25,7 +26,7 @@ import Testing
 
     let remote = try RemoteMessagePort(name)
     let answer = try remote.request(Array("abc".utf8), sendTimeout: .seconds(1), replyTimeout: .seconds(60))
-    log.note(String(decoding: answer ?? [], as: UTF8.self))
+    print(String(decoding: answer ?? [], as: UTF8.self))
 
     remote.invalidate()
     port.invalidate()

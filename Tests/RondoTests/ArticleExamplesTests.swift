@@ -76,33 +76,6 @@ private final class Log: Sendable {
     }
   }
 
-  // MARK: - DescriptorsAndServers
-
-  @Test func `DescriptorsAndServers: a level`() throws {
-    let log = Log()
-    let pipe = TestPipe()
-    pipe.write(3)
-    let descriptor = pipe.reader
-    let result = onLoopThread { stage in
-      Result {
-        let loop = stage.loop
-
-        let source = try Loop.DescriptorSource(descriptor, for: .read) { source, _ in
-          var bytes = [UInt8](repeating: 0, count: 4096)
-          let count = unsafe read(source.descriptor, &bytes, bytes.count)
-          if count > 0 { log.note("\(count) bytes") } else if count == 0 { source.invalidate() }
-        }
-        loop.add(source)
-
-        loop.run(for: .seconds(60), returnAfterSourceHandled: true)
-        source.invalidate()
-      }
-    }
-    try result.get()
-    #expect(log.text == "3 bytes")
-    withExtendedLifetime(pipe) {}
-  }
-
   // MARK: - Choosing
 
   @Test func `Choosing: a post from a queue`() {

@@ -350,58 +350,7 @@ private final class Connection: @unchecked Sendable {
     #expect(totals.total("fired") == 1)
   }
 
-  // MARK: - Timers
-
-  @Test func `Timers: missed ticks`() {
-    let log = Log()
-    withStage(isObserved: false) { stage in
-      let loop = stage.loop
-      let work: @Sendable () -> Void = { if stage.milliseconds == 50 { stage.virtual.spend(.milliseconds(120)) } }
-
-      let timer = Loop.Timer(every: .milliseconds(50)) { tick in
-        log.note("\(tick.missed) missed, late by \(tick.lateness)")
-        work()
-      }
-      loop.add(timer)
-      loop.run(for: .milliseconds(260))
-
-      let onTime = "late by \(Duration.zero)"
-      #expect(log.text == "0 missed, \(onTime), 2 missed, \(onTime), 0 missed, \(onTime)")
-      #expect(stage.milliseconds == 260)
-    }
-  }
-
-  @Test func `Timers: tolerance`() {
-    let log = Log()
-    withVirtualLoop { virtual in
-      let loop = virtual.loop
-
-      loop.add(Loop.Timer(after: .milliseconds(100), tolerance: .milliseconds(50)) { _ in log.note("patient") })
-      loop.add(Loop.Timer(after: .milliseconds(140)) { _ in log.note("exact") })
-      loop.run()
-
-      #expect(log.text == "patient, exact")
-      #expect(virtual.elapsed == .milliseconds(140))
-      #expect(virtual.sleeps == 1)
-    }
-  }
-
-  @Test func `Timers: precision`() {
-    let log = Log()
-    withVirtualLoop { virtual in
-      let loop = virtual.loop
-
-      loop.precisionBudget = .milliseconds(50)
-      let timer = Loop.Timer(every: .milliseconds(10)) { tick in
-        log.note("late by \(tick.lateness)")
-      }
-      timer.isPrecise = true
-      loop.add(timer)
-      loop.run(for: .milliseconds(20))
-
-      #expect(log.text == "late by \(Duration.zero), late by \(Duration.zero)")
-    }
-  }
+  // MARK: - Timeout
 
   @Test func `Concurrency: hops`() {
     withVirtualLoop { virtual in
@@ -416,60 +365,7 @@ private final class Connection: @unchecked Sendable {
     }
   }
 
-  @Test func `Timers: putting off`() {
-    let log = Log()
-    withVirtualLoop { virtual in
-      let loop = virtual.loop
-
-      let timeout = Loop.Timer(after: .seconds(30)) { _ in log.note("timeout") }
-      loop.add(timeout)
-      for _ in 1...3 {
-        loop.run(for: .seconds(20))
-        timeout.setFireDate(after: .seconds(30))
-      }
-      loop.run()
-
-      #expect(log.text == "timeout")
-      #expect(virtual.elapsed == .seconds(90))
-    }
-  }
-
-  @Test func `Timers: a one-shot set again`() {
-    let log = Log()
-    withVirtualLoop { virtual in
-      let loop = virtual.loop
-      let tries = Later(0)
-      let connects = {
-        tries.value += 1
-        return tries.value == 3
-      }
-
-      let retry = Loop.Timer(after: .milliseconds(10)) { tick in
-        log.note("try")
-        if !connects() { tick.timer.setFireDate(after: .milliseconds(20)) }
-      }
-      loop.add(retry)
-      loop.run()
-
-      #expect(log.text == "try, try, try")
-      #expect(virtual.elapsed == .milliseconds(50))
-    }
-  }
-
-  @Test func `Timers: what a handler captures`() {
-    let log = Log()
-    let connection = Connection(log)
-    withVirtualLoop { virtual in
-      let loop = virtual.loop
-
-      let timeout = Loop.Timer(after: .seconds(30)) { [connection] _ in connection.expire() }
-      loop.add(timeout)
-      loop.run()
-    }
-    #expect(log.text == "expired")
-  }
-
-  @Test func `Timers: timeouts`() {
+  @Test func `Timeout: its life`() {
     let log = Log()
     let connection = Connection(log)
     withVirtualLoop { virtual in
