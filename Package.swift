@@ -126,6 +126,13 @@ let package = Package(
         "CInspect", "CLinux", "RondoInspect", "Rondo", "RondoTesting", "RondoTestProcess", "RondoTestTraits",
         "rondo-inspect", "rondo-stuck",
       ], swiftSettings: strict),
+    // The examples of the articles of Rondo.docc, and what its compiler's messages are.
+    .testTarget(
+      name: "RondoBookTests",
+      dependencies: [
+        "Rondo", "RondoDaemon", "RondoSockets", "RondoPorts", "RondoInspect", "RondoRecipes", "RondoTesting",
+        "RondoFoundation", "RondoTestProcess", "RondoTestTraits", "CLinux",
+      ], swiftSettings: strict),
     // Examples: each prints what it shows, and a test compares.
     .executableTarget(name: "async-main", dependencies: ["Rondo", "RondoMain"], swiftSettings: strict),
     .executableTarget(name: "permanent-thread", dependencies: ["Rondo", "RondoFoundation"], swiftSettings: strict),
