@@ -40,8 +40,9 @@ private final class Shared<Value: Sendable>: Sendable {
       virtual.advance(by: .milliseconds(999))
       #expect(count.value == 0)
       virtual.advance(by: .milliseconds(1))
+      virtual.runUntilIdle()
+      #expect(count.value == 3)
     }
-    #expect(count.value == 3)
   }
 
   // MARK: - Cancellation and timeouts
@@ -63,10 +64,11 @@ private final class Shared<Value: Sendable>: Sendable {
       virtual.advance(by: .seconds(29))
       #expect(outcome.value == "")
       virtual.advance(by: .seconds(1))
+      virtual.runUntilIdle()
+      #expect(outcome.value == "TimedOut")
       // Both sleeps have left the loop.
       #expect(loop.nextFireDate(in: .default) == nil)
     }
-    #expect(outcome.value == "TimedOut")
   }
 
   @Test func `a body that ends in time gives its value, and leaves no timer`() {
@@ -81,9 +83,10 @@ private final class Shared<Value: Sendable>: Sendable {
         outcome.value = value
       }
       virtual.advance(by: .seconds(10))
+      virtual.runUntilIdle()
+      #expect(outcome.value == 7)
       #expect(loop.nextFireDate(in: .default) == nil)
     }
-    #expect(outcome.value == 7)
   }
 
   @Test func `a cancelled task waits for nothing, and still says goodbye`() async throws {
