@@ -66,16 +66,6 @@ private final class Log: Sendable {
     #expect(sum == 3 && log.text == "on the worker")
   }
 
-  // MARK: - StateThatHandlersShare
-
-  @Test func `StateThatHandlersShare: a class of one loop`() {
-    withVirtualLoop { virtual in
-      Greeter(on: virtual.loop).start()
-      virtual.advance(by: .seconds(3))
-      #expect(virtual.loop.statistics.timerCallouts == 3)
-    }
-  }
-
   // MARK: - Choosing
 
   @Test func `Choosing: a post from a queue`() {
@@ -178,25 +168,6 @@ private final class Log: Sendable {
 
     #expect(log.text == "read")
     withExtendedLifetime(pipe) {}
-  }
-}
-
-// MARK: - StateThatHandlersShare
-
-/// Greets who connects. On the loop's thread alone.
-final class Greeter: @unchecked Sendable {
-  private let loop: Loop
-  private var greeted = 0
-
-  init(on loop: Loop) { self.loop = loop }
-
-  func start() {
-    loop.add(Loop.Timer(every: .seconds(1)) { _ in self.greet() })
-  }
-
-  func greet() {
-    precondition(loop.isCurrent)
-    greeted += 1
   }
 }
 

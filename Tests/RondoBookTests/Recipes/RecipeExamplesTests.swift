@@ -15,13 +15,8 @@ private final class Log: Sendable {
   var text: String { notes.withLock { $0.joined(separator: ", ") } }
 }
 
-<<<<<<< HEAD:Tests/RondoBookTests/Recipes/RecipeExamplesTests.swift
-@Suite struct RecipeExamplesTests {
-  @Test func `RondoRecipes: idle work, a flush, a scope and a clock, until a condition holds`() {
-=======
 @Suite struct RecipeExamplesTests {
   @Test func `RondoRecipes: idle work and a flush, until a condition holds`() {
->>>>>>> c61885c967499c24081b69a715d962f0a5119654:Tests/RondoRecipesTests/DocumentationExamplesTests.swift
     withVirtualLoop { virtual in
       let loop = virtual.loop
       let log = Log()

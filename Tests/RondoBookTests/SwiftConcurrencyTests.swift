@@ -1,0 +1,287 @@
+import Rondo
+import RondoSockets
+import RondoTestTraits
+import RondoTesting
+import Synchronization
+import Testing
+
+// The examples of SwiftConcurrency.md, compiled and run. `ExampleTextTests` compares them with the article, and
+// `CompilerMessagesTests` compiles those that cure a message beside those that have it.
+
+/// What a task leaves for a test.
+private final class Shared<Value: Sendable>: Sendable {
+  private let box: Mutex<Value>
+
+  init(_ value: Value) { box = Mutex(value) }
+
+  var value: Value {
+    get { box.withLock { $0 } }
+    set { box.withLock { $0 = newValue } }
+  }
+}
+
+@Suite(.offThePool) struct SwiftConcurrencyTests {
+  // MARK: - Actors
+
+  @Test func `an actor of a loop counts its timer's ticks`() async throws {
+    let thread = try LoopThread(name: "meter")
+    #expect(try await countBeats(on: thread.loop) == 3)
+    await thread.end()
+  }
+
+  @Test func `in virtual time the second passes without a wait`() {
+    let count = Shared(0)
+    withVirtualLoop { virtual in
+      let loop = virtual.loop
+      Task(executorPreference: loop) {
+        let ticks = try await countBeats(on: loop)
+        count.value = ticks
+      }
+      virtual.advance(by: .milliseconds(999))
+      #expect(count.value == 0)
+      virtual.advance(by: .milliseconds(1))
+      virtual.runUntilIdle()
+      #expect(count.value == 3)
+    }
+  }
+
+  // MARK: - Cancellation and timeouts
+
+  @Test func `a body that takes too long is cancelled when its time is over, and its error is the time's`() {
+    let outcome = Shared("")
+    withVirtualLoop { virtual in
+      let loop = virtual.loop
+      Task(executorPreference: loop) {
+        do {
+          _ = try await limited(.seconds(30), on: loop) {
+            try await loop.clock.sleep(for: .seconds(3600))
+            return 0
+          }
+        } catch {
+          outcome.value = "\(type(of: error))"
+        }
+      }
+      virtual.advance(by: .seconds(29))
+      #expect(outcome.value == "")
+      virtual.advance(by: .seconds(1))
+      virtual.runUntilIdle()
+      #expect(outcome.value == "TimedOut")
+      // Both sleeps have left the loop.
+      #expect(loop.nextFireDate(in: .default) == nil)
+    }
+  }
+
+  @Test func `a body that ends in time gives its value, and leaves no timer`() {
+    let outcome = Shared(0)
+    withVirtualLoop { virtual in
+      let loop = virtual.loop
+      Task(executorPreference: loop) {
+        let value = try await limited(.seconds(30), on: loop) {
+          try await loop.clock.sleep(for: .seconds(10))
+          return 7
+        }
+        outcome.value = value
+      }
+      virtual.advance(by: .seconds(10))
+      virtual.runUntilIdle()
+      #expect(outcome.value == 7)
+      #expect(loop.nextFireDate(in: .default) == nil)
+    }
+  }
+
+  @Test func `a cancelled task waits for nothing, and still says goodbye`() async throws {
+    let thread = try LoopThread(name: "goodbye")
+    let loop = thread.loop
+    let (near, far) = try Socket.pair()
+    let task = Task {
+      while !Task.isCancelled { await Task.yield() }
+      await #expect(throws: CancellationError.self) { try await loop.clock.sleep(for: .seconds(60)) }
+      await #expect(throws: Loop.WaitError.cancelled) { try await loop.readable(near.descriptor) }
+      await goodbye(to: near, on: loop)
+    }
+    task.cancel()
+    await task.value
+    #expect(try far.receive() == .bytes(Array("bye\n".utf8)))
+    await thread.end()
+  }
+
+  @Test func `a cancelled task reads what is there, and then hears of it`() async throws {
+    let thread = try LoopThread(name: "reader")
+    let loop = thread.loop
+    let (near, far) = try Socket.pair()
+    _ = try far.send([1, 2, 3])
+    let task = Task {
+      while !Task.isCancelled { await Task.yield() }
+      var pieces: [[UInt8]] = []
+      do {
+        for try await piece in try near.data(on: loop) { pieces.append(piece) }
+      } catch Socket.StreamError.wait(.cancelled) {
+        return pieces
+      }
+      return []
+    }
+    task.cancel()
+    #expect(try await task.value == [[1, 2, 3]])
+    await thread.end()
+    withExtendedLifetime(far) {}
+  }
+
+  @Test func `a call that has begun gives its result to a cancelled task`() async throws {
+    let thread = try LoopThread(name: "call")
+    let loop = thread.loop
+    final class Flags: Sendable {
+      let hasBegun = Atomic(false)
+      let mayEnd = Atomic(false)
+    }
+    let flags = Flags()
+    let task = Task {
+      try await loop.call {
+        flags.hasBegun.store(true, ordering: .releasing)
+        while !flags.mayEnd.load(ordering: .acquiring) {}
+        return 42
+      }
+    }
+    while !flags.hasBegun.load(ordering: .acquiring) { await Task.yield() }
+    task.cancel()
+    flags.mayEnd.store(true, ordering: .releasing)
+    #expect(try await task.value == 42)
+    await thread.end()
+  }
+
+  // MARK: - The compiler's messages, cured
+
+  @Test func `a class with a lock may be captured`() {
+    final class Visits: Sendable {
+      private let count = Mutex(0)
+
+      func start(on loop: Loop) {
+        loop.add(Loop.Timer(every: .seconds(1)) { _ in self.count.withLock { $0 += 1 } })
+      }
+    }
+
+    withVirtualLoop { virtual in
+      Visits().start(on: virtual.loop)
+      virtual.advance(by: .seconds(3))
+      #expect(virtual.loop.statistics.timerCallouts == 3)
+    }
+  }
+
+  @Test func `a closure returns the new value`() async throws {
+    func greet(on loop: Loop) async throws -> [String] {
+      let names = ["Ada"]
+      return try await loop.call { names + ["Grace"] }
+    }
+
+    let thread = try LoopThread(name: "greeter")
+    #expect(try await greet(on: thread.loop) == ["Ada", "Grace"])
+    await thread.end()
+  }
+
+  @Test func `the main loop takes a handler of the main actor`() async {
+    await #expect(processExitsWith: .success) {
+      @MainActor final class Service {
+        private(set) var ticks = 0
+
+        func start() {
+          Loop.main.add(Loop.Timer.isolated(to: MainActor.shared, every: .seconds(1)) { _ in self.ticks += 1 })
+        }
+      }
+
+      let ticks = await MainActor.run {
+        let service = Service()
+        service.start()
+        return service.ticks
+      }
+      precondition(ticks == 0)
+    }
+  }
+
+  @Test func `clients are greeted by a function of the main actor`() async throws {
+    @MainActor func greetClient(_ socket: Socket, on loop: Loop) async {
+      try? await socket.send([72, 105], on: loop, timeout: .seconds(5))
+    }
+
+    func greetClients(of listener: Socket, on loop: Loop) async throws {
+      try await withThrowingDiscardingTaskGroup { group in
+        for try await (socket, _) in try listener.connections(on: loop) {
+          group.addTask { await greetClient(socket, on: loop) }
+        }
+      }
+    }
+
+    let thread = try LoopThread(name: "greeter")
+    let loop = thread.loop
+    let listener = try Socket.listening(at: .loopback())
+    let server = Task { try await greetClients(of: listener, on: loop) }
+    for _ in 1...2 {
+      let client = try await Socket.connected(to: #require(listener.localAddress), on: loop)
+      try await loop.readable(client.descriptor)
+      #expect(try client.receive() == .bytes(Array("Hi".utf8)))
+    }
+    server.cancel()
+    await #expect(throws: Socket.StreamError.wait(.cancelled)) { try await server.value }
+    await thread.end()
+  }
+
+  @Test func `a thread for a scope answers`() async throws {
+    func answer() async throws -> Int {
+      try await withLoopThread(name: "worker") { thread in try await thread.loop.call { 6 * 7 } }
+    }
+
+    #expect(try await answer() == 42)
+  }
+}
+
+// MARK: - Examples that several tests use
+
+actor Metronome {
+  private let loop: Loop
+  private(set) var beats = 0
+
+  init(on loop: Loop) { self.loop = loop }
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
+
+  func start() {
+    let timer = Loop.Timer.isolated(to: self, every: .milliseconds(10)) { metronome, tick in
+      metronome.beats += 1
+      if metronome.beats == 3 { tick.timer.invalidate() }
+    }
+    loop.add(timer)
+  }
+}
+
+func countBeats(on loop: Loop) async throws -> Int {
+  let metronome = Metronome(on: loop)
+  await metronome.start()
+  try await loop.clock.sleep(for: .seconds(1))
+  return await metronome.beats
+}
+
+private func limited(
+  _ limit: Duration, on loop: Loop, _ body: @escaping @Sendable () async throws -> Int
+) async throws -> Int {
+  struct TimedOut: Error {}
+
+  func withTimeout<Value: Sendable>(
+    _ limit: Duration, on loop: Loop, _ body: @escaping @Sendable () async throws -> Value
+  ) async throws -> Value {
+    try await withThrowingTaskGroup { group in
+      defer { group.cancelAll() }
+      group.addTask(operation: body)
+      group.addTask {
+        try await loop.clock.sleep(for: limit)
+        throw TimedOut()
+      }
+      return try await group.next()!
+    }
+  }
+  return try await withTimeout(limit, on: loop, body)
+}
+
+private func goodbye(to socket: Socket, on loop: Loop) async {
+  func sayGoodbye(to socket: Socket, on loop: Loop) async {
+    await Task { try? await socket.send(Array("bye\n".utf8), on: loop, timeout: .seconds(1)) }.value
+  }
+  await sayGoodbye(to: socket, on: loop)
+}
