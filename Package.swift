@@ -123,8 +123,8 @@ let package = Package(
     .testTarget(
       name: "RondoInspectTests",
       dependencies: [
-        "CInspect", "CLinux", "RondoInspect", "Rondo", "RondoTesting", "RondoTestProcess", "RondoTestTraits",
-        "rondo-inspect", "rondo-stuck",
+        "CInspect", "CLinux", "RondoDaemon", "RondoInspect", "Rondo", "RondoTesting", "RondoTestProcess",
+        "RondoTestTraits", "rondo-inspect", "rondo-stuck",
       ], swiftSettings: strict),
     // Examples: each prints what it shows, and a test compares.
     .executableTarget(name: "async-main", dependencies: ["Rondo", "RondoMain"], swiftSettings: strict),
