@@ -23,8 +23,8 @@ SINCE ?=
 MOST ?=
 # Anything writes the counts of today into the table of what is expected.
 UPDATE ?=
-# Where `make install` puts librondo.so, its headers and rondo.pc, below which root, and where Swift's runtime is: `inside` the
-# library, or `shared` with other programs.
+# Where `make install` puts librondo.so, its headers, rondo.pc and rondo-inspect, below which root, and where Swift's runtime
+# is: `inside` the library, or `shared` with other programs.
 PREFIX ?= /usr/local
 DESTDIR ?=
 RUNTIME ?= inside
@@ -181,7 +181,7 @@ pictures: ## Draw the pictures of the documentation anew.
 	@swift Tests/Pictures/draw.swift Sources/Rondo/Rondo.docc/Resources
 
 .PHONY: install
-install: setup ## Build librondo.so, install it, its headers and rondo.pc under PREFIX; DESTDIR=, RUNTIME=shared.
+install: setup ## Install librondo.so, its headers, rondo.pc and rondo-inspect under PREFIX; DESTDIR=, RUNTIME=shared.
 	@Sources/CRondo/Library/install.sh '$(PREFIX)' '$(DESTDIR)' '$(RUNTIME)'
 
 .PHONY: c-test
