@@ -172,6 +172,13 @@ let package = Package(
       swiftSettings: strict),
     // The C API, called from C.
     .target(name: "CStranger", dependencies: ["CRondo"], path: "Tests/CStranger"),
+    // The examples of the articles.
+    .testTarget(
+      name: "RondoBookTests",
+      dependencies: [
+        "CLinux", "Rondo", "RondoDaemon", "RondoFoundation", "RondoInspect", "RondoPorts", "RondoRecipes",
+        "RondoSockets", "RondoTestProcess", "RondoTestTraits", "RondoTesting",
+      ], swiftSettings: strict),
     .testTarget(name: "RondoCTests", dependencies: ["CRondo", "CStranger", "Rondo", "RondoC"], swiftSettings: strict),
     .testTarget(
       name: "RondoCountTests",

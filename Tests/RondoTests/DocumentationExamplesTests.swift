@@ -403,19 +403,6 @@ private final class Connection: @unchecked Sendable {
     }
   }
 
-  @Test func `Concurrency: hops`() {
-    withVirtualLoop { virtual in
-      let loop = virtual.loop
-
-      loop.hopBudget = .milliseconds(100)
-      loop.add(Loop.Timer(after: .seconds(1)) { _ in })
-      loop.run()
-
-      // In virtual time nothing is waited for.
-      #expect(loop.statistics.spins == 0 && loop.hopBudget == .milliseconds(100))
-    }
-  }
-
   @Test func `Timers: putting off`() {
     let log = Log()
     withVirtualLoop { virtual in
