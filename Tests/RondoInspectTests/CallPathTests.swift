@@ -63,6 +63,15 @@ import Testing
       #expect(kept(path, stack) == stack.map(\.address))
     }
 
+    @Test func `a function without a name may be what its neighbour calls`() {
+      let path = path([0x2010: 0x1000, 0x3010: 0x2000, 0x3510: 0x9000, 0x4010: 0x3000])
+      let stack = [
+        candidate(0x1010, in: nil, isGuess: false), candidate(0x2010, in: nil), candidate(0x3010, in: 0x3000),
+        candidate(0x3510, in: 0x3500), candidate(0x4010, in: 0x4000, isGuess: false),
+      ]
+      #expect(kept(path, stack) == [0x1010, 0x2010, 0x3010, 0x4010])
+    }
+
     @Test func `where a function was entered by a jump every guess stays`() {
       let path = path([0x2010: 0x7000, 0x3010: 0x9000, 0x4010: 0x2000])
       let stack = [

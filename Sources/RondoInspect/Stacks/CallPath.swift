@@ -57,10 +57,10 @@ struct CallPath {
     return path.reversed().map { candidates[$0] }
   }
 
-  /// Whether a call leads to a candidate's function. One that names no function leads to its neighbour alone.
+  /// Whether a call leads to a candidate's function. Where one of the two has no name, it leads to its neighbour alone.
   private func leads(_ call: Call?, to candidate: Candidate, isNext: Bool) -> Bool {
     switch call {
-    case .function(let start): candidate.start == start
+    case .function(let start): candidate.start.map { $0 == start } ?? isNext
     case .unnamed: isNext
     case nil: false
     }
