@@ -24,7 +24,7 @@ SINCE ?=
 MOST ?=
 # Anything writes what is counted today into the table of what is expected.
 UPDATE ?=
-# Where `make install` puts librondo.so, its headers and rondo.pc; RUNTIME=shared leaves Swift's runtime out of it.
+# Where `make install` puts librondo.so, its headers, rondo.pc and rondo-inspect; RUNTIME=shared leaves Swift's runtime out of it.
 PREFIX ?= /usr/local
 DESTDIR ?=
 RUNTIME ?= inside
@@ -78,7 +78,7 @@ run: setup ## Start the example echo server, and say how to talk to it.
 	  --listen 127.0.0.1:7007 --listen /tmp/rondo-echo.sock
 docs: setup ## Make the documentation: DocC's archives, in .build/docs.
 	@Sources/Tools/docs.sh
-install: setup ## Build librondo.so, install it, its headers and rondo.pc under PREFIX; DESTDIR=, RUNTIME=shared.
+install: setup ## Install librondo.so, its headers, rondo.pc and rondo-inspect under PREFIX; DESTDIR=, RUNTIME=shared.
 	@Sources/CRondo/Library/install.sh '$(PREFIX)' '$(DESTDIR)' '$(RUNTIME)'
 clean: ## Remove everything that was built.
 	rm -rf .build Benchmarks/.build Sources/Examples/.build

@@ -194,7 +194,8 @@ let package = Package(
     tests(
       "RondoInspectTests",
       [
-        "CInspect", "CLinux", "RondoInspect", "Rondo", "RondoTesting", "RondoTestSupport", "rondo-inspect", "rondo-stuck",
+        "CInspect", "CLinux", "RondoDaemon", "RondoInspect", "Rondo", "RondoTesting", "RondoTestSupport", "rondo-inspect",
+        "rondo-stuck",
       ]),
     tests("RondoCTests", ["CRondo", "CStranger", "Rondo", "RondoC", "RondoCoreFoundation"]),
     tests("RondoParityTests", ["Rondo", "RondoTestSupport", "rondo-parity"]),

@@ -91,6 +91,13 @@ for form in inside shared; do
   if [[ $form == inside && $has_runtime != 0 || $form == shared && $has_runtime == 0 ]]; then
     fail "$form: it needs $has_runtime libraries of Swift's"
   fi
+  # The command that asks a process comes with it, and needs Swift's runtime from the same place.
+  command=$root$prefix/bin/rondo-inspect
+  if ! "$command" --help | grep -q '^usage: rondo-inspect PROCESS'; then fail "$form: rondo-inspect has no usage"; fi
+  has_runtime=$(readelf -d "$command" | grep -c 'NEEDED.*libswift' || true)
+  if [[ $form == inside && $has_runtime != 0 || $form == shared && $has_runtime == 0 ]]; then
+    fail "$form: rondo-inspect needs $has_runtime libraries of Swift's"
+  fi
   size=$(stat -L -c %s "$library")
   ((size < 9000000)) || fail "$form: $size bytes"
 

@@ -7,7 +7,7 @@ import RondoTesting
 import Synchronization
 import Testing
 
-// The examples of RondoDaemon.docc, compiled and run. `ExampleTextTests` sees to it that they stand in the
+// The examples of RondoDaemon's doc comments and articles, compiled and run. `ExampleTextTests` sees to it that they stand in the
 // documentation as they stand here.
 
 /// What the examples have done.
@@ -45,7 +45,6 @@ private enum Examples {
       try signals(Loop.current)
       try children(Loop.current)
       try life(Loop.current)
-      try work(Loop.current)
       try server(Loop.current)
       try files(Loop.current)
       try clocks(Loop.current)
@@ -53,7 +52,6 @@ private enum Examples {
       names(Loop.current)
       try rate(Loop.current)
       try idle(Loop.current)
-      try virtualTime()
       try severalLoops()
       try activation()
     } catch {
@@ -79,24 +77,6 @@ private enum Examples {
 
     while child.isValid { loop.run(for: .seconds(60), returnAfterSourceHandled: true) }
     precondition(log.text == "exited with 3")
-  }
-
-  static func virtualTime() throws {
-    let log = Log()
-    let (near, far) = try Socket.pair()
-    withVirtualLoop { virtual in
-      virtual.looksAtDescriptors = true
-      let client = SocketSource(near, for: .data) { _, event in log.note("\(event)") }
-      virtual.loop.add(client)
-      let idle = virtual.loop.makeIdleTimeout(of: client, after: .seconds(30)) {
-        log.note("idle at \(virtual.elapsed)")
-      }
-      virtual.at(.seconds(20)) { _ = try? far.send([1]) }
-      virtual.advance(by: .seconds(60))
-      virtual.loop.discard(idle)
-      client.invalidate()
-    }
-    precondition(log.text == "received([1], from: nil), idle at 30.0 seconds", log.text)
   }
 
   static func files(_ loop: Loop) throws {
@@ -210,15 +190,6 @@ private enum Examples {
     daemon.whenStopping { listener.invalidate() }
     loop.perform { daemon.stop() }
     precondition(daemon.run() == .drained && !listener.isValid)
-  }
-
-  static func work(_ loop: Loop) throws {
-    let log = Log()
-    let daemon = try Daemon(on: loop)
-    let work = daemon.beginWork()
-    log.note("\(daemon.workCount) under way")
-    work.end()
-    precondition(log.text == "1 under way" && daemon.workCount == 0)
   }
 
   static func activation() throws {

@@ -83,22 +83,6 @@ private final class Log: Sendable {
     #expect(log.text == "on the loop's thread")
   }
 
-  // MARK: - WhatToExpect
-
-  @Test func `WhatToExpect: turns and sleeps`() {
-    let log = Log()
-    withVirtualLoop { virtual in
-      let loop = virtual.loop
-      loop.add(Loop.Timer(every: .milliseconds(400)) { _ in })
-
-      let before = loop.statistics
-      loop.run(for: .seconds(1))
-      let after = loop.statistics
-      log.note("\(after.turns - before.turns) turns, \(after.sleeps - before.sleeps) sleeps")
-    }
-    #expect(log.text == "3 turns, 3 sleeps")
-  }
-
   // MARK: - RondoTesting
 
   @Test func `RondoTesting: three minutes`() {

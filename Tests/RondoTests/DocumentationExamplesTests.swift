@@ -238,19 +238,6 @@ private final class Connection: @unchecked Sendable {
 
   // MARK: - Timeout
 
-  @Test func `Concurrency: hops`() {
-    withVirtualLoop { virtual in
-      let loop = virtual.loop
-
-      loop.hopBudget = .milliseconds(100)
-      loop.add(Loop.Timer(after: .seconds(1)) { _ in })
-      loop.run()
-
-      // In virtual time nothing is waited for.
-      #expect(loop.statistics.spins == 0 && loop.hopBudget == .milliseconds(100))
-    }
-  }
-
   @Test func `Timeout: its life`() {
     let log = Log()
     let connection = Connection(log)

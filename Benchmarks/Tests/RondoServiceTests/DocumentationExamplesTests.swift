@@ -50,10 +50,11 @@ private enum Examples {
 
   static func service(_ log: Log) async throws {
     let logger = Logger(label: "silent", factory: { _ in SwiftLogNoOpLogHandler() })
+    @Sendable func print(_ text: String) { log.note(text) }
 
     let service = DaemonService(name: "echo") { loop in
       let daemon = try Daemon(on: loop, drainingFor: .seconds(10), claimsSignals: false)
-      daemon.whenStopping { log.note("stop listening") }
+      daemon.whenStopping { print("stop listening") }
       return daemon
     }
     let group = ServiceGroup(services: [service], gracefulShutdownSignals: [.sigterm], logger: logger)

@@ -12,7 +12,7 @@
   /// ```swift
   /// let service = DaemonService(name: "echo") { loop in
   ///   let daemon = try Daemon(on: loop, drainingFor: .seconds(10), claimsSignals: false)
-  ///   daemon.whenStopping { log.note("stop listening") }
+  ///   daemon.whenStopping { print("stop listening") }
   ///   return daemon
   /// }
   /// ```

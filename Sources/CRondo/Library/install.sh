@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Builds librondo.so, and installs it with its headers and its pkg-config file: `make install`.
+# Builds librondo.so, and installs it with its headers and its pkg-config file, and rondo-inspect beside them:
+# `make install`.
 #
 #   install.sh PREFIX DESTDIR RUNTIME
 #
 # RUNTIME says where Swift's runtime is: `inside` the library, which then is one file, or `shared` with other programs, in
-# the toolchain's directory. The two are the same objects, linked differently.
+# the toolchain's directory. The two are the same objects, linked differently. The command is built in the same way.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 cd "$here/../../.."
@@ -27,8 +28,11 @@ for target in RondoC RondoCF; do swift build -c release --scratch-path "$scratch
 objects=$(swift build -c release --scratch-path "$scratch" "${flags[@]}" --show-bin-path)
 
 case $runtime in
-  inside) link=(-static-stdlib -Xlinker --exclude-libs -Xlinker ALL) ;;
-  shared) link=() ;;
+  inside)
+    link=(-static-stdlib -Xlinker --exclude-libs -Xlinker ALL)
+    whole=(--static-swift-stdlib)
+    ;;
+  shared) link=() whole=() ;;
   *) echo "RUNTIME is 'inside' or 'shared', not '$runtime'." >&2; exit 1 ;;
 esac
 mapfile -t files < <(find "$objects"/{CRondo,CRondoCF,Rondo,RondoC,RondoCF,RondoPorts,RondoSockets}.build -name '*.o' | sort)
@@ -38,8 +42,11 @@ swiftc -emit-library -o "$scratch/$library" "${files[@]}" "${event[@]}" -lBlocks
   -Xlinker -soname=librondo.so.$major -Xlinker --version-script="$here/rondo.map" \
   -Xlinker -z -Xlinker nodelete -Xlinker --gc-sections -Xlinker --strip-all
 
-lib=$destination$prefix/lib include=$destination$prefix/include
-mkdir -p "$lib/pkgconfig" "$include/rondo"
+swift build -c release --scratch-path "$scratch" "${flags[@]}" "${whole[@]}" -Xlinker -s --product rondo-inspect
+
+bin=$destination$prefix/bin lib=$destination$prefix/lib include=$destination$prefix/include
+mkdir -p "$bin" "$lib/pkgconfig" "$include/rondo"
+install -m 755 "$objects/rondo-inspect" "$bin/rondo-inspect"
 install -m 644 "$scratch/$library" "$lib/$library"
 ln -sf "$library" "$lib/librondo.so.$major"
 ln -sf librondo.so.$major "$lib/librondo.so"
@@ -48,4 +55,4 @@ install -m 644 -t "$include/rondo" "$here"/../../CRondoCF/include/rondo/*.h
 sed -e "s|@prefix@|$prefix|" -e "s|@version@|$version|" "$here/rondo.pc.in" >"$scratch/rondo.pc"
 install -m 644 "$scratch/rondo.pc" "$lib/pkgconfig/rondo.pc"
 echo "Installed $lib/$library ($(stat -c %s "$lib/$library") bytes), $lib/pkgconfig/rondo.pc,"
-echo "$include/rondo.h, $include/rondo/CFRunLoop.h and $include/rondo/CFBase.h"
+echo "$include/rondo.h, $include/rondo/CFRunLoop.h, $include/rondo/CFBase.h and $bin/rondo-inspect"

@@ -66,6 +66,7 @@ public struct ChildSource: DaemonSource {
         if reaps, exit.usage != nil { child.reap() }
       }
       item.label = label
+      child.deadline.label = label
     } catch {
       throw .exhausted
     }

@@ -93,8 +93,13 @@ public final class Daemon: @unchecked Sendable {
       for source in signals { source.invalidate() }
       throw .signal(error)
     }
-    for source in signals { loop.add(source, to: .common) }
+    // A tool that lists the loop's items is to say what they are, and not where this file makes them.
+    for (source, name) in zip(signals, ["SIGTERM", "SIGINT", "SIGHUP"]) {
+      for item in source.items { item.name = "daemon: \(name)" }
+      loop.add(source, to: .common)
+    }
     let stopSource = Loop.Source { [weak self] in self?.beginStop() }
+    stopSource.name = "daemon: stop()"
     loop.add(stopSource, to: .common)
     self.stopSource = stopSource
     manager?.join(loop)
@@ -256,7 +261,7 @@ public final class Daemon: @unchecked Sendable {
       for handler in stop.reversed() { handler() }
       perform(machine.withLock { $0.stopHandlersReturned() })
     case .awaitWork:
-      start(Loop.Timer(after: drainLimit) { [weak self] _ in self?.timeIsUp() })
+      start("daemon: drain limit", Loop.Timer(after: drainLimit) { [weak self] _ in self?.timeIsUp() })
     case .end:
       loop.requestStop()
     }
@@ -269,10 +274,12 @@ public final class Daemon: @unchecked Sendable {
   private func feedWatchdog() {
     guard let period = watchdogPeriod, manager != nil else { return }
     // Between one half and three quarters of the time that may pass.
-    start(Loop.Timer(every: period / 2, tolerance: period / 4) { [weak self] _ in self?.tell([.watchdog]) })
+    let timer = Loop.Timer(every: period / 2, tolerance: period / 4) { [weak self] _ in self?.tell([.watchdog]) }
+    start("daemon: watchdog", timer)
   }
 
-  private func start(_ timer: Loop.Timer) {
+  private func start(_ name: String, _ timer: Loop.Timer) {
+    timer.name = name
     timers.append(timer)
     loop.add(timer, to: .common)
   }

@@ -49,6 +49,7 @@ final class ServiceManager: Sendable {
 
   /// From now on what the manager has no room for is sent by the loop.
   func join(_ loop: Loop) {
+    room.name = "daemon: NOTIFY_SOCKET"
     loop.add(room, to: .common)
   }
 

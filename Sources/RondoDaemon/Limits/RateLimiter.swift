@@ -147,6 +147,7 @@ public final class RateLimiter: @unchecked Sendable {
 
   private func beginRest(of subject: Subject, in loop: Loop, until end: SuspendingClock.Instant?) {
     let timer = end.map { Loop.Timer(at: $0) { [self] _ in endRest(telling: true) } }
+    timer?.name = "rest of a rate limiter"
     state.withLock { state in
       if state.machine.isResting { state.rest = Rest(subject: subject, loop: loop, timer: timer) }
     }

@@ -56,6 +56,7 @@ public final class Lookup: Sendable {
   /// - Returns: False if the loop is gone.
   func begin(within limit: Duration, _ delivery: Delivery) -> Bool {
     let timer = Loop.Timer(after: max(.zero, limit)) { [self] _ in deliver(.failure(.timedOut), to: delivery) }
+    timer.name = "time limit of a lookup"
     state.withLock { state in
       state.delivery = delivery
       state.timer = timer

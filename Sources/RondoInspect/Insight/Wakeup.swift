@@ -1,4 +1,5 @@
 internal import CInspect
+internal import CLinux
 internal import Rondo
 
 /// A turn in which a loop did something, or woke: why, and what for.
@@ -19,7 +20,7 @@ public struct Wakeup: Sendable {
   /// Of a timer, in nanoseconds.
   let interval: Int64?
 
-  fileprivate init(_ turn: rondo_turn, name: (UInt64) -> String) {
+  init(_ turn: rondo_turn, name: (UInt64) -> String) {
     self.turn = turn.number
     let slept = turn.asleep >= 0
     time = slept ? turn.woke : nil
@@ -46,7 +47,7 @@ public struct Waker: Sendable {
   public let kind: String?
   public let name: String?
   public let wakeups: Int
-  /// Over the time that the last turns cover.
+  /// Over the time from the first of the last turns until now, and over a second at least.
   public let perSecond: Double
 
   var json: JSON {
@@ -93,22 +94,23 @@ extension Recorder {
 
 enum WakeupSummary {
   /// What woke the loop, the most frequent first.
-  static func wakers(_ wakeups: [Wakeup]) -> [Waker] {
+  ///
+  /// - Parameter now: In nanoseconds of CLOCK_MONOTONIC, as the wakeups' times.
+  static func wakers(_ wakeups: [Wakeup], now: Int64 = rondo_monotonic_now()) -> [Waker] {
     struct Key: Hashable {
       let reason: String
       let kind: String?
       let name: String?
     }
     let slept = wakeups.filter { $0.time != nil }
-    guard let first = slept.first?.time, let last = slept.last?.time else { return [] }
-    // The first one closes no span.
-    let seconds = Double(max(last - first, 1)) / 1e9
+    guard let first = slept.first, let begin = first.time, let last = slept.last?.time else { return [] }
+    // From when the first one began to sleep; a loop in virtual time may be ahead. Two wakeups in a moment are no rate.
+    let span = max(now, last) - begin + (first.asleep?.nanoseconds ?? 0)
+    let seconds = max(Double(span) / 1e9, 1)
     var counts: [Key: Int] = [:]
     for wakeup in slept { counts[Key(reason: wakeup.reason, kind: wakeup.kind, name: wakeup.name), default: 0] += 1 }
     return counts.map { key, count in
-      Waker(
-        reason: key.reason, kind: key.kind, name: key.name, wakeups: count,
-        perSecond: slept.count < 2 ? 0 : Double(count) / seconds)
+      Waker(reason: key.reason, kind: key.kind, name: key.name, wakeups: count, perSecond: Double(count) / seconds)
     }
     .sorted { ($0.wakeups, $1.name ?? "") > ($1.wakeups, $0.name ?? "") }
   }

@@ -51,7 +51,9 @@ struct StackWalk {
       // record, and leads past the functions in between.
       let next = Self.stripped(words[index])
       let skipped = next > place + 16 ? guesses(from: place + 16, to: min(next, stack.end)) : []
-      return steps + guesses(in: words[..<index]) + chain.prefix(1) + skipped + chain.dropFirst()
+      // Where it skips functions, what is beside it is a word like any other.
+      let record = Step(address: chain[0].address, kind: skipped.isEmpty ? .caller : .guess)
+      return steps + guesses(in: words[..<index]) + [record] + skipped + chain.dropFirst()
     }
     return steps + guesses(in: words[...])
   }

@@ -8,7 +8,7 @@ enum Symbolicator {
     let guesses = Set(steps.filter { $0.kind == .guess }.map(\.address))
     var frames = symbolicated(steps) ?? steps.map(nearest)
     for index in frames.indices where guesses.contains(frames[index].address) { frames[index].isGuess = true }
-    return withoutTraces(frames)
+    return withoutTraces(frames, steps)
   }
 
   /// The name of the code at an address.
@@ -17,11 +17,22 @@ enum Symbolicator {
   }
 
   /// Guesses help where the thread is in a function without a frame of its own. In one that has a frame they are traces.
-  private static func withoutTraces(_ frames: [StackFrame]) -> [StackFrame] {
-    guard let place = frames.last(where: { $0.address == frames[0].address }), place.offset >= 16,
+  private static func withoutTraces(_ frames: [StackFrame], _ steps: [StackWalk.Step]) -> [StackFrame] {
+    if let place = frames.last(where: { $0.address == frames[0].address }), place.offset >= 16,
       hasFrame(place.address - UInt64(place.offset))
-    else { return frames }
-    return frames.filter { !$0.isGuess }
+    {
+      return frames.filter { !$0.isGuess }
+    }
+    let kept = Set(CallPath().withoutTraces(steps.map { candidate($0, frames) }).map(\.address))
+    return frames.filter { !$0.isGuess || kept.contains($0.address) }
+  }
+
+  private static func candidate(_ step: StackWalk.Step, _ frames: [StackFrame]) -> CallPath.Candidate {
+    // Of inlined functions and the one that they are in, that one is last.
+    let frame = frames.last { $0.address == step.address && $0.function != nil }
+    // What returns somewhere counts from the byte before, which is of the call.
+    let start = frame.map { step.address - UInt64($0.offset) - (step.kind == .place ? 0 : 1) }
+    return CallPath.Candidate(address: step.address, start: start, isGuess: step.kind == .guess)
   }
 
   /// Whether a function begins by making a frame.
@@ -43,15 +54,22 @@ enum Symbolicator {
   private static func symbolicated(_ steps: [StackWalk.Step]) -> [StackFrame]? {
     guard let backtrace = try? Backtrace(from: BacktraceDecoder(steps)) else { return nil }
     guard let symbolicated = backtrace.symbolicated(with: ImageMap.capture()) else { return nil }
-    let frames = symbolicated.frames.compactMap(frame)
+    let places = Set(steps.filter { $0.kind == .place }.map(\.address))
+    let frames = symbolicated.frames.compactMap { frame($0, places) }
     return frames.isEmpty ? nil : frames
   }
 
-  private static func frame(_ found: SymbolicatedBacktrace.Frame) -> StackFrame? {
+  /// What the toolchain says for code that it has no name for.
+  private static let unknown = "<unknown>"
+
+  private static func frame(_ found: SymbolicatedBacktrace.Frame, _ places: Set<UInt64>) -> StackFrame? {
     guard let address = UInt64("\(found.captured.originalProgramCounter)".dropFirst(2), radix: 16) else { return nil }
+    // A library without a table of symbols has those that it exports: the dynamic linker knows them.
+    guard let symbol = found.symbol, symbol.name != unknown else {
+      return nearest(StackWalk.Step(address: address, kind: places.contains(address) ? .place : .caller))
+    }
     var frame = StackFrame(address: address)
     frame.isInlined = found.inlined
-    guard let symbol = found.symbol else { return frame }
     frame.function = symbol.name
     frame.offset = Int64(symbol.offset)
     frame.image = symbol.imageName

@@ -1,0 +1,312 @@
+import Glibc
+import Rondo
+import RondoDaemon
+import RondoSockets
+import RondoTestProcess
+import RondoTestTraits
+import RondoTesting
+import Synchronization
+import Testing
+
+// The examples of RunningADaemon.md and of RondoDaemon's page, compiled and run. `ExampleTextTests` compares the texts.
+
+/// What the examples of this file print.
+private final class Output: Sendable {
+  private let lines = Mutex<[String]>([])
+
+  func add(_ line: String) { lines.withLock { $0.append(line) } }
+
+  var text: String { lines.withLock { $0.joined(separator: "\n") } }
+}
+
+/// The output of the example on this thread.
+@TaskLocal private var output = Output()
+
+/// Stands in for the library's function: a test compares what an example prints.
+private func print(_ text: String) { output.add(text) }
+
+/// Runs `body`, and gives back what it printed.
+private func printed(_ body: () throws -> Void) rethrows -> String {
+  let own = Output()
+  try $output.withValue(own, operation: body)
+  return own.text
+}
+
+@Suite(.offThePool) struct RunningADaemonTests {
+  @Test func `a daemon reloads, stops and exits with a code`() async {
+    await #expect(processExitsWith: .success) {
+      do { try RunningADaemonExamples.life() } catch { fatalError("\(error)") }
+    }
+  }
+
+  @Test func `a stop waits for work, and no longer than it may`() throws {
+    try withVirtualLoop { virtual in
+      let loop = virtual.loop
+      let daemon = try Daemon(on: loop, drainingFor: .seconds(10), claimsSignals: false, environment: [:])
+
+      let work = daemon.beginWork()
+      loop.add(Loop.Timer(after: .seconds(3)) { _ in work.end() })  // The last byte of a reply was sent.
+
+      virtual.at(.seconds(1)) { daemon.stop() }
+      #expect(daemon.run() == .drained && virtual.elapsed == .seconds(3))
+    }
+    try withVirtualLoop { virtual in
+      let daemon = try Daemon(
+        on: virtual.loop, drainingFor: .seconds(10), claimsSignals: false, environment: [:])
+      let work = daemon.beginWork()
+      virtual.at(.seconds(1)) { daemon.stop() }
+      #expect(daemon.run() == .timedOut(left: 1) && virtual.elapsed == .seconds(11))
+      work.end()
+    }
+  }
+
+  @Test func `without a socket from systemd the daemon opens its own`() throws {
+    try withVirtualLoop { virtual in
+      let loop = virtual.loop
+      let daemon = try Daemon(on: loop, claimsSignals: false, environment: [:])
+      func accept(_ event: SocketSource.Event) {}
+
+      let passed = try ActivatedDescriptor.all()
+      let door = SocketSource(
+        try passed.first { $0.name == "echo" }?.socket() ?? .listening(at: .loopback()), for: .accept
+      ) { _, event in accept(event) }
+      loop.add(door)
+      daemon.whenStopping { door.invalidate() }
+
+      #expect(door.socket?.localAddress != nil)
+      virtual.at(.seconds(1)) { daemon.stop() }
+      #expect(daemon.run() == .drained && !door.isValid)
+    }
+  }
+
+  // MARK: - Children
+
+  /// What a shell command prints and ends with, on a loop of its own.
+  private func capture(_ script: String) throws -> String {
+    let thread = try LoopThread(name: "children")
+    defer { thread.stop() }
+    let ended = TestSemaphore()
+    let own = Output()
+    try thread.sync {
+      let loop = Loop.current
+      func print(_ text: String) {
+        own.add(text)
+        ended.signal()
+      }
+
+      var command = ChildSource.Command("/bin/sh", ["-c", script])
+      command.input = .null
+      let capture = CapturedCommand(limit: 1 << 20) { exit, output in
+        print("\(exit): \(String(decoding: output, as: UTF8.self))")
+      }
+      try capture.start(command, on: loop)
+    }
+    ended.wait()
+    return own.text
+  }
+
+  @Test func `a child's output is read through a pipe`() throws {
+    #expect(try capture("echo one; echo two; exit 3") == "exited with 3: one\ntwo\n")
+    #expect(try capture("exit 0") == "exited with 0: ")
+  }
+
+  @Test func `more output than the pipe holds arrives whole`() throws {
+    let text = try capture("head -c 300000 /dev/zero | tr '\\0' x")
+    #expect(text == "exited with 0: " + String(repeating: "x", count: 300_000))
+  }
+
+  @Test func `a child that prints without end is ended by SIGPIPE, and costs its limit`() throws {
+    let text = try capture("exec yes")
+    #expect(
+      text.hasPrefix("killed by signal 13: y\n") && text.utf8.count == "killed by signal 13: ".utf8.count + 1 << 20)
+  }
+
+  @Test func `a grandchild that keeps the pipe holds nothing up`() throws {
+    #expect(try capture("sleep 2 & echo parent") == "exited with 0: parent\n")
+  }
+
+  @Test func `a command that is not there costs no descriptor`() throws {
+    withVirtualLoop { virtual in
+      let capture = CapturedCommand(limit: 1) { _, _ in }
+      let command = ChildSource.Command("/no/such/program")
+      #expect(throws: ChildError.notFound("/no/such/program")) { try capture.start(command, on: virtual.loop) }
+      #expect(virtual.loop.run() == .finished)
+    }
+  }
+
+  // MARK: - Files, names, limits, pressure, dates
+
+  @Test func `a file that is replaced is read again`() throws {
+    let path = "/tmp/rondo-book-\(getpid())"
+    for name in [path, path + ".new"] { close(unsafe open(name, O_CREAT | O_WRONLY, 0o600)) }
+    defer { _ = unsafe unlink(path) }
+    let thread = try LoopThread(name: "files")
+    defer { thread.stop() }
+    let told = TestSemaphore()
+    try thread.sync {
+      let loop = Loop.current
+      func readConfiguration() { told.signal() }
+
+      let configuration = try PathSource(path) { _, change in
+        if !change.isDisjoint(with: [.appeared, .replaced, .finished]) { readConfiguration() }
+      }
+      loop.add(configuration)
+    }
+    #expect(unsafe rename(path + ".new", path) == 0)
+    told.wait()
+  }
+
+  @Test func `a rule of the calendar has its next date in the future`() throws {
+    try withVirtualLoop { virtual in
+      let loop = virtual.loop
+      func startBackup() {}
+
+      let rule = try CalendarRule("30 3 * * mon-fri", in: .local)
+      let backup = try ClockTimer(by: rule) { _, tick in startBackup() }
+      loop.add(backup)
+
+      #expect(backup.nextDate! > ClockTimer.Clock.realTime.now)
+      backup.invalidate()
+    }
+  }
+
+  @Test func `a name is looked up off the loop`() async throws {
+    let thread = try LoopThread(name: "names")
+    let loop = thread.loop
+
+    let addresses = try await Resolver.shared.addresses(of: "localhost", port: 80, within: .seconds(5), on: loop)
+
+    #expect(!addresses.isEmpty)
+    await thread.end()
+  }
+
+  @Test func `a listener that is called too often rests`() throws {
+    let thread = try LoopThread(name: "limits")
+    defer { thread.stop() }
+    let (rests, own) = (TestSemaphore(), Output())
+    let address = try thread.sync {
+      let loop = Loop.current
+      func accept(_ event: SocketSource.Event) {}
+      @Sendable func print(_ text: String) {
+        own.add(text)
+        rests.signal()
+      }
+
+      let limiter = RateLimiter(.init(100, per: .seconds(1))) { _, event in print("\(event)") }
+      let door = SocketSource(
+        try .listening(at: .loopback()), for: .accept, handler: limiter.limiting { _, event in accept(event) })
+      loop.add(door)
+
+      return door.socket!.localAddress!
+    }
+    let clients = try (0..<100).map { _ in try Socket(family: address.family, .stream) }
+    for client in clients { _ = try client.connect(to: address) }
+    rests.wait()
+    #expect(own.text.hasPrefix("rests(for:"))
+  }
+
+  @Test func `where the kernel reports no pressure the daemon goes on`() {
+    let text = printed {
+      withVirtualLoop { virtual in
+        let loop = virtual.loop
+        func dropCaches() {}
+
+        do {
+          let trigger = try PressureSource.Trigger.service() ?? .system(of: .milliseconds(150), in: .seconds(2))
+          loop.add(try PressureSource(trigger) { _, event in if case .stalled = event { dropCaches() } })
+        } catch {
+          print("no reports of pressure: \(error)")
+        }
+      }
+    }
+    #expect(text.isEmpty || text.hasPrefix("no reports of pressure: "))
+  }
+}
+
+private enum RunningADaemonExamples {
+  /// In a process of its own: its signals are the process's.
+  static func life() throws {
+    awakenDispatch()
+    let loop = Loop.current
+    loop.perform { raise(SIGHUP) }
+    let end = Loop.Timer(every: .milliseconds(1)) { tick in
+      guard output.text == "reload" else { return }
+      tick.timer.invalidate()
+      raise(SIGTERM)
+    }
+    loop.add(end)
+
+    let daemon = try Daemon(on: .current, drainingFor: .seconds(10))
+    daemon.whenReloading { print("reload") }
+    daemon.whenStopping { print("stop listening") }
+    let outcome = daemon.run()
+    print("exit code \(outcome.exitCode)")
+
+    precondition(output.text == "reload\nstop listening\nexit code 0", output.text)
+  }
+}
+
+/// A semaphore that a loop's thread signals and a test's thread waits for.
+@safe private final class TestSemaphore: @unchecked Sendable {
+  private let semaphore = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
+
+  init() { unsafe sem_init(semaphore, 0, 0) }
+
+  deinit {
+    unsafe sem_destroy(semaphore)
+    unsafe semaphore.deallocate()
+  }
+
+  func signal() { unsafe sem_post(semaphore) }
+
+  func wait() { while unsafe sem_wait(semaphore) != 0 {} }
+}
+
+/// Runs a command, and hands over how it ended and what it printed. On the loop's thread alone.
+final class CapturedCommand: @unchecked Sendable {
+  private let limit: Int
+  private let done: (ChildExit, [UInt8]) -> Void
+  private var output: [UInt8] = []
+
+  init(limit: Int, done: @escaping (ChildExit, [UInt8]) -> Void) {
+    self.limit = limit
+    self.done = done
+  }
+
+  @discardableResult
+  func start(_ command: ChildSource.Command, on loop: Loop) throws -> ChildSource {
+    var ends: [CInt] = [0, 0]
+    guard unsafe pipe(&ends) == 0 else { throw ChildError.system(errno: errno) }
+    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }  // No other child inherits them.
+    defer { close(ends[1]) }  // The child's copy is the only one then, so the pipe can end.
+    _ = fcntl(ends[0], F_SETFL, O_NONBLOCK)  // This end alone. The child's end still blocks.
+    let reader = try Loop.DescriptorSource(ends[0], for: .read, closesOnInvalidation: true) { reader, _ in
+      self.read(reader)
+    }
+    do {
+      var command = command
+      command.output = .descriptor(ends[1])
+      let child = try ChildSource(spawning: command) { _, exit in
+        self.read(reader)
+        reader.invalidate()
+        self.done(exit, self.output)
+      }
+      loop.add(reader)
+      loop.add(child)
+      return child
+    } catch {
+      reader.invalidate()
+      throw error
+    }
+  }
+
+  private func read(_ reader: Loop.DescriptorSource) {
+    var piece = [UInt8](repeating: 0, count: 65_536)
+    while reader.isValid {
+      let count = unsafe Glibc.read(reader.descriptor, &piece, piece.count)
+      if count < 0 { return }  // No more at present.
+      output += piece.prefix(min(count, limit - output.count))
+      if count == 0 || output.count == limit { reader.invalidate() }
+    }
+  }
+}
