@@ -127,6 +127,12 @@ let package = Package(
         "rondo-inspect", "rondo-stuck",
       ], swiftSettings: strict),
     // Examples: each prints what it shows, and a test compares.
+    .executableTarget(
+      name: "async-echo", dependencies: ["Rondo", "RondoDaemon", "RondoMain", "RondoSockets"],
+      path: "Sources/Examples/async-echo", swiftSettings: strict),
+    .executableTarget(
+      name: "first-loop", dependencies: ["Rondo", "RondoDaemon"], path: "Sources/Examples/first-loop",
+      swiftSettings: strict),
     .executableTarget(name: "async-main", dependencies: ["Rondo", "RondoMain"], swiftSettings: strict),
     .executableTarget(name: "permanent-thread", dependencies: ["Rondo", "RondoFoundation"], swiftSettings: strict),
     .executableTarget(
@@ -213,8 +219,17 @@ let package = Package(
       name: "rondo-main-program", dependencies: ["CLinux", "Rondo", "RondoTestProcess"], path: "Tests/RondoMainProgram",
       swiftSettings: strict),
     .testTarget(name: "RondoMainTests", dependencies: ["RondoTestProcess"], swiftSettings: strict),
+    // It starts async-echo as well, which it does not depend on: see above.
     .testTarget(
-      name: "RondoReadmeTests", dependencies: ["RondoTestTraits", "echo-daemon", "first-steps"], swiftSettings: strict),
+      name: "RondoReadmeTests", dependencies: ["RondoTestTraits", "echo-daemon", "first-loop", "first-steps"],
+      swiftSettings: strict),
+    // The programs of the articles, run.
+    .testTarget(
+      name: "RondoBookTests",
+      dependencies: [
+        "CLinux", "Rondo", "RondoDaemon", "RondoFoundation", "RondoInspect", "RondoPorts", "RondoRecipes",
+        "RondoSockets", "RondoTestProcess", "RondoTestTraits", "RondoTesting",
+      ], swiftSettings: strict),
     .testTarget(
       name: "RondoStressTests", dependencies: ["Rondo", "RondoTestProcess", "RondoTestTraits", "rondo-probe"],
       swiftSettings: strict),
