@@ -13,12 +13,11 @@ func say(_ text: String) {
   fflush(nil)
 }
 
-let loop = Loop.main
-loop.add(Loop.Timer(every: .seconds(1)) { tick in say("a second, \(tick.missed) missed") })
+Loop.main.add(Loop.Timer(every: .seconds(1)) { tick in say("a second, \(tick.missed) missed") })
 let input = try? Loop.DescriptorSource(STDIN_FILENO, for: .read) { source, readiness in
   say("standard input: \(readiness)")
   source.invalidate()
 }
-if let input { loop.add(input) }
-loop.add(try SignalSource(SIGINT) { _, _ in loop.stop() }, to: .common)
-say("The run ended: \(loop.run(for: .seconds(3)))")
+if let input { Loop.main.add(input) }
+Loop.main.add(try SignalSource(SIGINT) { _, _ in Loop.main.stop() }, to: .common)
+say("The run ended: \(Loop.main.run(for: .seconds(3)))")
