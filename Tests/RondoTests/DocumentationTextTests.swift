@@ -21,7 +21,9 @@ import Testing
   @Test func `the steps are those of the code`() throws {
     let steps = try stepsOfTheCode()
     #expect(steps.count == 14)
-    let documented = try lines(Self.catalogue + "HowALoopRuns.md").compactMap { $0.firstMatch(of: /^(\d+)\. \*\*(.+)\*\*/) }
+    let documented = try lines(Self.catalogue + "HowALoopRuns.md").compactMap {
+      $0.firstMatch(of: /^(\d+)\. \*\*(.+)\*\*/)
+    }
     #expect(documented.map { "\($0.1) \($0.2)" } == steps)
   }
 
