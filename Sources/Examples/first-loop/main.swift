@@ -8,16 +8,12 @@ import Glibc
 import Rondo
 import RondoDaemon
 
-func say(_ text: String) {
-  print(text)
-  fflush(nil)
-}
-
-Loop.main.add(Loop.Timer(every: .seconds(1)) { tick in say("a second, \(tick.missed) missed") })
+Loop.main.add(Loop.Observer(.beforeWaiting) { _ in fflush(nil) })
+Loop.main.add(Loop.Timer(every: .seconds(1)) { tick in print("a second, \(tick.missed) missed") })
 let input = try? Loop.DescriptorSource(STDIN_FILENO, for: .read) { source, readiness in
-  say("standard input: \(readiness)")
+  print("standard input: \(readiness)")
   source.invalidate()
 }
 if let input { Loop.main.add(input) }
 Loop.main.add(try SignalSource(SIGINT) { _, _ in Loop.main.stop() }, to: .common)
-say("The run ended: \(Loop.main.run(for: .seconds(3)))")
+print("The run ended: \(Loop.main.run(for: .seconds(3)))")
