@@ -24,6 +24,9 @@ let package = Package(
   name: "RondoExamples",
   dependencies: [.package(name: "Rondo", path: "../..")],
   targets: [
+    // The README's.
+    example("async-echo", ["Rondo", "RondoDaemon", "RondoMain", "RondoSockets"]),
+    example("first-loop", ["Rondo", "RondoDaemon"]),
     example("first-steps", ["Rondo", "RondoDaemon", "RondoSockets"]),
     example("async-main", ["Rondo", "RondoMain"]),
     example("echo-daemon", ["Rondo", "RondoDaemon", "RondoSockets"]),
@@ -41,12 +44,13 @@ let package = Package(
     .executableTarget(
       name: "listings-c", dependencies: [.product(name: "RondoCoreFoundation", package: "Rondo")],
       path: "CFRunLoop/listings-c", cSettings: [.define("RONDO")]),
+    // It runs async-echo and async-main, too. What depends on them has RondoMain's executors itself.
     .testTarget(
       name: "ExampleTests",
       dependencies: [
         .product(name: "Rondo", package: "Rondo"), .product(name: "RondoDaemon", package: "Rondo"),
         .product(name: "RondoFoundation", package: "Rondo"), .product(name: "RondoSockets", package: "Rondo"),
-        .product(name: "RondoTesting", package: "Rondo"), "first-steps", "async-main", "echo-daemon", "rondo-echo",
+        .product(name: "RondoTesting", package: "Rondo"), "first-loop", "first-steps", "echo-daemon", "rondo-echo",
         "rondo-cron", "rondo-chat", "permanent-thread", "mode-switch", "message-port-pair", "transcript",
         "transcript-rondo", "listings", "listings-rondo", "listings-c",
       ], path: "Tests/ExampleTests"),

@@ -4,10 +4,22 @@ import Testing
 
 /// What the README says about the package, compared with the package.
 @Suite(.offThePool) struct ReadmeTests {
-  @Test func `the daemon that is attacked is the README's, to the letter`() throws {
-    let program = try Repository.text("Sources/echo-daemon/main.swift")
+  @Test(arguments: ["async-echo", "first-loop"]) func `the programs that are run are the README's, to the letter`(
+    _ name: String
+  ) throws {
+    let source = try Repository.text("Sources/Examples/\(name)/main.swift")
+    let program = try #require(source.firstRange(of: "import Glibc").map { source[$0.lowerBound...] })
     #expect(try Repository.text("README.md").contains("```swift\n\(program)```\n"))
-    #expect(program.split(separator: "\n", omittingEmptySubsequences: false).count - 1 <= 40)
+    let statements = program.split(separator: "\n").filter { !$0.hasPrefix("import ") }
+    #expect(statements.count <= 20)
+  }
+
+  @Test func `the README is short, and its first program stands near its beginning`() throws {
+    let lines = try Repository.lines("README.md")
+    #expect(lines.count <= 131)
+    #expect(try Repository.text("README.md").utf8.count <= 8_192)
+    let start = try #require(lines.firstIndex(of: "```swift"))
+    #expect(try #require(lines[start...].firstIndex(of: "```")) < 40)
   }
 
   @Test func `the README's manifest is one that SwiftPM reads, and depends on products that there are`() throws {
@@ -28,9 +40,9 @@ import Testing
     let dump = try JSONDecoder().decode(Manifest.self, from: pipe.fileHandleForReading.readDataToEndOfFile())
     process.waitUntilExit()
     #expect(process.terminationStatus == 0)
-    #expect(dump.targets.map(\.name) == ["echo-daemon"])
+    #expect(dump.targets.map(\.name) == ["echo"])
     let used = dump.targets.flatMap(\.dependencies).compactMap { $0.product?.first ?? nil }
-    #expect(used == ["Rondo", "RondoDaemon", "RondoSockets"])
+    #expect(used == ["Rondo", "RondoDaemon", "RondoMain", "RondoSockets"])
     #expect(try Set(used).isSubset(of: products()))
   }
 
@@ -46,8 +58,9 @@ import Testing
     }
   }
 
-  @Test func `the README's table of products is the package's list`() throws {
-    let table = try #require(try Repository.text("README.md").components(separatedBy: "\n| product |").last)
+  @Test func `the table of products on the first page is the package's list`() throws {
+    let page = try Repository.text("Sources/Rondo/Rondo.docc/Rondo.md")
+    let table = try #require(page.components(separatedBy: "\n| product |").last)
     let rows = table.prefix(upTo: try #require(table.range(of: "\n\n")).lowerBound)
     #expect(rows.matches(of: /\n\| `(\w+)` \|/).map { String($0.1) }.sorted() == (try products()))
   }

@@ -5,8 +5,8 @@ import RondoTesting
 import Synchronization
 import Testing
 
-// The examples of README.md, but for its daemon, and of Rondo.docc, compiled and run. `ExampleTextTests` sees to
-// it that they stand in the documentation as they stand here.
+// The examples of Rondo.docc, compiled and run. `ExampleTextTests` sees to it that they stand in the documentation as
+// they stand here.
 
 /// What the examples have done.
 private final class Log: Sendable {
@@ -29,41 +29,6 @@ private final class Connection: @unchecked Sendable {
 }
 
 @Suite struct DocumentationExamplesTests {
-  // MARK: - README
-
-  @Test func `README: a first loop`() {
-    let log = Log()
-    @Sendable func print(_ text: String) { log.note(text) }
-    withVirtualLoop { virtual in
-      let loop = Loop.current
-      let minute = Loop.Timer(every: .seconds(60), tolerance: .seconds(6)) { tick in
-        print("a minute, \(tick.missed) missed")
-      }
-      loop.add(minute)
-      loop.perform { print("soon") }
-      loop.run(for: .seconds(150))
-      minute.invalidate()
-      #expect(virtual.elapsed == .seconds(150))
-    }
-    #expect(log.text == "soon, a minute, 0 missed, a minute, 0 missed")
-  }
-
-  // MARK: - Rondo
-
-  @Test func `Rondo: a first loop`() {
-    let log = Log()
-    withVirtualLoop { _ in
-      let loop = Loop.current
-      loop.add(Loop.Timer(every: .seconds(1), tolerance: .milliseconds(100)) { tick in log.note("\(tick.missed)") })
-      loop.add(Loop.Observer(.beforeWaiting, order: 100) { _ in log.note("idle") }, to: .common)
-      loop.perform { log.note("block") }
-      let result = loop.run(for: .milliseconds(2500))
-
-      #expect(result == .timedOut)
-      #expect(log.text == "block, idle, 0, idle, 0, idle")
-    }
-  }
-
   // MARK: - Embedding
 
   @Test func `Embedding: a host that polls`() {
@@ -111,97 +76,6 @@ private final class Connection: @unchecked Sendable {
     }
     try result.get()
     #expect(log.text.hasPrefix("ready, "))
-  }
-
-  @Test func `Rondo: a run in another mode suspends`() {
-    let log = Log()
-    withVirtualLoop { virtual in
-      let loop = virtual.loop
-
-      loop.add(Loop.Timer(after: .milliseconds(10)) { _ in log.note("ordinary") })
-      loop.add(Loop.Timer(after: .milliseconds(20)) { _ in log.note("urgent") }, to: "urgent")
-      loop.run(in: "urgent")
-      loop.run()
-
-      #expect(log.text == "urgent, ordinary")
-      #expect(virtual.elapsed == .milliseconds(20))
-    }
-  }
-
-  @Test func `Rondo: a descriptor source`() throws {
-    let log = Log()
-    var ends: [CInt] = [0, 0]
-    try #require(unsafe pipe(&ends) == 0)
-    let (descriptor, writer) = (ends[0], ends[1])
-    #expect(unsafe write(writer, [1], 1) == 1)
-    let result = onLoopThread { stage in
-      Result {
-        let loop = stage.loop
-
-        let input = try Loop.DescriptorSource(descriptor, for: .read) { source, readiness in
-          log.note("\(readiness)")
-          source.invalidate()
-        }
-        loop.add(input)
-        loop.run()
-      }
-    }
-    try result.get()
-    #expect(log.text == "read")
-    close(descriptor)
-    close(writer)
-  }
-
-  @Test func `Rondo: an hour in virtual time`() {
-    let log = Log()
-
-    withVirtualLoop { virtual in
-      let trace = Trace()
-      trace.observe(virtual.loop)
-      virtual.loop.add(Loop.Timer(after: .seconds(3600)) { _ in log.note("an hour") })
-      #expect(virtual.loop.run() == .finished)
-      #expect(virtual.elapsed == .seconds(3600))
-      #expect(trace.text == "E BT BS BW AW X")
-    }
-
-    #expect(log.text == "an hour")
-  }
-
-  // MARK: - TheTurn
-
-  @Test func `TheTurn: an observer shows the turn`() {
-    let log = Log()
-    withVirtualLoop { virtual in
-      let loop = virtual.loop
-
-      let trace = Trace()
-      trace.observe(loop)
-      loop.add(Loop.Source {})
-      loop.add(Loop.Timer(after: .milliseconds(10)) { _ in log.note("fired") })
-      #expect(loop.run(for: .milliseconds(30)) == .timedOut)
-      #expect(trace.text == "E BT BS BW AW BT BS BW AW X")
-    }
-    #expect(log.text == "fired")
-  }
-
-  @Test func `TheTurn: a nested run`() {
-    let log = Log()
-    withVirtualLoop { virtual in
-      let loop = virtual.loop
-
-      loop.add(Loop.Source {}, to: "modal")
-      loop.add(
-        Loop.Timer(after: .milliseconds(10)) { _ in
-          log.note("outer in \(loop.currentMode!)")
-          let result = loop.run(in: "modal", for: .milliseconds(50))
-          log.note("nested run \(result), back in \(loop.currentMode!)")
-        })
-      loop.run()
-
-      let mode = Loop.Mode.default
-      #expect(log.text == "outer in \(mode), nested run timedOut, back in \(mode)")
-      #expect(virtual.elapsed == .milliseconds(60))
-    }
   }
 
   // MARK: - Threading

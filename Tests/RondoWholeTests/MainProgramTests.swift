@@ -9,7 +9,7 @@ import Testing
     #expect(end.status == 0 && !end.wasSignalled && end.errors == "")
   }
 
-  @Test func `the README's example says that all is on the main thread`() throws {
+  @Test func `the example async-main says that all is on the main thread`() throws {
     let end = try Programs.run("async-main", in: "debug")
     #expect(end.lines == ["the main queue, on the main thread: true", "main, on the main thread: true"])
     #expect(end.status == 0 && !end.wasSignalled)

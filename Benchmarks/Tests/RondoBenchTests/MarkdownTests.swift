@@ -4,17 +4,37 @@ import Testing
 @testable import rondo_bench
 
 @Suite struct MarkdownTests {
-  @Test func `The summary shows of each family the row in which Rondo does worst`() {
+  @Test func `The summary shows of each family Rondo's best, median and worst row against the best peer`() {
     let report = Report.sample([
       ("wake.a", "raw", "p50", 1), ("wake.a", "libuv", "p50", 4), ("wake.a", "rondo", "p50", 2),
       ("wake.b", "libuv", "p50", 4), ("wake.b", "libev", "p50", 3), ("wake.b", "rondo", "p50", 6),
+      ("wake.c", "libev", "p50", 5), ("wake.c", "rondo", "p50", 5),
       ("post.a", "nio", "median", 10), ("post.a", "rondo", "median", 1), ("post.a", "rondo.precise", "median", 99),
     ])
     let rows = Markdown(report: report).summary.split(separator: "\n")
     #expect(
-      rows.dropFirst(2) == [
-        "| wakes | `wake.b` | ns |  | libev 3 | 6 | 2.00 |", "| posts | `post.a` | ns |  | SwiftNIO 10 | 1 | 0.10 |",
+      rows == [
+        "| family | rows | best | median | worst |", "| --- | --: | --- | --- | --- |",
+        "| wakes | 3 | 0.50 × libuv, `wake.a` | 1.00 × libev, `wake.c` | 2.00 × libev, `wake.b` |",
+        "| posts | 1 | 0.10 × SwiftNIO, `post.a` | 0.10 × SwiftNIO, `post.a` | 0.10 × SwiftNIO, `post.a` |",
       ])
+  }
+
+  @Test func `Of two rows the worse is the median, and the summary of every family has at most twelve lines`() {
+    let report = Report.sample(
+      Markdown.families.flatMap { _, prefixes in
+        ["a", "b"].flatMap { name in
+          [
+            ("\(prefixes[0]).\(name)", "libuv", "p50", 10),
+            ("\(prefixes[0]).\(name)", "rondo", "p50", name == "a" ? 5.0 : 20.0),
+          ]
+        }
+      })
+    let lines = Markdown(report: report).summary.split(separator: "\n")
+    #expect(lines.count == Markdown.families.count + 2 && lines.count <= 12)
+    #expect(
+      lines.dropFirst(2).first
+        == "| wakes | 2 | 0.50 × libuv, `wake.a` | 2.00 × libuv, `wake.b` | 2.00 × libuv, `wake.b` |")
   }
 
   @Test func `Every workload belongs to one family`() {

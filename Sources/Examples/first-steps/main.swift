@@ -1,4 +1,4 @@
-// A timer, a listener and a signal on the main thread's loop: the program of the article Getting started.
+// A timer, a listener and a signal on the main thread's loop.
 //
 //   swift run first-steps
 //
@@ -10,8 +10,14 @@ import Rondo
 import RondoDaemon
 import RondoSockets
 
+/// Prints a line at once, into a pipe as well.
+func say(_ text: String) {
+  print(text)
+  fflush(nil)
+}
+
 let ticks = Loop.Timer(every: .seconds(1), tolerance: .milliseconds(100)) { tick in
-  print("one more second, \(tick.missed) missed")
+  say("one more second, \(tick.missed) missed")
 }
 let listener = SocketSource(try .listening(at: .loopback()), for: .accept) { _, event in
   switch event {
@@ -25,6 +31,6 @@ let interrupt = try SignalSource(SIGINT) { _, _ in Loop.main.stop() }
 Loop.main.add(ticks)
 Loop.main.add(listener)
 Loop.main.add(interrupt, to: .common)
-print("Connect to \(listener.socket!.localAddress!), or press Ctrl-C.")
+say("Connect to \(listener.socket!.localAddress!), or press Ctrl-C.")
 Loop.main.run()
-print("The end.")
+say("The end.")

@@ -1,4 +1,4 @@
-// THE HEART: a run is entry, turns, exit. The numbers are the documentation's (TheTurn).
+// THE HEART: a run is entry, turns, exit. The numbers are the documentation's (HowALoopRuns).
 
 extension LoopCore {
   /// One run in one mode. Calls out.

@@ -1,4 +1,4 @@
-/// A report as tables in Markdown: all of it for the suite's page of figures, eight rows of it for the README.
+/// A report as tables in Markdown: all of it for the suite's page of figures, a line for each family for the README.
 struct Markdown {
   let report: Report
 
@@ -64,21 +64,19 @@ struct Markdown {
     return Self.table([["bar", "measured", "at most", "unit", "verdict"]] + rows, words: [0, 3, 4])
   }
 
-  // MARK: - A row for each family
+  // MARK: - A line for each family
 
-  /// What the README shows: of each family of workloads, the row in which Rondo does worst against the best peer.
+  /// The README's table: for each family the rows with Rondo's best, median and worst ratio to the best peer.
+  ///
+  /// The median of an even number of rows is the worse of the two in the middle.
   var summary: String {
-    let rows = Self.families.compactMap { family, prefixes in
+    let lines = Self.families.compactMap { family, prefixes -> [String]? in
       let own = report.workloads.filter { workload in prefixes.contains { workload.hasPrefix($0) } }
-      return own.compactMap { contest(in: $0) }.max { $0.ratio < $1.ratio }.map { worst in
-        [
-          family, "`\(worst.workload)`", worst.unit, worst.limit.map(Number.text) ?? "",
-          "\(Self.name(worst.peer)) \(Number.text(worst.theirs))", Number.text(worst.ours), Number.ratio(worst.ratio),
-        ]
-      }
+      let contests = own.compactMap { contest(in: $0) }.sorted { $0.ratio < $1.ratio }
+      guard let best = contests.first, let worst = contests.last else { return nil }
+      return [family, "\(contests.count)"] + [best, contests[contests.count / 2], worst].map(Self.text)
     }
-    return Self.table(
-      [["family", "worst row", "unit", "raw", "best peer", "Rondo", "Rondo × best peer"]] + rows, words: [0, 1, 2, 4])
+    return Self.table([["family", "rows", "best", "median", "worst"]] + lines, words: [0, 2, 3, 4])
   }
 
   /// Every workload belongs to one, by how its name begins.
@@ -90,20 +88,22 @@ struct Markdown {
     ("memory and start", ["memory", "start"]),
   ]
 
+  /// A row of Rondo's and the best peer in it.
   private struct Contest {
-    var workload, unit, peer: String
-    var ours, theirs: Double
-    var limit: Double?
-    var ratio: Double { ours / theirs }
+    var workload, peer: String
+    /// Rondo's median over the peer's.
+    var ratio: Double
   }
 
   private func contest(in workload: String) -> Contest? {
     guard let ours = report.headline(workload, Subjects.ours),
       let best = peers(in: workload).min(by: { $0.value < $1.value }), best.value > 0
     else { return nil }
-    return Contest(
-      workload: workload, unit: ours.unit, peer: best.subject, ours: ours.value, theirs: best.value,
-      limit: report.headline(workload, Subjects.limit)?.value)
+    return Contest(workload: workload, peer: best.subject, ratio: ours.value / best.value)
+  }
+
+  private static func text(_ contest: Contest) -> String {
+    "\(Number.ratio(contest.ratio)) × \(name(contest.peer)), `\(contest.workload)`"
   }
 
   // MARK: - Parts

@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// A client of the daemon's, with a plain socket that blocks, though not for ever.
-final class Client {
+/// A client of a server, with a plain socket that blocks, though not for ever.
+final class Client: Sendable {
   private let descriptor: CInt
 
   init(_ daemon: Daemon) throws {
@@ -69,6 +69,18 @@ final class Client {
       }
     }
     return taken
+  }
+
+  /// Sends and reads without a pause until the server has gone.
+  func press() {
+    let bytes = [UInt8](repeating: 7, count: 65_536)
+    var room = bytes
+    while true {
+      let sent = unsafe Glibc.send(descriptor, bytes, bytes.count, CInt(MSG_NOSIGNAL | MSG_DONTWAIT))
+      if sent < 0, errno != EAGAIN { return }
+      let received = unsafe recv(descriptor, &room, room.count, CInt(MSG_DONTWAIT))
+      if received == 0 || received < 0 && errno != EAGAIN { return }
+    }
   }
 
   /// Sends all of `bytes`, then ends its side, and reads at the same time, to the daemon's end.

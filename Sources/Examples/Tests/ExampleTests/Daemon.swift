@@ -2,21 +2,24 @@ import Foundation
 import Synchronization
 import Testing
 
-/// The README's daemon in a process of its own, at an address of its own. It is killed with the last reference to it.
+/// An example server in a process of its own, at an address of its own. It is killed with the last reference to it.
 final class Daemon: Sendable {
   /// Where it listens: every address that begins with 127 is this machine's.
   let address: sockaddr_in
   /// How many descriptors it may have open.
   private let limit: Int
   private let process: Mutex<Process>
+  /// What it prints.
+  private let output = Pipe()
 
   /// How long anything may take before it is called hung. Nothing takes a hundredth of it.
   static let patience: TimeInterval = 240
   private static let started = Atomic<UInt16>(0)
 
-  /// - Parameter idleLimit: The daemon's own, in seconds.
+  /// - Parameter name: The program. Its first argument is the address.
+  /// - Parameter arguments: Further arguments.
   /// - Parameter descriptors: How many it may have open.
-  init(idleLimit: Double = 3600, descriptors: Int = 1024) throws {
+  init(_ name: String, _ arguments: String..., descriptors: Int = 1024) throws {
     limit = descriptors
     let number = Self.started.wrappingAdd(1, ordering: .relaxed).newValue
     let own = UInt32(getpid())
@@ -29,12 +32,11 @@ final class Daemon: Sendable {
     let text = [24, 16, 8, 0].map { "\(host >> $0 & 255)" }.joined(separator: ".") + ":\(port)"
     let process = Process()
     process.executableURL = URL(filePath: "/bin/sh")
-    process.arguments = [
-      "-c", "ulimit -n \(descriptors); exec \"$0\" \"$@\"", try program("echo-daemon").path, text, "\(idleLimit)",
-    ]
+    process.arguments =
+      ["-c", "ulimit -n \(descriptors); exec \"$0\" \"$@\"", try program(name), text] + arguments
     process.standardInput = FileHandle.nullDevice
     // If the tests crash, the daemon must not hold their output open: it would be read for ever.
-    process.standardOutput = FileHandle.nullDevice
+    process.standardOutput = output
     process.standardError = FileHandle.nullDevice
     try process.run()
     self.process = Mutex(process)
@@ -52,9 +54,16 @@ final class Daemon: Sendable {
 
   private var identifier: pid_t { process.withLock { $0.processIdentifier } }
 
-  /// How it ended, after SIGTERM: its exit status.
-  func terminate() throws -> Int32 {
-    #expect(kill(identifier, SIGTERM) == 0)
+  /// The first line that it prints, as soon as it is there.
+  func firstLine() throws -> String {
+    var line: [UInt8] = []
+    while let byte = try output.fileHandleForReading.read(upToCount: 1)?.first, byte != 10 { line.append(byte) }
+    return String(decoding: line, as: UTF8.self)
+  }
+
+  /// How it ended, after a signal: its exit status.
+  func terminate(by signal: CInt = SIGTERM) throws -> Int32 {
+    #expect(kill(identifier, signal) == 0)
     try wait("for the daemon to end") { !process.withLock { $0.isRunning } }
     return process.withLock {
       #expect($0.terminationReason == .exit)
@@ -101,14 +110,4 @@ func wait(_ purpose: String, until condition: () throws -> Bool) throws {
     try #require(Date() < deadline, "waited in vain \(purpose)")
     usleep(1000)
   }
-}
-
-/// A program of the package. The tests run from the build directory's own executable, or from the toolchain with the
-/// bundle as an argument.
-func program(_ name: String) throws -> URL {
-  let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-  let beside = ([own] + CommandLine.arguments).map {
-    URL(filePath: $0).deletingLastPathComponent().appending(path: name)
-  }
-  return try #require(beside.first { FileManager.default.isExecutableFile(atPath: $0.path) }, "\(name) is not built")
 }

@@ -1,13 +1,15 @@
 import Foundation
-import RondoTestSupport
 import Testing
 
-/// The daemon that the README tells everybody to begin with, built from the README's own text, and attacked.
-@Suite(.offThePool) struct DaemonTests {
+/// The servers that the examples show, attacked: the README's, and one of callbacks with an idle limit.
+@Suite struct DaemonTests {
+  private static let servers = ["async-echo", "echo-daemon"]
   private let pattern = (0..<65_521).map { UInt8($0 % 251) }
 
-  @Test func `a client that never reads costs the daemon no memory, and nobody else anything`() throws {
-    let daemon = try Daemon()
+  @Test(arguments: servers) func `a client that never reads costs the daemon no memory, and nobody else anything`(
+    _ name: String
+  ) throws {
+    let daemon = try Daemon(name)
     let honest = try Client(daemon)
     #expect(try honest.isServed())
     let before = try daemon.residentMemory
@@ -23,8 +25,8 @@ import Testing
     withExtendedLifetime(stalled) {}
   }
 
-  @Test func `a client that reads late gets every byte, in order`() throws {
-    let daemon = try Daemon()
+  @Test(arguments: servers) func `a client that reads late gets every byte, in order`(_ name: String) throws {
+    let daemon = try Daemon(name)
     let client = try Client(daemon)
     let taken = try client.flood(with: pattern, limit: kernelRoom() + 1 << 20)
     let echo = try client.receive(taken)
@@ -34,8 +36,11 @@ import Testing
     #expect(try client.isServed())
   }
 
-  @Test func `out of descriptors, it sleeps, serves whom it has, and takes others when some have left`() throws {
-    let daemon = try Daemon(descriptors: 40)
+  @Test(arguments: servers)
+  func `out of descriptors, it sleeps, serves whom it has, and takes others when some have left`(
+    _ name: String
+  ) throws {
+    let daemon = try Daemon(name, descriptors: 40)
     let first = try Client(daemon)
     #expect(try first.isServed())
     let open = try daemon.openDescriptors
@@ -51,8 +56,10 @@ import Testing
     #expect(try daemon.terminate() == 0)
   }
 
-  @Test func `SIGTERM ends it beside clients that do not read, and others that wait to be accepted`() throws {
-    let daemon = try Daemon(descriptors: 40)
+  @Test(arguments: servers) func `SIGTERM ends it beside clients that do not read, and others that wait to be accepted`(
+    _ name: String
+  ) throws {
+    let daemon = try Daemon(name, descriptors: 40)
     let room = try kernelRoom() + 1 << 20
     let stalled = try (1...3).map { _ in
       let client = try Client(daemon)
@@ -65,8 +72,10 @@ import Testing
     withExtendedLifetime((stalled, clients)) {}
   }
 
-  @Test func `a client that ends its side gets all that it is owed, and the end`() throws {
-    let daemon = try Daemon()
+  @Test(arguments: servers) func `a client that ends its side gets all that it is owed, and the end`(
+    _ name: String
+  ) throws {
+    let daemon = try Daemon(name)
     let honest = try Client(daemon)
     #expect(try honest.isServed())
     let open = try daemon.openDescriptors
@@ -78,8 +87,8 @@ import Testing
     try wait("for the connections to be closed") { try daemon.openDescriptors == open }
   }
 
-  @Test func `clients that reset their connections leave nothing behind`() throws {
-    let daemon = try Daemon()
+  @Test(arguments: servers) func `clients that reset their connections leave nothing behind`(_ name: String) throws {
+    let daemon = try Daemon(name)
     let honest = try Client(daemon)
     #expect(try honest.isServed())
     let open = try daemon.openDescriptors
@@ -97,7 +106,7 @@ import Testing
   }
 
   @Test func `clients that neither send nor read are dropped, never early, and make room for others`() throws {
-    let daemon = try Daemon(idleLimit: 1, descriptors: 40)
+    let daemon = try Daemon("echo-daemon", "1", descriptors: 40)
     let begin = ContinuousClock.now
     let silent = try Client(daemon)
     let stalled = try Client(daemon)
@@ -108,5 +117,28 @@ import Testing
     #expect(ContinuousClock.now - begin >= .seconds(1))
     #expect(try Client(daemon).isServed())
     withExtendedLifetime((stalled, clients)) {}
+  }
+
+  @Test(arguments: servers) func `a client that sends and reads without a pause keeps no other from being served`(
+    _ name: String
+  ) throws {
+    let daemon = try Daemon(name)
+    let greedy = try Client(daemon)
+    Thread.detachNewThread { greedy.press() }
+    let honest = try Client(daemon)
+    for _ in 1...100 { #expect(try honest.isServed()) }
+    #expect(try Client(daemon).isServed())
+    #expect(try daemon.terminate() == 0)
+  }
+
+  @Test(arguments: [SIGINT, SIGTERM]) func `async-echo says at once where it listens, also into a pipe, and ends with`(
+    signal: CInt
+  ) throws {
+    let daemon = try Daemon("async-echo")
+    #expect(try daemon.firstLine().wholeMatch(of: /Listening at 127\.[\d.]+:\d+\. Ctrl-C ends the server\./) != nil)
+    let client = try Client(daemon)
+    #expect(try client.isServed())
+    #expect(try daemon.terminate(by: signal) == 0)
+    #expect(try client.receive(1) == [])
   }
 }
