@@ -165,8 +165,8 @@ torture: ## Fail each system call of fifteen programs, for each errno it may mee
 	@QUICK='$(QUICK)' SEED='$(if $(filter file,$(origin SEED)),,$(SEED))' ONLY='$(ONLY)' Tests/Tools/torture.sh
 
 .PHONY: lint
-lint: setup ## Check the format, the length of files and left-over markers.
-	@Tests/Tools/lint.sh $(FORMATTED)
+lint: setup ## Check the format, the length of files, left-over markers and the tics of prose; UPDATE=1.
+	@UPDATE='$(UPDATE)' Tests/Tools/lint.sh $(FORMATTED)
 
 .PHONY: format
 format: setup ## Rewrite the code in the project's format.

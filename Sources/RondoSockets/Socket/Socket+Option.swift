@@ -19,7 +19,7 @@ extension Socket {
     case fastOpen(queue: Int)
     /// A connection waits for its first data before it is made: TCP_FASTOPEN_CONNECT.
     ///
-    /// The source then calls `.connected` immediately. If no process listens, the first send fails instead of the
+    /// A socket source is then `.connected` immediately. If no process listens, the first send fails instead of the
     /// connection.
     case fastOpenConnect
     /// An IPv6 socket takes no IPv4 connections: IPV6_V6ONLY. Before it is bound.
