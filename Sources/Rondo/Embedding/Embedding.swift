@@ -63,7 +63,7 @@ extension Loop {
       return knownDescriptor
     }
 
-    /// The date of the next timer; nil if there is none, now if work is left.
+    /// The date of the next timer; nil without one, now if work is left.
     ///
     /// A host that watches the descriptor needs no deadline. A host that uses deadlines must watch the descriptor too:
     /// posts and descriptors of the guest are not in the deadline.

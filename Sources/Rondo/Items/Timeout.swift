@@ -1,7 +1,7 @@
 import Synchronization
 
 extension Loop {
-  /// The handle of a time limit: the loop calls its handler at its end.
+  /// The handle of a time limit. When the limit has passed, the loop calls the handler.
   ///
   /// Use one for a connection's idle limit or a request's deadline. A timeout fires once and is then dormant until you
   /// arm it again. You can arm, postpone and disarm it any number of times, also in its own handler. The handle is a
