@@ -3,14 +3,15 @@ public import Rondo
 #if compiler(>=6.3) && compiler(<6.4) && !RONDO_UNTRIED_COMPILER
 
   extension Loop {
-    /// Has tasks without a preference, and default actors, run on this loop too. On `Loop.main`, as the first line of
-    /// main.
+    /// Runs tasks without a preference, and default actors, on this loop too.
     ///
-    /// The program then has no thread that it did not make, and a call between the main actor and anything else is a turn
-    /// of the loop at most, not a change of threads. **Whatever blocks now blocks everything**: a nonisolated function that
-    /// reads a file, waits for a lock or computes for a second holds up the main actor, every timer, every descriptor and
-    /// every task meanwhile, and one that waits for another task by anything else than `await` waits for ever. Such work
-    /// belongs on a `LoopThread`. Tasks that were enqueued before stay where they are, and it cannot be taken back.
+    /// Call it on `Loop.main`, in the first line of main. Tasks that were enqueued before stay on the runtime's
+    /// threads. The change is permanent.
+    ///
+    /// The program then has no thread that it did not start. A call between the main actor and other code costs at most
+    /// a turn of the loop, not a change of threads. **Blocking code then blocks everything**: a nonisolated function
+    /// that reads a file, waits for a lock or computes for a second delays the main actor and every timer, descriptor
+    /// and task. Code that waits for another task without `await` waits without end. Use a `LoopThread` for such work.
     @MainActor public func adoptAllTasks() {
       contract(
         isAdoptive,
@@ -24,7 +25,8 @@ public import Rondo
 #else
 
   extension Loop {
-    /// Changes nothing: Rondo was not tried with this compiler. Tasks without a preference stay on the runtime's threads.
+    /// Changes nothing, because Rondo was not tested with this compiler. Tasks without a preference stay on the
+    /// runtime's threads.
     @available(*, deprecated, message: "Rondo was not tried with this compiler, and cannot adopt its tasks.")
     @MainActor public func adoptAllTasks() {}
   }

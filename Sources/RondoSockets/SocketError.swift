@@ -1,19 +1,19 @@
 import Glibc
 package import Rondo
 
-/// Why something with a socket failed.
+/// Why a call on a socket failed.
 public enum SocketError: Error, Hashable, Sendable {
-  /// Somebody listens at the address already, or a file of that name exists.
+  /// Another socket listens at the address, or a file of that name exists.
   case addressInUse
-  /// Nobody listens at the address.
+  /// No process listens at the address.
   case refused
   /// There is no such file, or no abstract socket of that name.
   case notFound
   /// The network or the host cannot be reached.
   case unreachable
-  /// The time given is over.
+  /// The time limit has passed.
   case timedOut
-  /// The peer has gone: ECONNRESET, or EPIPE for what was sent to it.
+  /// The peer closed or reset the connection: ECONNRESET, ECONNABORTED, or EPIPE for sent data.
   case reset
   /// The process, or the system, has no descriptor left: EMFILE, ENFILE.
   case exhausted
@@ -21,11 +21,11 @@ public enum SocketError: Error, Hashable, Sendable {
   case noMemory
   /// The listener's queue of connections is full: EAGAIN of a Unix-domain connect(2).
   case busy
-  /// The caller may not do that: EACCES or EPERM.
+  /// The caller lacks the permission: EACCES or EPERM.
   case notPermitted
-  /// A datagram is longer than the socket takes.
+  /// The datagram is longer than the socket takes.
   case tooLong
-  /// More would wait to be sent than the socket source's `queueLimit`.
+  /// The socket source would keep more bytes than its `queueLimit`.
   case congested
   /// The socket source was invalidated.
   case invalid
@@ -67,6 +67,7 @@ extension SocketError {
 }
 
 extension SocketError: CustomStringConvertible {
+  /// A sentence with the cause.
   public var description: String {
     switch self {
     case .addressInUse: "the address is in use"

@@ -1,13 +1,14 @@
 public import Rondo
 import Synchronization
 
-/// What happened, as one text to compare whole. Any thread may note something.
+/// Records events as one text, which a test compares whole. Any thread.
 public final class Trace: Sendable {
   private let notes = Mutex<[String]>([])
 
+  /// Makes an empty trace.
   public init() {}
 
-  /// The tokens so far.
+  /// The tokens so far, in order.
   public var tokens: [String] { notes.withLock { $0 } }
 
   /// Adds a token.
@@ -15,12 +16,12 @@ public final class Trace: Sendable {
     notes.withLock { $0.append(token) }
   }
 
-  /// The tokens, separated by spaces.
+  /// The tokens so far, separated by spaces.
   public var text: String {
     tokens.joined(separator: " ")
   }
 
-  /// The text so far, and a fresh start.
+  /// Returns the text so far, and removes all tokens.
   public func take() -> String {
     notes.withLock { notes in
       defer { notes = [] }
@@ -28,7 +29,7 @@ public final class Trace: Sendable {
     }
   }
 
-  /// Notes every activity of a mode: E BT BS BW AW X.
+  /// Adds an observer that notes each activity of a mode. The tokens are E BT BS BW AW X.
   @discardableResult
   public func observe(_ loop: Loop, in mode: Loop.Mode = .default, order: Int = 0) -> Loop.Observer {
     let observer = Loop.Observer(.all, order: order) { activity in self.note(Trace.name(of: activity)) }

@@ -2,10 +2,10 @@ public import Rondo
 
 /// A loop in virtual time, for tests: the clock jumps from deadline to deadline.
 ///
-/// It is the same loop, turn for turn, with no syscall: only its wait is scripted. Inside `withVirtualLoop` it stands
-/// in for `Loop.current`, and timers made there go by its clock. Handlers may use it, for they run on the thread of the
-/// scope, where it belongs: elsewhere its members end the test with a message. What `Loop` itself allows any thread is
-/// allowed here too, but foreign wakeups are seen at the next turn.
+/// It runs the same turns as a real loop, but makes no system call: its wait is scripted. Inside `withVirtualLoop` it
+/// is `Loop.current`, and timers made there use its clock. Use its members on the thread of the scope, also in
+/// handlers; on another thread they end the test with a message. The members of `Loop` that any thread may use work
+/// here too, but the loop sees wakeups from other threads at its next turn.
 public final class VirtualLoop: @unchecked Sendable {
   /// The loop itself: add items, post blocks, run it.
   public let loop: Loop
@@ -25,29 +25,29 @@ public final class VirtualLoop: @unchecked Sendable {
     return ownScript
   }
 
-  /// The virtual time that has passed since the scope began.
+  /// The virtual time since the scope began.
   public var elapsed: Duration {
     .nanoseconds(script.now.nanoseconds - start.nanoseconds)
   }
 
-  /// The virtual clock.
+  /// The present date of the virtual clock.
   public var now: SuspendingClock.Instant {
     script.now.suspending
   }
 
-  /// How often the loop slept.
+  /// How often the loop has slept.
   public var sleeps: Int { script.sleeps }
 
   // MARK: - The script
 
-  /// Has `action` happen when `offset` has passed since the scope began, while the loop waits.
+  /// Calls `action` when `offset` has passed since the scope began, during a wait.
   ///
-  /// It runs where another thread's doing would be noticed: wake, stop, signal or post from it.
+  /// The action takes the place of another thread: let it wake, stop, signal or post.
   public func at(_ offset: Duration, _ action: @escaping () -> Void) {
     script.schedule(at: start.advanced(by: offset.saturatingNanoseconds), action)
   }
 
-  /// Makes `source` ready for the loop's next wait, once. With `at`, when that much time has passed.
+  /// Makes `source` ready for one wait of the loop: the next, or at `offset`.
   public func makeReady(
     _ source: Loop.DescriptorSource, _ readiness: Loop.DescriptorSource.Readiness, at offset: Duration? = nil
   ) {
@@ -56,9 +56,10 @@ public final class VirtualLoop: @unchecked Sendable {
     at(offset) { script.makeReady(source, readiness) }
   }
 
-  /// Makes the loop's sources of `descriptor` ready for its next wait, once. With `at`, when that much time has passed.
+  /// Makes the loop's sources of `descriptor` ready for one wait.
   ///
-  /// For what has its descriptor source inside, as a socket source: `virtual.makeReady(socket.descriptor, .read)`.
+  /// With `at`, they are ready when that time has passed since the scope began; else in the next wait. Use it for a
+  /// source that contains a descriptor source: `virtual.makeReady(socket.descriptor, .read)`.
   public func makeReady(
     _ descriptor: CInt, _ readiness: Loop.DescriptorSource.Readiness, at offset: Duration? = nil
   ) {
@@ -67,27 +68,27 @@ public final class VirtualLoop: @unchecked Sendable {
     at(offset) { script.makeReady(descriptor, readiness) }
   }
 
-  /// Whether the loop's real descriptors are looked at whenever it waits. False at first.
+  /// Whether each wait polls the loop's real descriptors. False at first.
   ///
-  /// Time stays virtual: what a script has sent into a pipe or a socket pair is there when it is looked at, and a test with
-  /// real sockets is as exact as one without. Level-triggered, whatever the source says. What another process or thread
-  /// sends is not waited for. One poll(2) for each source and direction.
+  /// Time stays virtual. Data that a test has written into a pipe or a socket pair is there in the next wait, so a test
+  /// with real sockets is as exact as one without. All sources act as level-triggered. The loop does not wait for data
+  /// of another process or thread. Costs one poll(2) for each source and direction.
   public var looksAtDescriptors: Bool {
     get { script.looksAtDescriptors }
     set { script.looksAtDescriptors = newValue }
   }
 
-  /// Lets time pass inside a callout, as work would.
+  /// Moves the clock forward inside a callout, as work would.
   public func spend(_ duration: Duration) {
     script.pass(duration.saturatingNanoseconds)
   }
 
   // MARK: - Moving on
 
-  /// Serves all that is due, without moving the clock. It ends with a turn that finds nothing to do.
+  /// Serves everything that is due, without moving the clock. The last turn does nothing.
   ///
-  /// - Parameter turns: The most turns it may take; a source that signals itself for ever would need more.
-  /// - Returns: False if there was still something to do after that many.
+  /// - Parameter turns: The most turns; a source that signals itself in each perform needs more.
+  /// - Returns: False if work was left after that many turns.
   @discardableResult
   public func runUntilIdle(in mode: Loop.Mode = .default, turns: Int = 10_000) -> Bool {
     for _ in 0..<turns {
@@ -111,7 +112,7 @@ public final class VirtualLoop: @unchecked Sendable {
     return true
   }
 
-  /// Runs the loop for `duration` of virtual time, and ends there. Even if nothing is left to wait for.
+  /// Runs the loop for `duration` of virtual time, even with an empty mode.
   @discardableResult
   public func advance(by duration: Duration, in mode: Loop.Mode = .default) -> Loop.RunResult {
     let end = script.now.advanced(by: duration.saturatingNanoseconds)
@@ -128,7 +129,7 @@ public final class VirtualLoop: @unchecked Sendable {
   }
 }
 
-/// Runs `body` with a loop in virtual time that stands in for the thread's own. Not from async code.
+/// Runs `body` with a loop in virtual time as the thread's current loop. Not from async code.
 @available(*, noasync, message: "A virtual loop belongs to a thread; use it in a synchronous test.")
 public func withVirtualLoop<Result>(_ body: (VirtualLoop) throws -> Result) rethrows -> Result {
   let virtual = VirtualLoop()

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks the format, the length of files and left-over markers: `make lint`.
+# Checks the format, the length of files, left-over markers and the tics of prose: `make lint`.
 #
 #   lint.sh PATH...
 set -euo pipefail
@@ -13,3 +13,4 @@ if marks=$(grep -rnwE 'TOD[O]|FIXM[E]' Sources Tests Benchmarks/Sources Benchmar
   printf 'Left-over markers:\n%s\n' "$marks" >&2
   exit 1
 fi
+Sources/Tools/prose.sh

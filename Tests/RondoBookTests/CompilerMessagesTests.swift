@@ -1,5 +1,5 @@
 import Foundation
-import RondoTestTraits
+import RondoTestSupport
 import Testing
 
 /// What SwiftConcurrency.md says of the compiler's messages: it prints them for the wrong snippets, and takes the cures.

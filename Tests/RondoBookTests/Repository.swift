@@ -29,8 +29,11 @@ enum Repository {
   /// The articles of all catalogues.
   static let articles = files(under: "Sources", ending: ".md").filter { $0.contains(".docc/") }
 
+  /// The pages for contributors.
+  static let contributing = files(under: ".github", ending: ".md")
+
   /// Everything that is written for readers.
-  static let documents = ["README.md", "Benchmarks/README.md"] + articles
+  static let documents = ["README.md", "Benchmarks/README.md"] + contributing + articles
 
   /// The text of a document without what stands in code blocks.
   static func prose(_ document: String) throws -> String {

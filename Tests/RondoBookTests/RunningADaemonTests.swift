@@ -3,7 +3,7 @@ import Rondo
 import RondoDaemon
 import RondoSockets
 import RondoTestProcess
-import RondoTestTraits
+import RondoTestSupport
 import RondoTesting
 import Synchronization
 import Testing

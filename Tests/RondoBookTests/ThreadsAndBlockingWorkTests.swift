@@ -2,7 +2,7 @@ import Foundation
 import Rondo
 import RondoDaemon
 import RondoSockets
-import RondoTestTraits
+import RondoTestSupport
 import Synchronization
 import Testing
 

@@ -1,7 +1,7 @@
 import Rondo
 import RondoDaemon
 import RondoSockets
-import RondoTestTraits
+import RondoTestSupport
 import RondoTesting
 import Synchronization
 import Testing

@@ -1,7 +1,7 @@
 import Glibc
 import Rondo
 import RondoInspect
-import RondoTestTraits
+import RondoTestSupport
 import RondoTesting
 import Synchronization
 import Testing

@@ -2,7 +2,7 @@ import Glibc
 import Rondo
 import RondoDaemon
 import RondoSockets
-import RondoTestTraits
+import RondoTestSupport
 import Testing
 
 // The examples of the article YourFirstServer, run. Its first program is `Sources/Examples/async-echo`, which

@@ -44,35 +44,6 @@ import Testing
     }
   }
 
-  // MARK: - How the source is read
-
-  @Test func `each walk through the source has at most seven steps, and they are where it says`() throws {
-    let walks = try text(Self.catalogue + "ReadingTheSource.md").components(separatedBy: "| file | function |")
-      .dropFirst()
-    #expect(walks.count == 5)
-    for walk in walks {
-      let steps = walk.matches(of: /(?m)^\| `([\w+\/]+\.swift)` \| `(\w+)` \|/)
-      #expect((2...7).contains(steps.count), "\(walk.prefix(80))")
-      for step in steps {
-        let declaration = "func \(step.2)"
-        #expect(try text("Sources/Rondo/\(step.1)").contains(declaration), "\(step.1) lacks \(declaration)")
-      }
-    }
-  }
-
-  // MARK: - The floors
-
-  @Test func `libevent is imported by one file`() throws {
-    let files = try #require(FileManager.default.enumerator(atPath: Self.root.appending(path: "Sources").path))
-    let importers = try files.compactMap { $0 as? String }.filter {
-      try $0.hasSuffix(".swift")
-        && lines("Sources/\($0)").contains {
-          $0.contains("CLibevent") && $0.contains(/^[^\/]*\bimport\b.*\bCLibevent\b/)
-        }
-    }
-    #expect(importers == ["Rondo/Wait/Libevent.swift"])
-  }
-
   // MARK: - The list of differences
 
   private static let list = catalogue + "ComingFromCFRunLoop.md"

@@ -1,10 +1,11 @@
 // Items whose handlers belong to an actor of the loop. They ask when they join a loop, and the runtime asks at each call.
 
 extension Loop.Timer {
-  /// A timer that fires once, `delay` from now, with a handler of `actor`. The actor's executor is the loop that the
-  /// timer is added to.
+  /// Makes a timer that fires once, `delay` from now, with a handler of `actor`.
   ///
-  /// - Parameter handler: May use the actor's state. Adding the timer to a loop that the actor does not run on traps.
+  /// The timer belongs to the loop that is the actor's executor. Adding it to another loop traps.
+  ///
+  /// - Parameter handler: Called on the loop's thread. It may use the actor's state.
   public static func isolated<A: Actor>(
     to actor: A, after delay: Duration, tolerance: Duration = .zero, order: Int = 0,
     fileID: StaticString = #fileID, line: UInt = #line,
@@ -17,7 +18,7 @@ extension Loop.Timer {
     return timer.owned(by: actor)
   }
 
-  /// The same with a handler of the main actor, for `Loop.main`.
+  /// Makes a timer for `Loop.main` that fires once, with a handler of the main actor.
   public static func isolated(
     to actor: MainActor, after delay: Duration, tolerance: Duration = .zero, order: Int = 0,
     fileID: StaticString = #fileID, line: UInt = #line,
@@ -28,10 +29,11 @@ extension Loop.Timer {
     }.owned(by: actor)
   }
 
-  /// A timer that fires every `interval`, with a handler of `actor`. The actor's executor is the loop that the timer is
-  /// added to.
+  /// Makes a timer that fires every `interval`, with a handler of `actor`.
   ///
-  /// - Parameter handler: May use the actor's state. Adding the timer to a loop that the actor does not run on traps.
+  /// The timer belongs to the loop that is the actor's executor. Adding it to another loop traps.
+  ///
+  /// - Parameter handler: Called on the loop's thread. It may use the actor's state.
   public static func isolated<A: Actor>(
     to actor: A, every interval: Duration, tolerance: Duration = .zero, order: Int = 0,
     fileID: StaticString = #fileID, line: UInt = #line,
@@ -44,7 +46,7 @@ extension Loop.Timer {
     return timer.owned(by: actor)
   }
 
-  /// The same with a handler of the main actor, for `Loop.main`.
+  /// Makes a repeating timer for `Loop.main`, with a handler of the main actor.
   public static func isolated(
     to actor: MainActor, every interval: Duration, tolerance: Duration = .zero, order: Int = 0,
     fileID: StaticString = #fileID, line: UInt = #line,
@@ -57,9 +59,11 @@ extension Loop.Timer {
 }
 
 extension Loop.Observer {
-  /// An observer with a handler of `actor`. The actor's executor is the loop that the observer is added to.
+  /// Makes an observer with a handler of `actor`.
   ///
-  /// - Parameter handler: May use the actor's state. Adding the observer to a loop that the actor does not run on traps.
+  /// The observer belongs to the loop that is the actor's executor. Adding it to another loop traps.
+  ///
+  /// - Parameter handler: Called on the loop's thread. It may use the actor's state.
   public static func isolated<A: Actor>(
     to actor: A, _ activities: Loop.Activity, repeats: Bool = true, order: Int = 0,
     fileID: StaticString = #fileID, line: UInt = #line,
@@ -74,7 +78,7 @@ extension Loop.Observer {
     return observer
   }
 
-  /// The same with a handler of the main actor, for `Loop.main`.
+  /// Makes an observer for `Loop.main` with a handler of the main actor.
   public static func isolated(
     to actor: MainActor, _ activities: Loop.Activity, repeats: Bool = true, order: Int = 0,
     fileID: StaticString = #fileID, line: UInt = #line,
@@ -90,9 +94,11 @@ extension Loop.Observer {
 }
 
 extension Loop.DescriptorSource {
-  /// A source for `descriptor` with a handler of `actor`. The actor's executor is the loop that the source is added to.
+  /// Makes a source for `descriptor` with a handler of `actor`.
   ///
-  /// - Parameter handler: May use the actor's state. Adding the source to a loop that the actor does not run on traps.
+  /// The source belongs to the loop that is the actor's executor. Adding it to another loop traps.
+  ///
+  /// - Parameter handler: Called on the loop's thread. It may use the actor's state.
   /// - Throws: `.notOpen` for a negative or closed descriptor, `.notPollable` for a regular file or a directory.
   public static func isolated<A: Actor>(
     to actor: A, _ descriptor: CInt, for interest: Readiness, trigger: Trigger = .level, order: Int = 0,
@@ -110,7 +116,7 @@ extension Loop.DescriptorSource {
     return source
   }
 
-  /// The same with a handler of the main actor, for `Loop.main`.
+  /// Makes a descriptor source for `Loop.main` with a handler of the main actor.
   public static func isolated(
     to actor: MainActor, _ descriptor: CInt, for interest: Readiness, trigger: Trigger = .level, order: Int = 0,
     closesOnInvalidation: Bool = false, fileID: StaticString = #fileID, line: UInt = #line,
@@ -128,9 +134,11 @@ extension Loop.DescriptorSource {
 }
 
 extension Loop.Source {
-  /// A source whose `perform` belongs to `actor`. The actor's executor is the loop that the source is added to.
+  /// Makes a source whose `perform` belongs to `actor`.
   ///
-  /// - Parameter perform: May use the actor's state. Adding the source to a loop that the actor does not run on traps.
+  /// The source belongs to the loop that is the actor's executor. Adding it to another loop traps.
+  ///
+  /// - Parameter perform: Called on the loop's thread. It may use the actor's state.
   public static func isolated<A: Actor>(
     to actor: A, order: Int = 0, fileID: StaticString = #fileID, line: UInt = #line,
     perform: @escaping @Sendable (isolated A) -> Void
@@ -141,7 +149,7 @@ extension Loop.Source {
     }
   }
 
-  /// The same with a `perform` of the main actor, for `Loop.main`.
+  /// Makes a source for `Loop.main` with a `perform` of the main actor.
   public static func isolated(
     to actor: MainActor, order: Int = 0, fileID: StaticString = #fileID, line: UInt = #line,
     perform: @escaping @MainActor () -> Void

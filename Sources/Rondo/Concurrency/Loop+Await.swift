@@ -2,22 +2,23 @@ import CLinux
 
 /// Waiting for the loop in async code.
 extension Loop {
-  /// Why a call to a loop's thread brought no result.
+  /// Why `call(in:_:)` on a loop's thread returned no result.
   public enum CallError<Failure: Error>: Error {
-    /// The task was cancelled before the body began, and the body does not run. A ``LoopThread`` does not take it back.
+    /// The task was cancelled before the body began. The body does not run.
     case cancelled
-    /// The loop's thread is ending or has ended, and the body does not run.
+    /// The loop's thread is ending or has ended. The body does not run.
     case loopEnded
-    /// The body threw this.
+    /// The body threw this error.
     case body(Failure)
   }
 
-  /// Runs `body` on the loop's thread and suspends until it has a result. Any thread.
+  /// Runs `body` on the loop's thread and suspends until it returns. Any thread.
   ///
-  /// It waits its turn among the blocks of `mode`; a caller on the loop's thread waits as well. Cancellation takes it
-  /// back and throws at once, unless the body has begun: then its result counts.
+  /// The body waits in order among the blocks of `mode`, also if the caller is on the loop's thread. If the task is
+  /// cancelled before the body begins, the body never runs and the call throws. If the body has begun, its result
+  /// counts.
   ///
-  /// - Throws: `.cancelled` or `.loopEnded` if `body` does not run, `.body` with what it threw.
+  /// - Throws: `.cancelled` or `.loopEnded` if `body` does not run, `.body` with the error that `body` threw.
   public nonisolated(nonsending) func call<Value, Failure: Error>(
     in mode: Mode = .common, _ body: sending @escaping () throws(Failure) -> sending Value
   ) async throws(CallError<Failure>) -> sending Value {
@@ -48,24 +49,30 @@ extension Loop {
     }
   }
 
-  /// Why waiting for a descriptor ended without it being ready.
+  /// Why a wait for a descriptor ended before the descriptor was ready.
   public enum WaitError: Error, Hashable, Sendable {
+    /// The task was cancelled.
     case cancelled
-    /// The time was over, and the descriptor still not ready.
+    /// The timeout expired before the descriptor was ready.
     case timedOut
     /// The loop's thread has ended.
     case loopEnded
-    /// The descriptor cannot be waited for.
+    /// The loop cannot wait for this descriptor.
     case descriptor(DescriptorError)
-    /// The loop gave up on the descriptor meanwhile.
+    /// The loop invalidated its source of the descriptor during the wait, for this reason.
     case invalidated(DescriptorSource.InvalidationReason)
   }
 
   /// Suspends until reading from `descriptor` does not block: data, end of file or an error. Any thread.
   ///
+  /// The descriptor stays yours. Keep it open until the call returns: if you close it during the wait, the wait may
+  /// last until its timeout. Cancelling the task ends the wait immediately.
+  ///
   /// - Parameters:
   ///   - timeout: The longest time to wait; nil for no limit.
-  ///   - mode: The mode that is waited in.
+  ///   - mode: The mode in whose runs the loop watches the descriptor.
+  /// - Throws: `.cancelled`, `.timedOut`, `.loopEnded`; `.descriptor` if the descriptor is closed or cannot be watched,
+  ///   `.invalidated` if the loop gave up on it.
   public nonisolated(nonsending) func readable(
     _ descriptor: CInt, timeout: Duration? = nil, in mode: Mode = .common
   ) async throws(WaitError) {
@@ -74,9 +81,14 @@ extension Loop {
 
   /// Suspends until writing to `descriptor` does not block. Any thread.
   ///
+  /// The descriptor stays yours, and must stay open until the call returns, as for ``readable(_:timeout:in:)``.
+  /// Cancelling the task ends the wait immediately.
+  ///
   /// - Parameters:
   ///   - timeout: The longest time to wait; nil for no limit.
-  ///   - mode: The mode that is waited in.
+  ///   - mode: The mode in whose runs the loop watches the descriptor.
+  /// - Throws: `.cancelled`, `.timedOut`, `.loopEnded`; `.descriptor` if the descriptor is closed or cannot be watched,
+  ///   `.invalidated` if the loop gave up on it.
   public nonisolated(nonsending) func writable(
     _ descriptor: CInt, timeout: Duration? = nil, in mode: Mode = .common
   ) async throws(WaitError) {

@@ -8,19 +8,21 @@
 /// A loop that is not running serves nothing. When its thread ends, what waits still runs there, and what comes later
 /// runs one job at a time on the concurrency runtime's threads.
 extension Loop: SerialExecutor, TaskExecutor {
-  /// Queues a job of a task that prefers the loop. Any thread. O(1), no allocation once the queues have grown.
+  /// Queues a job of a task that prefers the loop. Any thread.
   ///
-  /// Costs one epoll_ctl(2) if the loop sleeps. For the runtime to call.
+  /// The concurrency runtime calls it. O(1), without an allocation once the queues have grown. Costs one epoll_ctl(2)
+  /// if the loop sleeps.
   public func enqueue(_ job: consuming ExecutorJob) {
     taskLane.enqueue(UnownedJob(job))
   }
 
-  /// The loop as actors name it in `unownedExecutor`. The actor keeps the loop: the reference does not.
+  /// Returns the loop for an actor's `unownedExecutor`. The actor must keep the loop: the reference does not.
   public func asUnownedSerialExecutor() -> UnownedSerialExecutor {
     unsafe actorLane.asUnownedSerialExecutor()
   }
 
-  /// Whether the calling thread is the loop's. After the loop's end, whether it runs a job of it. Any thread.
+  /// Whether the calling thread is the loop's. Any thread. After the loop's end, whether the thread runs a job of the
+  /// loop.
   public func isIsolatingCurrentContext() -> Bool? {
     actorLane.isolatesCurrentThread
   }
@@ -30,21 +32,21 @@ extension Loop: SerialExecutor, TaskExecutor {
     actorLane.checkIsolated()
   }
 
-  /// Whether no job of one runs while a job of the other does. So it is with one loop, and with loops of one thread.
+  /// Whether jobs of the two loops never run at the same time. True for one loop, and for loops of one thread.
   public func isSameExclusiveExecutionContext(other: Loop) -> Bool {
     actorLane.excludes(other.actorLane)
   }
 
-  /// An executor whose jobs are served in these modes only. Any thread.
+  /// Makes an executor whose jobs the loop serves in these modes only. Any thread.
   ///
-  /// Two executors are two even for the same modes: keep the one you made, as going from one to the other costs a job.
+  /// Keep the executor: each call makes another, and a hop from one to the other costs a job, even for the same modes.
   public func executor(in modes: Mode...) -> Executor {
     Executor(self, modes)
   }
 
-  /// Runs the loop's actors and tasks in some of its modes. It keeps the loop.
+  /// Runs actors and tasks of a loop in some of its modes. It keeps the loop.
   public final class Executor: SerialExecutor, TaskExecutor {
-    /// The loop it belongs to.
+    /// The loop that runs the executor's jobs.
     public let loop: Loop
     /// *constant*
     private let actorLane: JobLane
@@ -61,17 +63,18 @@ extension Loop: SerialExecutor, TaskExecutor {
       taskLane.serveTasks(preferring: self)
     }
 
-    /// Queues a job of a task that prefers the executor. Any thread. For the runtime to call.
+    /// Queues a job of a task that prefers the executor. Any thread. The concurrency runtime calls it.
     public func enqueue(_ job: consuming ExecutorJob) {
       taskLane.enqueue(UnownedJob(job))
     }
 
-    /// The executor as actors name it in `unownedExecutor`. The actor keeps the executor: the reference does not.
+    /// Returns the executor for an actor's `unownedExecutor`. The actor must keep the executor: the reference does not.
     public func asUnownedSerialExecutor() -> UnownedSerialExecutor {
       unsafe actorLane.asUnownedSerialExecutor()
     }
 
-    /// Whether the calling thread is the loop's. After the loop's end, whether it runs a job of it. Any thread.
+    /// Whether the calling thread is the loop's. Any thread. After the loop's end, whether the thread runs a job of the
+    /// executor.
     public func isIsolatingCurrentContext() -> Bool? {
       actorLane.isolatesCurrentThread
     }
@@ -81,7 +84,7 @@ extension Loop: SerialExecutor, TaskExecutor {
       actorLane.checkIsolated()
     }
 
-    /// Whether no job of one runs while a job of the other does.
+    /// Whether jobs of the two executors never run at the same time.
     public func isSameExclusiveExecutionContext(other: Executor) -> Bool {
       actorLane.excludes(other.actorLane)
     }

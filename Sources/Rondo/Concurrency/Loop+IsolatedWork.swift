@@ -1,11 +1,10 @@
 /// Blocks and timeouts of an actor of the loop.
 extension Loop {
-  /// Runs `block` once on the loop's thread, with the actor. The actor's executor is the loop; see
-  /// `perform(in:waking:_:)`.
+  /// Runs `block` once on the loop's thread, isolated to `actor`. Any thread.
   ///
-  /// Any thread. Traps at once if the actor does not run on this loop.
+  /// The loop must be the actor's executor; otherwise the call traps immediately. See `perform(in:waking:_:)`.
   ///
-  /// - Returns: False if the loop's thread is gone; the block is then dropped.
+  /// - Returns: False if the loop's thread has ended. The block is then dropped.
   @discardableResult
   public func perform<A: Actor>(
     isolatedTo actor: A, in mode: Mode = .default, _ block: @escaping @Sendable (isolated A) -> Void
@@ -17,7 +16,7 @@ extension Loop {
     }
   }
 
-  /// The same with a block of the main actor, on `Loop.main`.
+  /// Runs `block` once on `Loop.main`, isolated to the main actor.
   @discardableResult
   public func perform(
     isolatedTo actor: MainActor, in mode: Mode = .default, _ block: @escaping @MainActor () -> Void
@@ -26,9 +25,10 @@ extension Loop {
     return perform(in: mode) { MainActor.assumeIsolated { block() } }
   }
 
-  /// Makes a timeout with a handler of `actor`, whose executor is the loop; see `makeTimeout(after:tolerance:in:handler:)`.
+  /// Makes a timeout with a handler of `actor`. The loop's thread.
   ///
-  /// The loop's thread. Traps at once if the actor does not run on this loop.
+  /// The loop must be the actor's executor; otherwise the call traps immediately. See
+  /// `makeTimeout(after:tolerance:in:handler:)`.
   public func makeTimeout<A: Actor>(
     isolatedTo actor: A, after delay: Duration? = nil, tolerance: Duration = .zero, in mode: Mode = .default,
     handler: @escaping @Sendable (isolated A) -> Void
@@ -40,7 +40,7 @@ extension Loop {
     }
   }
 
-  /// The same with a handler of the main actor, on `Loop.main`.
+  /// Makes a timeout of `Loop.main` with a handler of the main actor.
   public func makeTimeout(
     isolatedTo actor: MainActor, after delay: Duration? = nil, tolerance: Duration = .zero, in mode: Mode = .default,
     handler: @escaping @MainActor () -> Void

@@ -2,11 +2,11 @@ import Synchronization
 
 /// The main thread for programs whose main function is async in spirit.
 extension Loop {
-  /// Runs the main thread's loop until `body` has returned. Returns or throws what `body` did.
+  /// Runs the main thread's loop until `body` has returned. Returns or throws the result of `body`.
   ///
-  /// On the main thread, from a synchronous `main`, outside of any run. `body` begins on the main actor. It, and every
-  /// other main-actor function, resumes on the main thread, which an `async` main does not do. `stop()` and
-  /// `requestStop()` cancel the body's task and wait for it.
+  /// Call it on the main thread, from a synchronous `main`, outside of any run. `body` begins on the main actor. It
+  /// resumes on the main thread after each `await`, and so does every other main-actor function; an `async` main does
+  /// not guarantee this. `stop()` and `requestStop()` cancel the task of `body` and wait for it.
   @available(*, noasync, message: "It runs the main thread's loop. Call it from a synchronous main.")
   public static func runMain<Value, Failure: Error>(
     _ body: sending @escaping @MainActor () async throws(Failure) -> sending Value

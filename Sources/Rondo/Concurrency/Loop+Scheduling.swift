@@ -8,14 +8,14 @@
   /// Sleeps of tasks that prefer the loop are timers of it, in the common modes.
   @_spi(ExperimentalScheduling)
   extension Loop: SchedulingExecutor {
-    /// Queues a job when `delay` has passed on `clock`. Any thread. For the runtime to call.
+    /// Queues a job after `delay` on `clock`. Any thread. The concurrency runtime calls it.
     public func enqueue<C: _Concurrency.Clock>(
       _ job: consuming ExecutorJob, after delay: C.Duration, tolerance: C.Duration?, clock: C
     ) {
       taskLane.enqueue(job, after: delay, tolerance: tolerance, clock: clock)
     }
 
-    /// Queues a job when `clock` shows `instant`. Any thread. For the runtime to call.
+    /// Queues a job when `clock` shows `instant`. Any thread. The concurrency runtime calls it.
     public func enqueue<C: _Concurrency.Clock>(
       _ job: consuming ExecutorJob, at instant: C.Instant, tolerance: C.Duration?, clock: C
     ) {
@@ -26,14 +26,14 @@
   /// Sleeps of tasks that prefer the executor are timers of its loop, in its modes.
   @_spi(ExperimentalScheduling)
   extension Loop.Executor: SchedulingExecutor {
-    /// Queues a job when `delay` has passed on `clock`. Any thread. For the runtime to call.
+    /// Queues a job after `delay` on `clock`. Any thread. The concurrency runtime calls it.
     public func enqueue<C: _Concurrency.Clock>(
       _ job: consuming ExecutorJob, after delay: C.Duration, tolerance: C.Duration?, clock: C
     ) {
       taskLane.enqueue(job, after: delay, tolerance: tolerance, clock: clock)
     }
 
-    /// Queues a job when `clock` shows `instant`. Any thread. For the runtime to call.
+    /// Queues a job when `clock` shows `instant`. Any thread. The concurrency runtime calls it.
     public func enqueue<C: _Concurrency.Clock>(
       _ job: consuming ExecutorJob, at instant: C.Instant, tolerance: C.Duration?, clock: C
     ) {

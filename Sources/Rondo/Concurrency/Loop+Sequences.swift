@@ -4,10 +4,10 @@
 /// later ones are merged, and ends at once when its task is cancelled, when the item is invalidated, and when the
 /// loop's thread ends. When its iterator is let go, or the sequence without one, the item is invalidated.
 extension Loop {
-  /// The ticks of a timer that fires every `interval`, as an async sequence. The first is one interval from now. Any
-  /// thread.
+  /// Returns the ticks of a timer that fires every `interval`. Any thread.
   ///
-  /// A tick that is not taken before the next is merged into it: the newer one, with `missed` counting the older.
+  /// The first tick is one interval from now. If a tick is not taken before the next, the two are merged: you get the
+  /// newer one, and its `missed` counts the older.
   public func ticks(
     every interval: Duration, tolerance: Duration = .zero, in mode: Mode = .common
   ) -> Ticks {
@@ -17,9 +17,10 @@ extension Loop {
     return Ticks(timer: timer, feed: feed, lease: ItemLease(timer))
   }
 
-  /// How often `descriptor` is found ready while a task waits for that. Any thread.
+  /// Returns a sequence with an element each time `descriptor` is found ready. Any thread.
   ///
-  /// Each element says that the descriptor is ready now; it is not watched again before the next one is asked for.
+  /// Each element means that the descriptor is ready now. The loop watches the descriptor only while a task waits for
+  /// an element.
   ///
   /// - Throws: `.notOpen` for a negative or closed descriptor, `.notPollable` for a regular file or a directory.
   public func readiness(
@@ -37,11 +38,11 @@ extension Loop {
     return ReadinessSequence(source: source, interest: interest, feed: feed, lease: ItemLease(source))
   }
 
-  /// The moments of the loop's turns. Any thread.
+  /// Returns a sequence of the loop's activities. Any thread.
   ///
-  /// Those that come before the task asks are merged into one set. The loop does not wait for the task; but if the task
-  /// runs on the loop itself and asks for `.beforeWaiting` or `.afterWaiting`, it keeps the loop from sleeping, since to
-  /// give it an element takes a turn.
+  /// Activities that come before the task asks are merged into one set. The loop does not wait for the task. If the
+  /// task runs on the loop itself and asks for `.beforeWaiting` or `.afterWaiting`, the loop never sleeps, because each
+  /// element takes a turn.
   public func activities(_ activities: Activity, order: Int = 0, in mode: Mode = .common) -> Activities {
     let feed = Feed<Activity, Never> { older, newer in older.union(newer) }
     let observer = FollowedObserver(activities, order: order) { activity in feed.offer(activity) }
@@ -49,20 +50,24 @@ extension Loop {
     return Activities(observer: observer, feed: feed, lease: ItemLease(observer))
   }
 
-  /// The ticks of a timer; see `Loop.ticks(every:tolerance:in:)`.
+  /// Ticks of a timer; see `Loop.ticks(every:tolerance:in:)`.
   public struct Ticks: AsyncSequence, Sendable {
+    /// A tick of the timer.
     public typealias Element = Timer.Tick
+    /// The sequence throws nothing.
     public typealias Failure = Never
 
-    /// The timer behind it. Its date and interval may be changed; invalidating it ends the sequence.
+    /// The timer that makes the ticks. You may change its date and interval; invalidating it ends the sequence.
     public let timer: Timer
     fileprivate let feed: Feed<Element, Never>
     fileprivate let lease: ItemLease
 
+    /// Returns an iterator. For one task.
     public func makeAsyncIterator() -> Iterator {
       Iterator(feed: feed, leases: (lease, ItemLease(timer)))
     }
 
+    /// Waits for ticks.
     public struct Iterator: AsyncIteratorProtocol {
       fileprivate let feed: Feed<Element, Never>
       fileprivate let leases: (ItemLease, ItemLease)
@@ -72,28 +77,32 @@ extension Loop {
         await feed.next()
       }
 
-      /// The next tick; nil when the sequence has ended. The actor is not left.
+      /// The next tick; nil when the sequence has ended. Stays on the caller's actor.
       public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
         await feed.next()
       }
     }
   }
 
-  /// A descriptor's readiness; see `Loop.readiness(of:for:in:)`.
+  /// Moments at which a descriptor is ready; see `Loop.readiness(of:for:in:)`.
   public struct ReadinessSequence: AsyncSequence, Sendable {
+    /// The ways in which the descriptor is ready.
     public typealias Element = DescriptorSource.Readiness
+    /// The reason why the loop gave up on the descriptor.
     public typealias Failure = DescriptorSource.InvalidationReason
 
-    /// The source behind it. Invalidating it ends the sequence.
+    /// The source that watches the descriptor. Invalidating it ends the sequence.
     public let source: DescriptorSource
     fileprivate let interest: DescriptorSource.Readiness
     fileprivate let feed: Feed<Element, Failure>
     fileprivate let lease: ItemLease
 
+    /// Returns an iterator. For one task.
     public func makeAsyncIterator() -> Iterator {
       Iterator(source: source, interest: interest, feed: feed, leases: (lease, ItemLease(source)))
     }
 
+    /// Waits for readiness.
     public struct Iterator: AsyncIteratorProtocol {
       fileprivate let source: DescriptorSource
       fileprivate let interest: DescriptorSource.Readiness
@@ -102,44 +111,48 @@ extension Loop {
 
       /// Waits until the descriptor is ready; nil when the sequence has ended.
       ///
-      /// - Throws: Why the loop gave up on the descriptor.
+      /// - Throws: The reason why the loop gave up on the descriptor.
       public mutating func next() async throws(Failure) -> Element? {
         try await feed.next { source.enable(interest) }
       }
 
-      /// Waits until the descriptor is ready; nil when the sequence has ended. The actor is not left.
+      /// Waits until the descriptor is ready; nil when the sequence has ended. Stays on the caller's actor.
       ///
-      /// - Throws: Why the loop gave up on the descriptor.
+      /// - Throws: The reason why the loop gave up on the descriptor.
       public mutating func next(isolation actor: isolated (any Actor)?) async throws(Failure) -> Element? {
         try await feed.next { source.enable(interest) }
       }
     }
   }
 
-  /// The moments of a loop's turns; see `Loop.activities(_:order:in:)`.
+  /// Activities of a loop; see `Loop.activities(_:order:in:)`.
   public struct Activities: AsyncSequence, Sendable {
+    /// The activities since the last element.
     public typealias Element = Activity
+    /// The sequence throws nothing.
     public typealias Failure = Never
 
-    /// The observer behind it. Invalidating it ends the sequence.
+    /// The observer that sees the activities. Invalidating it ends the sequence.
     public let observer: Observer
     fileprivate let feed: Feed<Element, Never>
     fileprivate let lease: ItemLease
 
+    /// Returns an iterator. For one task.
     public func makeAsyncIterator() -> Iterator {
       Iterator(feed: feed, leases: (lease, ItemLease(observer)))
     }
 
+    /// Waits for activities.
     public struct Iterator: AsyncIteratorProtocol {
       fileprivate let feed: Feed<Element, Never>
       fileprivate let leases: (ItemLease, ItemLease)
 
-      /// What happened since the last element; nil when the sequence has ended.
+      /// The activities since the last element; nil when the sequence has ended.
       public mutating func next() async -> Element? {
         await feed.next()
       }
 
-      /// What happened since the last element; nil when the sequence has ended. The actor is not left.
+      /// The activities since the last element; nil when the sequence has ended. Stays on the caller's actor.
       public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
         await feed.next()
       }

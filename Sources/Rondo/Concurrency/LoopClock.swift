@@ -1,15 +1,16 @@
 extension Loop {
-  /// The loop's time, as a clock that tasks sleep by. Sleeping until one of its instants is a timer of the loop, in the
-  /// common modes. Any thread.
+  /// The loop's time as a clock for tasks. Any thread.
   ///
-  /// A loop in virtual time has a virtual clock of the same type, so what is given a clock can be tested with one.
+  /// Each sleep is a timer of the loop in the common modes. A loop in virtual time returns a virtual clock of the same
+  /// type, so code that takes a clock can be tested with it.
   public var clock: Clock { Clock(loop: self) }
 
-  /// Tells a loop's time and sleeps by its timers.
+  /// Reads a loop's time, and sleeps by the loop's timers.
   ///
-  /// The instants are `SuspendingClock`'s: time stands still while the machine is suspended. In virtual time, they
-  /// are the loop's own.
+  /// The instants are those of `SuspendingClock`, which stops while the machine is suspended. In virtual time, they are
+  /// the loop's own.
   public struct Clock: _Concurrency.Clock {
+    /// An instant of CLOCK_MONOTONIC, or of virtual time.
     public typealias Instant = SuspendingClock.Instant
 
     /// The loop whose timers wake the sleepers, while it runs in a common mode.
@@ -21,11 +22,13 @@ extension Loop {
     /// One nanosecond.
     public var minimumResolution: Duration { .nanoseconds(1) }
 
-    /// Suspends the task until `deadline`; at once if it has passed. Never early.
+    /// Suspends the task until `deadline`, and never less. Returns immediately if `deadline` has passed.
     ///
-    /// The caller's actor is not left. Cancellation ends it at once and takes the timer out of the loop. O(log n).
+    /// Stays on the caller's actor. Cancelling the task ends the sleep immediately and removes its timer from the loop.
+    /// O(log n).
     ///
-    /// - Parameter tolerance: How much later it may be so that wakeups are shared; nil for none. Not negative.
+    /// - Parameter tolerance: How much later the sleep may end so that the loop can share wakeups; nil for zero. Not
+    ///   negative.
     /// - Throws: `CancellationError`, or `Loop.EndError` if the loop's thread ends or has ended.
     public nonisolated(nonsending) func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
       try await sleep(until: Rondo.Instant(deadline), tolerance: tolerance)
@@ -62,6 +65,7 @@ extension Loop {
 
   /// The loop's thread has ended, or ends.
   public struct EndError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// A sentence with the cause.
     public var description: String { "the loop's thread has ended" }
   }
 }

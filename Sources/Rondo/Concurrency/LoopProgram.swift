@@ -1,9 +1,9 @@
-/// A program whose async `run()` is all it does. `@main` gives it a `main()` that runs `Loop.main` meanwhile.
+/// A program whose work is one async function, `run()`. `@main` runs it on `Loop.main`.
 ///
-/// `@main struct App: LoopProgram { static func run() async throws { … } }`. See `Loop.runMain(_:)`, which it calls: the
-/// main actor stays on the main thread, `Loop.main.stop()` cancels `run()` and waits for it.
+/// `@main struct App: LoopProgram { static func run() async throws { … } }` gets a `main()` that calls
+/// `Loop.runMain(_:)`. The main actor stays on the main thread. `Loop.main.stop()` cancels `run()` and waits for it.
 public protocol LoopProgram: SendableMetatype {
-  /// What the program does, on the main actor. The process exits with 0 when it returns, and as Swift's when it throws.
+  /// The program's work, on the main actor. The process exits with 0 when it returns, and as Swift's when it throws.
   @MainActor static func run() async throws
 }
 

@@ -1,10 +1,10 @@
 /// Runs `body` with a new thread and its loop. The thread ends before this returns.
 ///
-/// What was given to the thread is run first; timers and descriptor sources that are left become invalid. `body` itself
-/// runs where the caller does: use the thread's loop for `withTaskExecutorPreference`, actors, or calls. If the task is
-/// cancelled, `body` is what has to notice.
+/// The thread first runs all blocks that it was given; timers and descriptor sources that are left become invalid.
+/// `body` itself runs on the caller's actor: use the thread's loop for `withTaskExecutorPreference`, actors, or calls.
+/// Cancelling the task does not end the thread: `body` has to notice it.
 ///
-/// - Throws: `.notStarted` if there is no thread to be had, `.body` with what `body` threw.
+/// - Throws: `.notStarted` if the thread cannot be started, `.body` with the error that `body` threw.
 public nonisolated(nonsending) func withLoopThread<Value, Failure: Error>(
   name: String = "LoopThread", _ body: nonisolated(nonsending) (LoopThread) async throws(Failure) -> Value
 ) async throws(LoopThread.ScopeError<Failure>) -> Value {
@@ -25,11 +25,11 @@ public nonisolated(nonsending) func withLoopThread<Value, Failure: Error>(
 }
 
 extension LoopThread {
-  /// Why the scope of a thread brought no result.
+  /// Why `withLoopThread` returned no result.
   public enum ScopeError<Failure: Error>: Error {
-    /// The body did not run.
+    /// The thread could not be started. The body did not run.
     case notStarted(StartError)
-    /// The body threw this.
+    /// The body threw this error.
     case body(Failure)
   }
 }

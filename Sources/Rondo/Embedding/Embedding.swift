@@ -1,21 +1,23 @@
 extension Loop {
-  /// A loop as the guest of another one, which has the thread. The host is GLib's, libuv's, an epoll loop of your own.
+  /// Runs a loop as the guest of another loop, which owns the thread: the host.
   ///
-  /// The host watches one descriptor and calls ``turn()`` when it is readable. Nothing is polled: an idle guest makes no
-  /// system call. Posts, signals, timers, descriptors, jobs of actors and, on the main thread, the main dispatch queue
-  /// are served as in ``Loop/run(in:returnAfterSourceHandled:)``. All but `deinit` belongs on the loop's own thread, which
-  /// is its host's. See <doc:Embedding>.
+  /// The host may be GLib's loop, libuv's, or an epoll loop of your own. It watches one descriptor and calls ``turn()``
+  /// when that is readable. An idle guest makes no system call. Posts, signals, timers, descriptors, jobs of actors
+  /// and, on the main thread, the main dispatch queue are served as in ``Loop/run(in:returnAfterSourceHandled:)``. Use
+  /// every member but `deinit` on the loop's own thread, which is the host's. See <doc:BesideOtherLoops>.
   public final class Embedding {
-    /// The guest.
+    /// The embedded loop.
     public let loop: Loop
-    /// The mode that is served.
+    /// The mode that the turns serve.
     public let mode: Mode
     private let knownDescriptor: CInt
     let guest: Guest
 
-    /// Makes a loop a guest, in one of its modes. The loop's own thread, while the loop does not run.
+    /// Embeds a loop in one of its modes. The loop's own thread, while the loop does not run.
     ///
-    /// A loop has one embedding at a time, as it sleeps in one mode at a time. Nothing is called before the first turn.
+    /// A loop has one embedding at a time. Nothing is called before the first turn.
+    ///
+    /// - Parameter mode: The mode that the turns serve. Not `.common`.
     @available(
       *, noasync, message: "An embedded loop belongs to its host's thread. Embed it in a synchronous function."
     )
@@ -48,10 +50,11 @@ extension Loop {
       loop.core.endGuest()
     }
 
-    /// What the host waits by: readable while a turn has something to do. The same until the embedding ends.
+    /// The descriptor that the host watches: readable while a turn has something to do.
     ///
-    /// It is the loop's: watch it for reading, level-triggered, and neither read nor close it. Once a watched descriptor was
-    /// closed before its source was invalidated, it may be readable for nothing. See epoll(7).
+    /// Watch it for reading, level-triggered. The loop owns it: neither read from it nor close it. It stays the same
+    /// until the embedding ends. If you closed a watched descriptor before you invalidated its source, this descriptor
+    /// may be readable although nothing is to do. See epoll(7).
     public var descriptor: CInt {
       loop.checkProcess()
       contract(guest.stage != .ended, "This embedding has ended, and with it its descriptor.")
@@ -60,10 +63,10 @@ extension Loop {
       return knownDescriptor
     }
 
-    /// When the next turn has something to do, as far as is known now. Nil if only the descriptor will tell.
+    /// The date of the next timer; nil without one, now if work is left.
     ///
-    /// A host that waits by the descriptor needs no deadline. One that goes by deadlines needs the descriptor as well: it
-    /// tells of what comes from elsewhere.
+    /// A host that watches the descriptor needs no deadline. A host that uses deadlines must watch the descriptor too:
+    /// posts and descriptors of the guest are not in the deadline.
     public var deadline: SuspendingClock.Instant? {
       checkHost()
       switch guest.stage {
@@ -74,13 +77,14 @@ extension Loop {
       }
     }
 
-    /// Serves what is due, without sleeping, and says what to do next. Calls out.
+    /// Serves everything that is due, without sleeping. Calls out.
     ///
-    /// Begins a run, or goes on with the one under way, up to the point where it would sleep, or after two turns; work
-    /// that is left keeps the descriptor readable. Inside a callout, run the loop instead: ``Loop/run(in:for:returnAfterSourceHandled:)``.
+    /// It begins a run, or continues the run under way, until the run would sleep, or for two turns. If work is left,
+    /// the descriptor stays readable. Inside a callout, run the loop instead:
+    /// ``Loop/run(in:for:returnAfterSourceHandled:)``.
     ///
-    /// - Returns: Nil while the run goes on. `.stopped` if it was stopped, `.finished` if nothing is left in the mode: its
-    ///   exit observers have been told, and the next turn begins another run, once there is something to run for.
+    /// - Returns: Nil while the run continues. `.stopped` if it was stopped, `.finished` if the mode is empty: the exit
+    ///   observers have then been called, and the next turn begins another run once the mode has an item.
     @available(*, noasync, message: "A turn belongs to its host's thread. Call it from a synchronous function.")
     @discardableResult
     public func turn() -> RunResult? {
@@ -90,10 +94,11 @@ extension Loop {
       return loop.core.serve(guest)
     }
 
-    /// Ends the run under way, and the embedding. Once is enough; inside a turn it holds when that is over. Calls out.
+    /// Ends the run under way, and the embedding. Calls out.
     ///
-    /// The exit observers are told. What is in the loop stays there, and the loop can be run or embedded again. Have the
-    /// host forget the descriptor before: the loop keeps it, or its number becomes another file's.
+    /// The exit observers are called. A second call does nothing; inside a turn, the end takes effect after the turn.
+    /// Items stay in the loop, and you can run or embed the loop again. Remove the descriptor from the host before: the
+    /// loop still owns and uses it.
     public func end() {
       if guest.stage == .ended || !loop.thread.isOfThisProcess { return }
       checkHost()

@@ -1,8 +1,9 @@
 extension Loop {
-  /// Another library's loop as the guest of this one. It is a descriptor, a timeout, and a call that serves both.
+  /// Serves another library's loop from this one, by its descriptor, its timeout and one function.
   ///
-  /// Any loop will do that can be asked what it waits for, and be served without sleeping: libuv's, sd-event's, a bus
-  /// client's. Before each sleep the loop asks; when the descriptor is ready, or the time is over, it dispatches:
+  /// It works for each loop that reports its next wait and can be served without sleeping: libuv, sd-event, a bus
+  /// client. The loop calls `wait` before each sleep. It calls `dispatch` when the descriptor is ready or the time has
+  /// passed:
   ///
   /// ```swift
   /// let guest = try Loop.GuestLoop(
@@ -10,22 +11,23 @@ extension Loop {
   /// loop.add(guest, to: .common)
   /// ```
   ///
-  /// The guest is in one loop, in one or several modes, and keeps them from being empty: ``Loop/stop()`` ends their runs.
-  /// While it waits, it costs nothing. Everything belongs on the loop's own thread. See <doc:Embedding>.
+  /// The guest is in one loop, in one or several modes, and keeps them from being empty: ``Loop/stop()`` ends their
+  /// runs. While it waits, it costs nothing. Use every member on the loop's own thread. See <doc:BesideOtherLoops>.
   public final class GuestLoop {
     private let turns: GuestTurns
 
-    /// A guest that is dispatched when its descriptor is ready or its time is over.
+    /// Makes a guest from a descriptor and two functions.
     ///
-    /// `dispatch` is a callout like any other, of a descriptor source or a timer: it may run the loop, or invalidate the
-    /// guest. It may be called for nothing and must not sleep. Both closures are let go of by ``invalidate()``.
+    /// `dispatch` is a callout like that of a descriptor source or a timer: it may run the loop, or invalidate the
+    /// guest. The loop may call it when nothing is ready; it must not sleep. ``invalidate()`` frees both closures.
     ///
     /// - Parameters:
-    ///   - descriptor: What it waits by. It stays the caller's, who keeps it open until the guest is invalid.
-    ///   - isReentrant: Whether it can be dispatched inside its own dispatch, by a run nested there. If it cannot, that
-    ///     run leaves it alone.
-    ///   - wait: Asked before each sleep, and once in a turn that only looks. It must not run the loop.
-    ///   - dispatch: Serves what is due and ready.
+    ///   - descriptor: Ready when the guest has something to serve. Keep it open until the guest is invalid; the guest
+    ///     does not close it.
+    ///   - isReentrant: Whether the loop may call `dispatch` inside `dispatch`, in a run nested there. If false, that
+    ///     run does not serve the guest.
+    ///   - wait: Called before each sleep, and once in a turn that only polls. It must not run the loop.
+    ///   - dispatch: Serves everything that is due and ready.
     /// - Throws: `.notOpen` for a negative or closed descriptor, `.notPollable` for a regular file or a directory.
     public init(
       descriptor: CInt, for readiness: DescriptorSource.Readiness = .read, order: Int = 0, isReentrant: Bool = false,
@@ -36,28 +38,28 @@ extension Loop {
 
     deinit { turns.invalidateIfHomeless() }
 
-    /// What a guest waits for.
+    /// The next wait of a guest.
     public enum Wait: Hashable, Sendable {
-      /// Its descriptor, however long that takes.
+      /// Wait for the descriptor, without a time limit.
       case forever
-      /// Its descriptor, but no longer than this. Zero to be dispatched at once.
+      /// Wait for the descriptor, but no longer than this. Zero dispatches the guest immediately.
       case atMost(Duration)
-      /// Nothing at all: until it says otherwise, its descriptor is not looked at.
+      /// Wait for nothing. The loop does not watch the descriptor until `wait` returns something else.
       case nothing
 
-      /// As poll(2) is told: less than 0 is forever.
+      /// The wait for a timeout of poll(2) in milliseconds: negative is `.forever`.
       public static func milliseconds(_ timeout: CInt) -> Wait {
         timeout < 0 ? .forever : .atMost(.milliseconds(Int64(timeout)))
       }
     }
 
-    /// Whether it can still be dispatched.
+    /// Whether the loop can still dispatch the guest.
     public var isValid: Bool { turns.source.isValid }
 
-    /// Why the loop has given up on the guest's descriptor, and so on the guest. Nil if it has not.
+    /// Why the loop gave up on the guest's descriptor, and so on the guest. Nil if it did not.
     public var invalidationReason: DescriptorSource.InvalidationReason? { turns.source.invalidationReason }
 
-    /// Takes the guest out of its loop for good. The loop's own thread, in the guest's own dispatch as well.
+    /// Removes the guest from its loop permanently. The loop's own thread; allowed inside `dispatch`.
     public func invalidate() {
       turns.checkThread()
       turns.source.invalidate()
@@ -72,9 +74,9 @@ extension Loop {
     fileprivate var source: DescriptorSource { turns.source }
   }
 
-  /// Puts a guest into a mode, or with `.common` into every mode that is common. The loop's own thread.
+  /// Adds a guest to a mode, or with `.common` to the common modes. The loop's own thread.
   ///
-  /// The loop keeps it until it is invalidated or removed, whether anybody has a reference or not.
+  /// The loop keeps the guest until you invalidate it or remove it from every mode.
   ///
   /// - Returns: Whether it is a member afterwards: false if it is invalid or in another loop.
   @discardableResult
@@ -85,13 +87,13 @@ extension Loop {
     return guest.enter(self, mode)
   }
 
-  /// Takes a guest out of a mode, or with `.common` out of every common mode. The loop's own thread.
+  /// Removes a guest from a mode, or with `.common` from the common modes. The loop's own thread.
   public func remove(_ guest: GuestLoop, from mode: Mode = .default) {
     guest.checkThread()
     if guest.source.isIn(self) { guest.exit(mode) }
   }
 
-  /// Whether a guest is in a mode. With `.common`, whether it is in the common ones for good.
+  /// Whether a guest is in a mode. With `.common`, whether it is in the common set.
   public func contains(_ guest: GuestLoop, in mode: Mode = .default) -> Bool {
     contains(guest.source, in: mode)
   }

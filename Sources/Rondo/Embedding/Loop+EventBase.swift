@@ -1,15 +1,16 @@
 extension Loop {
-  /// Hands out an `event_base *` that `mode` serves, for libraries on libevent: evhttp, bufferevents, evdns. Loop's thread.
+  /// Calls `body` with the `event_base *` of `mode`. The loop's thread.
   ///
-  /// A mode has one, made when first asked for. The loop frees it when it ends, with its thread; free what uses it before.
-  /// Callbacks are callouts of a descriptor source: they may do anything, run the loop included. A run nested in one serves
-  /// everything but that base, since libevent cannot be entered twice. Nobody else may dispatch it. The mode counts as not
-  /// empty from then on: ``stop()`` ends its runs. Outside the loop's callouts, add events within `body` only.
+  /// It is for libraries on libevent: evhttp, bufferevents, evdns. A mode has one base, made by the first call. The
+  /// loop frees it when the loop ends with its thread: free everything that uses it before. Callbacks are callouts of a
+  /// descriptor source: they may run the loop. A run nested in a callback does not serve that base, because libevent
+  /// cannot be entered twice. Only the loop may dispatch the base. From then on the mode is never empty: ``stop()``
+  /// ends its runs. Outside the loop's callouts, add events within `body` only.
   ///
-  /// Takes five descriptors. A turn of the mode costs four system calls more while the base has events, to have the next
-  /// timeout end its sleep. See event_base_new(3) and <doc:Embedding>.
+  /// Takes five descriptors. A turn of the mode costs four more system calls while the base has events, because the
+  /// loop asks for its next timeout. See event_base_new(3) and <doc:BesideOtherLoops>.
   ///
-  /// - Throws: ``EventBaseError`` if there are no descriptors for it.
+  /// - Throws: ``EventBaseError`` if no descriptor is left for the base.
   @available(*, noasync, message: "An event base belongs to its loop's thread. Ask for it in a synchronous function.")
   public func withEventBase<Result>(
     in mode: Mode = .default, _ body: (OpaquePointer) -> Result
@@ -27,9 +28,10 @@ extension Loop {
 
   /// Why there is no event base.
   public enum EventBaseError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// No descriptors are left for it, of the process's or the system's.
+    /// The process or the system has no descriptor left: errno.
     case noDescriptors(errno: CInt)
 
+    /// A sentence with the cause.
     public var description: String {
       switch self {
       case .noDescriptors(let errno):

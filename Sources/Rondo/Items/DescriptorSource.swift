@@ -3,15 +3,16 @@ import Glibc
 import Synchronization
 
 extension Loop {
-  /// Tells when a file descriptor is ready. The loop never reads from it. One loop, several modes.
+  /// Calls its handler when a file descriptor is ready. The loop never reads from the descriptor.
   ///
-  /// Level-triggered by default: the handler is called in every turn in which the descriptor is ready. See epoll(7).
+  /// It is in one loop at a time, in several modes. It is level-triggered by default: the handler is called in every
+  /// turn in which the descriptor is ready. See epoll(7).
   public class DescriptorSource: Item, @unchecked Sendable {
-    /// *constant*
+    /// The descriptor that the loop watches.
     public let descriptor: CInt
-    /// *constant*
+    /// When the handler is called for a descriptor that stays ready.
     public let trigger: Trigger
-    /// *constant* Whether invalidation closes the descriptor, once nothing watches it any more.
+    /// Whether invalidation closes the descriptor, once no source watches it any more.
     public let closesOnInvalidation: Bool
     /// *atomic* What the user wants to hear of, `Readiness` bits. Beside the handler: a callout reads no further.
     /// Ordering: see `notes`.
@@ -27,25 +28,29 @@ extension Loop {
     /// *constant*
     private let reasonLock = Lock()
 
-    /// How a descriptor is ready.
+    /// The ways in which a descriptor is ready.
     public struct Readiness: OptionSet, Hashable, Sendable, CustomStringConvertible {
+      /// One bit for each way.
       public let rawValue: UInt8
+      /// Makes a set from its bits.
       public init(rawValue: UInt8) { self.rawValue = rawValue }
-      /// Reading will not block: data, end of file, or an error to fetch.
+      /// Reading does not block: there is data, end of file, or an error to fetch.
       public static let read = Readiness(rawValue: 1)
-      /// Writing will not block.
+      /// Writing does not block.
       public static let write = Readiness(rawValue: 2)
-      /// The peer closed its end or at least its sending side. Told once a hang-up, whatever the trigger, to a source that
-      /// wants nothing else.
+      /// The peer closed the connection, or at least its sending side.
+      ///
+      /// A source that wants nothing else is called once for a hang-up, whatever its trigger.
       public static let closed = Readiness(rawValue: 4)
 
+      /// The names of the ways, separated by `|`.
       public var description: String {
         let names: [(Readiness, String)] = [(.read, "read"), (.write, "write"), (.closed, "closed")]
         return names.filter { contains($0.0) }.map(\.1).joined(separator: "|")
       }
     }
 
-    /// When readiness is told.
+    /// When the handler of a descriptor source is called.
     public enum Trigger: Sendable, Hashable {
       /// In every turn in which the descriptor is ready.
       case level
@@ -57,13 +62,15 @@ extension Loop {
     public enum InvalidationReason: Sendable, Hashable {
       /// The descriptor was closed, or its number reused, while the source was in use.
       case descriptorClosed
-      /// Another source watches the same descriptor with the other trigger. The kernel keeps one for both.
+      /// Another source watches the same descriptor with the other trigger. The kernel has one entry for both.
       case mixedTriggers
       /// epoll refused the descriptor with this errno.
       case refused(errno: CInt)
     }
 
-    /// A source for `descriptor`, which stays the caller's unless `closesOnInvalidation`.
+    /// Makes a source for `descriptor`. Any thread.
+    ///
+    /// The descriptor stays yours unless `closesOnInvalidation`: close it after the source has become invalid.
     ///
     /// - Throws: `.notOpen` for a negative or closed descriptor, `.notPollable` for a regular file or a directory.
     public init(
@@ -93,25 +100,31 @@ extension Loop {
 
     override func wasFreed() { closeIfFree() }
 
-    /// What is told at present. Setting costs at most one epoll_ctl, at the next wait; none if undone before.
+    /// The ways for which the handler is called at present. Any thread.
+    ///
+    /// Setting costs at most one epoll_ctl(2) for each direction that changes, at the next wait; none if you undo the
+    /// change before.
     public var enabled: Readiness {
       get { Readiness(rawValue: interest.load(ordering: .relaxed)) }
       set { setInterest { _ in newValue } }
     }
 
-    /// Tells `readiness` from now on. Any thread, O(1). Acts at the next wait, and costs nothing if undone before: one
-    /// epoll_ctl(2) for each direction that changes, and one fstat(2) if nothing was told until now.
+    /// Calls the handler for `readiness` from now on. Any thread, O(1).
+    ///
+    /// It takes effect at the next wait. It costs one epoll_ctl(2) for each direction that changes, and one fstat(2) if
+    /// the source wanted nothing before. It costs nothing if you undo the change before the wait.
     public func enable(_ readiness: Readiness) {
       setInterest { $0.union(readiness) }
     }
 
-    /// Stops telling `readiness`, at once. Any thread, O(1). Costs one epoll_ctl(2) for each direction that changes, at
-    /// the next wait; none if undone before.
+    /// Stops calls for `readiness` immediately. Any thread, O(1).
+    ///
+    /// It costs one epoll_ctl(2) for each direction that changes, at the next wait; none if you undo the change before.
     public func disable(_ readiness: Readiness) {
       setInterest { $0.subtracting(readiness) }
     }
 
-    /// Why the loop invalidated the source. Nil while it is valid or after `invalidate()` by hand.
+    /// Why the loop invalidated the source. Nil while it is valid, and after you called `invalidate()`.
     public var invalidationReason: InvalidationReason? {
       reasonLock.withLock { reason }
     }
@@ -160,13 +173,14 @@ extension Loop {
     }
   }
 
-  /// Why a descriptor cannot be a source.
+  /// Why a descriptor cannot have a source.
   public enum DescriptorError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The number is negative or stands for no open file.
+    /// The number is negative, or no open file has it.
     case notOpen(CInt)
-    /// The kernel cannot wait for this kind of file. It is a regular file or a directory, always ready.
+    /// The kernel cannot wait for this kind of file, a regular file or a directory.
     case notPollable(CInt)
 
+    /// A sentence with the cause.
     public var description: String {
       switch self {
       case .notOpen(let descriptor): "descriptor \(descriptor) is not open"

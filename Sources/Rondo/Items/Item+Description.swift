@@ -1,9 +1,9 @@
 import Synchronization
 
 extension Loop.Item: CustomStringConvertible {
-  /// What the item is, where it was made, and where it is, for people. Any thread. See CFCopyDescription.
+  /// The item's kind, the place where it was made, and its modes. Any thread.
   ///
-  /// As it was at some moment of the call. The text is no part of a version.
+  /// The text is a snapshot. It may change between versions. See CFCopyDescription.
   public var description: String {
     "\(kindText) \(name), \(isValid ? whereabouts : "invalid")"
   }

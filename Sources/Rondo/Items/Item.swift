@@ -15,10 +15,10 @@ import Synchronization
 // Its handlers, and what they captured, outlive all of these until nobody can be calling them: `holdHandlers()`.
 
 extension Loop {
-  /// What a loop's modes hold: a timer, a source, a descriptor source or an observer.
+  /// A timer, source, descriptor source or observer of a loop.
   ///
-  /// Made with `init` of its kind, put into modes with `Loop.add(_:to:)`. The loop keeps it, and what its handler has
-  /// captured, until the item is invalidated or has been removed from every mode it was in: nobody else has to hold it.
+  /// Make one with `init` of its kind, and add it to modes with `Loop.add(_:to:)`. The loop keeps the item and the
+  /// captures of its handler until you invalidate the item or remove it from every mode. You need not keep a reference.
   /// Every member is callable from any thread.
   @safe public class Item: @unchecked Sendable {
     /// *constant* `order`, in half the room.
@@ -58,14 +58,16 @@ extension Loop {
       place = Int32(clamping: order)
     }
 
-    /// Lower runs first among items of its kind; equal orders run in order of insertion. What goes beyond 32 bits counts
-    /// as the nearest number that does not.
+    /// The position among items of its kind: lower runs first. Clamped to `Int32`.
+    ///
+    /// Items of equal order run in order of insertion.
     public final var order: Int { Int(place) }
 
-    /// What the item is called in reports. Where it was made, "Module/File.swift:42", unless it was given a name.
+    /// The item's name in reports: the place where it was made, unless you set one. Any thread.
     ///
-    /// Any thread. A name takes effect with the next callout. It is for a kind of items: a process keeps the first
-    /// 16,384 different names, up to 127 bytes of each, for good, and an item that comes later stays as it was called.
+    /// The default is like "Module/File.swift:42". A name takes effect with the next callout. Use one name for a kind
+    /// of items: a process keeps the first 16,384 different names permanently, up to 127 bytes of each. After that,
+    /// setting a new name does nothing.
     public final var name: String {
       get { label.text ?? "?" }
       set { if let label = Label(name: newValue) { labelWord.store(label.word, ordering: .releasing) } }
@@ -77,15 +79,15 @@ extension Loop {
       set { labelWord.store(newValue.word, ordering: .releasing) }
     }
 
-    /// Whether the item can still be called.
+    /// Whether the loop can still call the item. Any thread.
     public final var isValid: Bool {
       lifetime.load(ordering: .sequentiallyConsistent) & Lifetime.invalid == 0
     }
 
-    /// Takes the item out of every mode for good; nothing of it is called again. Any thread.
+    /// Removes the item from every mode permanently. Its handlers are not called again. Any thread.
     ///
-    /// A callout that is running on the loop's thread at this moment is not waited for. The handlers, and what they
-    /// captured, are let go of as soon as none of them can be running. See CFRunLoopTimerInvalidate,
+    /// The call does not wait for a callout that is running on the loop's thread. The loop frees the handlers and their
+    /// captures as soon as no callout of the item can be running. See CFRunLoopTimerInvalidate,
     /// CFRunLoopSourceInvalidate, CFRunLoopObserverInvalidate.
     public final func invalidate() {
       let (old, _) = lifetime.bitwiseOr(Lifetime.invalid, ordering: .sequentiallyConsistent)

@@ -24,6 +24,7 @@ extension Loop.DescriptorSource.Readiness {
 }
 
 extension Loop.DescriptorSource.InvalidationReason: CustomStringConvertible {
+  /// A sentence with the reason.
   public var description: String {
     switch self {
     case .descriptorClosed: "its descriptor was closed behind the loop's back"

@@ -1,10 +1,10 @@
 import Synchronization
 
 extension Loop {
-  /// A source signalled by hand, from any thread. It may live in several loops and modes. See CFRunLoopSource.
+  /// Calls its handler after `signal()`, which any thread may call. See CFRunLoopSource.
   ///
-  /// However often it is signalled before it is served, it is performed once, by the first of its loops to get to it,
-  /// in a mode it belongs to.
+  /// It may be in several loops and modes. Several signals before a perform cause one perform. The first of its loops
+  /// that runs one of its modes does it.
   @safe public class Source: Item, @unchecked Sendable {
     /// *until released* Called on the thread of the loop that serves the source.
     @safe @exclusivity(unchecked) private var performHandler: (() -> Void)?
@@ -28,11 +28,11 @@ extension Loop {
     /// *atomic* Whether it stands in a loop's stack of signals from other threads. Ordering: see `SignalStack`.
     let isStacked = Atomic<Bool>(false)
 
-    /// A source whose `perform` runs on the loop's thread after `signal()`.
+    /// Makes a source whose `perform` is called on the loop's thread after `signal()`.
     ///
     /// - Parameters:
-    ///   - schedule: Told once for each mode the source joins, on the thread that adds it, with no lock held.
-    ///   - cancel: Told once for each mode the source leaves, on the thread that removes it, with no lock held.
+    ///   - schedule: Called once for each mode that the source joins, on the thread that adds it, without a lock.
+    ///   - cancel: Called once for each mode that the source leaves, on the thread that removes it, without a lock.
     public init(
       order: Int = 0, fileID: StaticString = #fileID, line: UInt = #line,
       schedule: (@Sendable (Loop, Mode) -> Void)? = nil,
@@ -70,7 +70,7 @@ extension Loop {
       return (original.label, unsafe UInt(bitPattern: Unmanaged.passUnretained(original).toOpaque()))
     }
 
-    /// Whether a signal is waiting to be served.
+    /// Whether a signal waits for its perform. Any thread.
     public var isSignalled: Bool {
       ticket != 0
     }
@@ -96,7 +96,7 @@ extension Loop {
       return isValid
     }
 
-    /// Asks for one perform, and wakes the source's loops. Any thread; not from a signal handler.
+    /// Causes one perform, and wakes the source's loops. Any thread; not from a signal handler.
     ///
     /// - Parameter waking: False leaves sleeping loops asleep, as CFRunLoopSourceSignal does.
     public func signal(waking: Bool = true) {

@@ -1,5 +1,5 @@
 extension Loop.Timer {
-  /// What a timer's callout learns about its fire.
+  /// One fire of a timer.
   public struct Tick: Sendable {
     /// The timer that fired.
     public let timer: Loop.Timer
@@ -7,14 +7,16 @@ extension Loop.Timer {
     package let scheduledAt: Instant
     /// When the turn began to serve timers.
     package let firedAt: Instant
-    /// How many grid points have passed without a fire since the last one. The loop was busy, or not running.
+    /// How many grid points passed without a fire since the last fire.
+    ///
+    /// The loop was busy then, or did not run.
     public let missed: Int
 
-    /// The grid point this fire is for.
+    /// The grid point of this fire.
     public var scheduled: SuspendingClock.Instant { scheduledAt.suspending }
-    /// When the loop came to serve it.
+    /// The date at which the loop served the timer.
     public var actual: SuspendingClock.Instant { firedAt.suspending }
-    /// `actual - scheduled`; never negative unless the timer was fired by hand.
+    /// `actual - scheduled`; never negative unless you called `fire()`.
     public var lateness: Duration { .nanoseconds(firedAt.nanoseconds - scheduledAt.nanoseconds) }
   }
 }

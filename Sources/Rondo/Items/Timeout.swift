@@ -1,12 +1,12 @@
 import Synchronization
 
 extension Loop {
-  /// A handle of what a loop calls when a time is over. Until then it can be put off. A connection's idle limit is one, or a
-  /// request's.
+  /// The handle of a time limit. When the limit has passed, the loop calls the handler.
   ///
-  /// It fires once and is dormant then, until it is armed again; it can be armed, put off and disarmed any number of
-  /// times, in its own callout as well. The handle is a number: copying it costs nothing, and one whose timeout has been
-  /// discarded never means another. Timeouts belong to the loop's thread, which pays neither object nor lock for them:
+  /// Use one for a connection's idle limit or a request's deadline. A timeout fires once and is then dormant until you
+  /// arm it again. You can arm, postpone and disarm it any number of times, also in its own handler. The handle is a
+  /// number: copying it costs nothing, and the handle of a discarded timeout never refers to another. Use timeouts on
+  /// the loop's thread only; they need neither object nor lock:
   ///
   /// ```swift
   /// connection.idle = loop.makeTimeout(after: .seconds(30)) { [connection] in connection.expire() }
@@ -16,8 +16,8 @@ extension Loop {
   /// loop.discard(connection.idle)  // It has gone.
   /// ```
   ///
-  /// A handler that captures one object and nothing else, as this one, is stored without an allocation. What repeats, is
-  /// set from other threads or belongs to several modes is a ``Timer``.
+  /// A handler that captures one object and nothing else, as this one, is stored without an allocation. For a repeating
+  /// time, other threads or several modes, use a ``Timer``.
   public struct Timeout: Hashable, Sendable {
     /// Which timeout of its loop.
     let token: Token
@@ -39,14 +39,15 @@ extension Loop {
     package var numbers: (token: UInt64, loop: UInt32) { (token.packed, loop) }
   }
 
-  /// Makes a timeout, armed to fire `delay` from now, or dormant without one. The loop's thread.
+  /// Makes a timeout that fires `delay` from now; dormant without a delay. The loop's thread.
   ///
-  /// The loop keeps it and its handler until it is discarded or the loop ends, fired or not; a loop that has ended keeps
-  /// nothing, and the handle is stale at once. It takes 64 bytes, and while it is armed 16 more, with tolerance 32.
+  /// The loop keeps the timeout and its handler until you discard it or the loop ends, whether it has fired or not. A
+  /// loop that has ended returns a handle that is already stale. A timeout takes 64 bytes, and while it is armed 16
+  /// more, with a tolerance 32.
   ///
   /// - Parameters:
-  ///   - mode: The mode whose runs fire it, or `.common` for all the common modes, those to come included.
-  ///   - tolerance: How much later it may fire so that wakeups are shared. Not negative.
+  ///   - mode: The mode whose runs fire it, or `.common` for all common modes, future ones included.
+  ///   - tolerance: How much later it may fire so that the loop can share wakeups. Not negative.
   public func makeTimeout(
     after delay: Duration? = nil, tolerance: Duration = .zero, in mode: Mode = .default,
     handler: consuming @escaping () -> Void
@@ -82,9 +83,9 @@ extension Loop {
 
   /// Arms the timeout to fire `delay` from now, or moves it there. The loop's thread.
   ///
-  /// Reads the clock. Putting off costs a store, O(1); arming and bringing forward O(log n).
+  /// It reads the clock. Postponing is O(1); arming and bringing forward are O(log n).
   ///
-  /// - Returns: False, and nothing is done, if the timeout has been discarded or is another loop's.
+  /// - Returns: False, and nothing changes, if the timeout has been discarded or belongs to another loop.
   @discardableResult
   public func arm(_ timeout: Timeout, after delay: Duration) -> Bool {
     checkTimeoutThread()
@@ -93,10 +94,9 @@ extension Loop {
     return true
   }
 
-  /// Arms the timeout to fire at `date`, or moves it there. The clock stands still while the machine is suspended. The
-  /// loop's thread.
+  /// Arms the timeout to fire at `date`, or moves it there. The loop's thread.
   ///
-  /// Like ``arm(_:after:)``, for who has a date already: it need not read the clock.
+  /// It is like ``arm(_:after:)``, but does not read the clock. The clock stops while the machine is suspended.
   @discardableResult
   public func arm(_ timeout: Timeout, at date: SuspendingClock.Instant) -> Bool {
     arm(timeout, at: Instant(date))
@@ -110,9 +110,9 @@ extension Loop {
     return true
   }
 
-  /// Keeps the timeout from firing until it is armed again. The loop's thread; O(1).
+  /// Keeps the timeout from firing until you arm it again. The loop's thread; O(1).
   ///
-  /// - Returns: False if the timeout has been discarded or is another loop's.
+  /// - Returns: False if the timeout has been discarded or belongs to another loop.
   @discardableResult
   public func disarm(_ timeout: Timeout) -> Bool {
     checkTimeoutThread()
@@ -121,9 +121,11 @@ extension Loop {
     return true
   }
 
-  /// Ends the timeout and lets go of its handler, in its own callout after that. The loop's thread; O(1).
+  /// Ends the timeout and frees its handler. The loop's thread; O(1).
   ///
-  /// - Returns: False if the timeout has been discarded before or is another loop's.
+  /// Inside its own handler, the loop frees the handler when it returns.
+  ///
+  /// - Returns: False if the timeout was discarded before or belongs to another loop.
   @discardableResult
   public func discard(_ timeout: Timeout) -> Bool {
     checkTimeoutThread()
@@ -133,14 +135,16 @@ extension Loop {
     return true
   }
 
-  /// When the timeout fires; nil if it is dormant, discarded or another loop's. The loop's thread.
+  /// The date at which the timeout fires; nil if it is not armed here. The loop's thread.
+  ///
+  /// Nil for a timeout that is dormant, discarded or of another loop.
   public func fireDate(of timeout: Timeout) -> SuspendingClock.Instant? {
     checkTimeoutThread()
     guard let slot = core.slot(of: timeout), core.timeouts[slot].isArmed else { return nil }
     return core.timeouts[slot].date.suspending
   }
 
-  /// Whether the timeout can be armed: it is this loop's and has not been discarded. The loop's thread.
+  /// Whether you can arm the timeout: this loop made it, and it is not discarded. The loop's thread.
   public func holds(_ timeout: Timeout) -> Bool {
     checkTimeoutThread()
     return core.slot(of: timeout) != nil

@@ -4,9 +4,10 @@ import Synchronization
 extension Loop {
   /// Calls its handler at a date, or at each point of a fixed grid. See CFRunLoopTimer.
   ///
-  /// One loop at a time, several modes. A timer is never early and fires at the latest when its tolerance is over,
-  /// provided that its loop is then running one of its modes. Grid points that pass while the loop is busy are merged
-  /// into one fire and counted. Every member may be used from any thread except `fire()`.
+  /// A timer is in one loop at a time, in several modes. It is never early. It is due at the latest when its tolerance
+  /// has passed; it fires then if the loop is running one of its modes, and later if the loop is busy. Grid points that
+  /// pass while the loop is busy are merged into one fire and counted. Use every member from any thread except
+  /// `fire()`.
   public class Timer: Item, @unchecked Sendable {
     /// *until released* Called on the loop's thread.
     @safe @exclusivity(unchecked) private(set) var handler: ((Tick) -> Void)?
@@ -26,11 +27,12 @@ extension Loop {
       super.init(kind: .timer, order: order, label)
     }
 
-    /// A timer that fires once, `delay` from now.
+    /// Makes a timer that fires once, `delay` from now. Any thread.
     ///
     /// - Parameters:
-    ///   - tolerance: How much later it may fire so that wakeups are shared. Not negative.
-    ///   - order: Decides between timers of the same nanosecond, lower first.
+    ///   - tolerance: How much later it may fire so that the loop can share wakeups. Not negative.
+    ///   - order: Decides between timers of the same nanosecond: lower fires first.
+    ///   - handler: Called on the loop's thread.
     public convenience init(
       after delay: Duration, tolerance: Duration = .zero, order: Int = 0,
       fileID: StaticString = #fileID, line: UInt = #line, handler: sending @escaping (Tick) -> Void
@@ -41,7 +43,7 @@ extension Loop {
         order: order, Label(fileID: fileID, line: line), handler: handler)
     }
 
-    /// A timer that fires every `interval`, for the first time one interval from now.
+    /// Makes a timer that fires every `interval`, first one interval from now. Any thread.
     public convenience init(
       every interval: Duration, tolerance: Duration = .zero, order: Int = 0,
       fileID: StaticString = #fileID, line: UInt = #line, handler: sending @escaping (Tick) -> Void
@@ -52,10 +54,9 @@ extension Loop {
         order: order, Label(fileID: fileID, line: line), handler: handler)
     }
 
-    /// A timer that fires at `date`, and every `interval` from there if one is given.
+    /// Makes a timer that fires at `date`, then every `interval` if you give one. Any thread.
     ///
-    /// A date in the past counts as now, and so does the grid that begins there. The clock stands still while the
-    /// machine is suspended.
+    /// A date in the past counts as now, and the grid begins there. The clock stops while the machine is suspended.
     public convenience init(
       at date: SuspendingClock.Instant, every interval: Duration? = nil, tolerance: Duration = .zero, order: Int = 0,
       fileID: StaticString = #fileID, line: UInt = #line, handler: sending @escaping (Tick) -> Void
@@ -65,9 +66,10 @@ extension Loop {
         order: order, Label(fileID: fileID, line: line), handler: handler)
     }
 
-    /// A timer that fires at `date` of the clock that counts suspended time.
+    /// Makes a timer that fires at `date` of the clock that counts suspended time.
     ///
-    /// The date is converted once, now: if the machine is suspended before it fires, it is late by the time suspended.
+    /// The date is converted once, in this call. If the machine is suspended before the fire, the timer is late by the
+    /// suspended time.
     public convenience init(
       at date: ContinuousClock.Instant, every interval: Duration? = nil, tolerance: Duration = .zero, order: Int = 0,
       fileID: StaticString = #fileID, line: UInt = #line, handler: sending @escaping (Tick) -> Void
@@ -79,9 +81,10 @@ extension Loop {
         order: order, Label(fileID: fileID, line: line), handler: handler)
     }
 
-    /// The next date it fires at; a date in the past counts as now. The new date is the grid's new origin.
+    /// The date of the next fire. Setting it moves the origin of the grid. Any thread.
     ///
-    /// Putting it off costs one store, O(1); bringing it forward O(log n). From another thread, it wakes the loop.
+    /// A date in the past counts as now. Setting it reads the clock and makes one atomic exchange; a later date is
+    /// O(1), an earlier one O(log n). From another thread, an earlier date wakes the loop.
     public var fireDate: SuspendingClock.Instant {
       get { schedule.fireDate.suspending }
       set {
@@ -89,12 +92,16 @@ extension Loop {
       }
     }
 
-    /// Puts the next fire `delay` from now: `fireDate` without a clock instant to make.
+    /// Moves the next fire to `delay` from now. Any thread.
+    ///
+    /// It is like setting ``fireDate``, without a clock instant.
     public func setFireDate(after delay: Duration) {
       setFireDate { Schedule.date(after: delay, from: $0) }
     }
 
-    /// The time between fires, zero for a one-shot; takes effect from the next fire on. Setting needs a repeating timer.
+    /// The time between fires; zero for a one-shot. Any thread.
+    ///
+    /// A new value takes effect after the next fire. Setting it on a one-shot traps.
     public var interval: Duration {
       get { .nanoseconds(schedule.interval) }
       set {
@@ -107,7 +114,9 @@ extension Loop {
       }
     }
 
-    /// How much later than its date it may fire. Up to half the interval of a repeating timer counts. Not negative.
+    /// How much later than its date the timer may fire. Not negative. Any thread.
+    ///
+    /// Of a repeating timer, at most half the interval counts.
     public var tolerance: Duration {
       get { .nanoseconds(schedule.effectiveTolerance) }
       set {
@@ -116,25 +125,25 @@ extension Loop {
       }
     }
 
-    /// Whether the loop spins the last microseconds to its date instead of sleeping through them. False at first.
+    /// Whether the loop spins shortly before the timer's date instead of sleeping. False at first.
     ///
-    /// A sleeping thread wakes tens of microseconds late, whoever set the alarm. For a precise timer the loop sleeps
-    /// until a learned margin before the date and spins from there, as long as its ``Loop/precisionBudget`` allows; what
-    /// becomes ready meanwhile is served. Its tolerance does not count.
+    /// A sleeping thread wakes tens of microseconds late. For a precise timer the loop sleeps until a learned margin
+    /// before the date and spins from there, if its ``Loop/precisionBudget`` allows. The loop serves descriptors and
+    /// posts during the spin. The timer's tolerance does not count.
     public var isPrecise: Bool {
       get { schedule.isPrecise }
       set { setTolerance { ($0 < 0) == newValue ? $0 : ~$0 } }
     }
 
-    /// Whether it fires more than once.
+    /// Whether the timer fires more than once.
     public var repeats: Bool {
       schedule.interval > 0
     }
 
-    /// Calls the handler now. A repeating timer's grid stays. Calls out.
+    /// Calls the handler now, on the thread of the timer's loop. Calls out.
     ///
-    /// A one-shot is invalid afterwards, unless the handler gave it another date.
-    /// On the thread of the loop the timer is in.
+    /// The grid of a repeating timer does not change. A one-shot timer is invalid afterwards, unless the handler gave
+    /// it another date. On another thread the call traps.
     public func fire() {
       contract(
         fireAtHome() == nil,

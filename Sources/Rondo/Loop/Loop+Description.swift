@@ -1,7 +1,7 @@
 extension Loop: CustomStringConvertible {
-  /// Whose loop it is and what it does, for people. Any thread. See CFCopyDescription.
+  /// The loop's thread and its state, for people. Any thread. See CFCopyDescription.
   ///
-  /// As it was at some moment of the call. The text is no part of a version.
+  /// The text is a snapshot. It may change between versions.
   public var description: String {
     let work =
       switch currentMode {

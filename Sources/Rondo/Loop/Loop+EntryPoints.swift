@@ -1,6 +1,6 @@
 /// The entry points of a run; the run itself is in `Loop+Run.swift`.
 extension Loop {
-  /// Runs the default mode until it is stopped or nothing is left in it. The loop's own thread. See CFRunLoopRun.
+  /// Runs the default mode until it is stopped or empty. The loop's own thread. See CFRunLoopRun.
   @available(*, noasync, message: "Running a loop blocks its thread. Call it from a synchronous function.")
   @discardableResult
   public func run() -> RunResult {
@@ -14,9 +14,10 @@ extension Loop {
     runOnce(in: mode, limit: .forever, returnAfterSourceHandled)
   }
 
-  /// Runs `mode` for `duration`, which begins after the entry observers. Zero or less is one turn that only looks.
+  /// Runs `mode` for `duration`, measured after the entry observers. The loop's own thread.
   ///
-  /// The loop's own thread. See CFRunLoopRunInMode.
+  /// Zero or less makes one turn that only polls. The loop checks the time at the end of each turn, and does not
+  /// interrupt a handler. See CFRunLoopRunInMode.
   @available(*, noasync, message: "Running a loop blocks its thread. Call it from a synchronous function.")
   @discardableResult
   public func run(
@@ -25,7 +26,10 @@ extension Loop {
     runOnce(in: mode, limit: .duration(duration.saturatingNanoseconds), returnAfterSourceHandled)
   }
 
-  /// Runs `mode` until `instant`; a past one is one turn that only looks. The loop's own thread.
+  /// Runs `mode` until `instant`. The loop's own thread.
+  ///
+  /// A past instant makes one turn that only polls. The loop checks the time at the end of each turn, and does not
+  /// interrupt a handler.
   @available(*, noasync, message: "Running a loop blocks its thread. Call it from a synchronous function.")
   @discardableResult
   public func run(

@@ -2,33 +2,35 @@ import Synchronization
 
 /// Membership: items in modes, from any thread.
 extension Loop {
-  /// Puts an item into a mode of the loop; it stays until it is invalidated. With `.common` that is the common set, and
-  /// every mode that is common now. Any thread.
+  /// Adds an item to a mode of the loop, until it is invalidated. Any thread.
   ///
-  /// The loop keeps the item, and what its handler has captured, until the item is invalidated or has been removed from
-  /// every mode it was in: nobody else has to hold it. Adding twice, or an invalid item, changes nothing. A
-  /// timer, observer or descriptor source can be in one loop at a time; one that is moved in its own callout may be
-  /// called by its new loop before that callout has returned. From another thread it wakes the loop. O(log n) for a
-  /// timer, O(1) otherwise, but O(n) for an observer that goes before others.
+  /// With `.common`, the item joins the common set, and every mode that is common now or later.
   ///
-  /// - Returns: Whether the item is a member afterwards: false if it is invalid, in another loop, or the loop is gone;
-  ///   ``refusal(of:)`` says which.
+  /// The loop keeps the item and the captures of its handler until you invalidate the item or remove it from every
+  /// mode. Adding an item twice changes nothing, and so does adding an invalid item. A timer, observer or descriptor
+  /// source can be in one loop at a time. If you move it in its own callout, the new loop may call it before that
+  /// callout has returned. From another thread, the call wakes the loop. O(log n) for a timer, O(n) for an observer
+  /// that is placed before others, O(1) otherwise.
+  ///
+  /// - Returns: Whether the item is a member afterwards: false if it is invalid, in another loop, or the loop has
+  ///   ended; ``refusal(of:)`` returns the reason.
   @discardableResult
   public func add(_ item: Item, to mode: Mode = .default) -> Bool {
     checkProcess()
     return item.enter(self, mode)
   }
 
-  /// Takes an item out of a mode of the loop. With `.common` that is the common set, and every common mode. Any thread.
+  /// Removes an item from a mode of the loop. Any thread.
   ///
-  /// It holds at once: the item is not called in that mode again. From another thread it wakes the loop, and the item
-  /// is free for another loop once the loop's thread has looked. O(1), O(log n) for an observer.
+  /// With `.common`, the item leaves the common set, and every common mode. The loop does not call the item in that
+  /// mode again. From another thread, the call wakes the loop, and another loop can take the item once the loop's
+  /// thread has applied the change. Amortised O(1); O(log n) for an observer.
   public func remove(_ item: Item, from mode: Mode = .default) {
     checkProcess()
     item.seat(in: self)?.exit(self, mode)
   }
 
-  /// Whether an item is in a mode. With `.common`, whether it is in the common set. Any thread.
+  /// Whether an item is in a mode. Any thread. With `.common`, whether it is in the common set.
   public func contains(_ item: Item, in mode: Mode = .default) -> Bool {
     guard let item = item.seat(in: self) else { return false }
     if mode == .common { return item.whileIn(self) { item.isCommon } ?? false }

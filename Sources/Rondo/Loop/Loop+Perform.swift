@@ -1,26 +1,27 @@
 /// Blocks: work handed to the loop's thread.
 extension Loop {
-  /// Runs `block` once on the loop's thread, in a run of the default mode. What was posted before goes first. Any
-  /// thread.
+  /// Runs `block` once on the loop's thread, in the default mode. Any thread.
   ///
-  /// ``perform(in:waking:_:)-(Loop.Mode,_,_)`` for the usual mode, without a comparison of names. See CFRunLoopPerformBlock.
+  /// Blocks run in the order in which they were posted. It is ``perform(in:waking:_:)-(Loop.Mode,_,_)`` for the default
+  /// mode, without a comparison of names. See CFRunLoopPerformBlock.
   ///
   /// - Parameter waking: False leaves a sleeping loop asleep, as CFRunLoopPerformBlock does.
-  /// - Returns: False if the loop's thread is gone; the block is then dropped.
+  /// - Returns: False if the loop's thread has ended. The block is then dropped.
   @discardableResult
   public func perform(waking: Bool = true, _ block: sending @escaping () -> Void) -> Bool {
     checkProcess()
     return post(Block(block, modes: .default), waking: waking)
   }
 
-  /// Runs `block` once on the loop's thread, in a run of `mode`. What was posted before goes first. Any thread.
+  /// Runs `block` once on the loop's thread, in a run of `mode`. Any thread.
   ///
-  /// Wakes the loop, at the cost of one epoll_ctl(2) if it sleeps. `.common` means any common mode. A block posted by a
-  /// block waits for the next drain. Those that a drain has begun with wait while one of them runs the loop: stop such a
-  /// run by a source, a timer or ``requestStop()``, not by a block. O(1). See CFRunLoopPerformBlock.
+  /// Blocks run in the order in which they were posted. `.common` means any common mode. If the loop sleeps, the call
+  /// wakes it with one epoll_ctl(2). A block that is posted by a block waits for the next drain. While a block runs the
+  /// loop, the rest of its drain waits: stop such a run by a source, a timer or ``requestStop()``, not by a block.
+  /// O(1). See CFRunLoopPerformBlock.
   ///
   /// - Parameter waking: False leaves a sleeping loop asleep, as CFRunLoopPerformBlock does.
-  /// - Returns: False if the loop's thread is gone; the block is then dropped.
+  /// - Returns: False if the loop's thread has ended. The block is then dropped.
   @discardableResult
   public func perform(in mode: Mode, waking: Bool = true, _ block: sending @escaping () -> Void) -> Bool {
     checkProcess()
@@ -28,7 +29,7 @@ extension Loop {
     return post(Block(block, modes: modes), waking: waking)
   }
 
-  /// Runs `block` once, in whichever of `modes` is served first. Any thread. In no mode, it never runs.
+  /// Runs `block` once, in the first of `modes` that is served. Any thread. Without a mode, it never runs.
   @discardableResult
   public func perform(in modes: [Mode], waking: Bool = true, _ block: sending @escaping () -> Void) -> Bool {
     checkProcess()

@@ -1,14 +1,15 @@
 /// Why a loop does not take an item.
 extension Loop {
-  /// What ``add(_:to:)-(Loop.Item,_)`` has against an item.
+  /// Why ``add(_:to:)-(Loop.Item,_)`` refuses an item.
   public enum Refusal: Hashable, Sendable, CustomStringConvertible {
-    /// It was invalidated, and is of no use to any loop.
+    /// The item is invalid. No loop takes it.
     case itemIsInvalid
-    /// It is in another loop, or that loop's thread has yet to let go.
+    /// The item is in another loop, or that loop has not yet applied its removal.
     case itemIsElsewhere
-    /// The loop's thread has ended, or is about to.
+    /// The loop's thread is ending or has ended.
     case loopHasEnded
 
+    /// A sentence with the reason.
     public var description: String {
       switch self {
       case .itemIsInvalid: "the item is invalid: make a new one"
@@ -18,9 +19,9 @@ extension Loop {
     }
   }
 
-  /// Says why ``add(_:to:)-(Loop.Item,_)`` refuses an item at present. Nil if it does not. Any thread; O(1).
+  /// Returns why ``add(_:to:)-(Loop.Item,_)`` refuses an item now; nil if it does not. Any thread; O(1).
   ///
-  /// For whoever was refused: what other threads do meanwhile may change the answer.
+  /// Another thread may change the result after the call.
   public func refusal(of item: Item) -> Refusal? {
     if !item.isValid { return .itemIsInvalid }
     if mailbox.life != .open { return .loopHasEnded }

@@ -1,7 +1,7 @@
 extension Loop {
-  /// Which version of Rondo this is, by semantic versioning: `0.9.0`.
+  /// The version of Rondo, by semantic versioning: `0.9.0`.
   ///
-  /// The article VersionsAndPromises says what the numbers promise, and a test that it begins with this one. Here and
-  /// not in a type named `Rondo`: one named as its module hides it, so that nobody could write `Rondo.Loop` any more.
+  /// The article <doc:LimitsErrorsAndPromises> lists the changes and promises of each version. A type named `Rondo`
+  /// cannot hold the version: it would hide the module of that name, and `Rondo.Loop` would not compile.
   public static let version = "0.9.0"
 }

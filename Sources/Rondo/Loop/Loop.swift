@@ -4,8 +4,9 @@ import Synchronization
 
 /// Waits for timers, descriptors, sources and posted blocks, and serves them on one thread.
 ///
-/// A thread has one, made when first asked for and gone with the thread. Only its own thread runs it; everything else
-/// may be called from any thread, except that after a fork the child has loops of its own. See CFRunLoop.
+/// A thread has one loop. It is made when you first ask for it, and ends with the thread. You may add, remove, post,
+/// signal, wake and stop from any thread. Only the loop's own thread may run it, and only that thread may use its
+/// timeouts, guests, embedding and event bases. After a fork, the child has loops of its own. See CFRunLoop.
 public final class Loop: @unchecked Sendable {
   /// *constant* The thread the loop belongs to.
   let thread: ThreadRecord
@@ -69,7 +70,10 @@ public final class Loop: @unchecked Sendable {
     }
   }
 
-  /// The calling thread's loop, made on first use. Not from async code, where the thread is nobody's.
+  /// The calling thread's loop, made on first use. Not from async code, which has no fixed thread.
+  ///
+  /// The first call takes three file descriptors. If none is left, it ends the process with a message; `LoopThread`
+  /// throws instead.
   @available(
     *, noasync, message: "An async function has no thread of its own. Keep the Loop you mean, or use Loop.main."
   )
@@ -77,12 +81,12 @@ public final class Loop: @unchecked Sendable {
     ThreadRecord.current.currentLoop
   }
 
-  /// The main thread's loop, from any thread, made on first use.
+  /// The main thread's loop, made on first use. Any thread.
   public static var main: Loop {
     ThreadRecord.main.ownLoop
   }
 
-  /// Whether the calling thread is the loop's. Any thread; in async code, after each `await` anew.
+  /// Whether the calling thread is the loop's. Any thread. In async code, ask again after each `await`.
   public var isCurrent: Bool {
     ThreadRecord.isCurrent(thread)
   }
@@ -116,8 +120,7 @@ public final class Loop: @unchecked Sendable {
 
   // MARK: - Stop and wake
 
-  /// Ends the run under way at the end of its turn. If runs are nested, that is the innermost. Any thread; not from a
-  /// signal handler.
+  /// Ends the innermost run at the end of its turn. Any thread; not from a signal handler.
   ///
   /// A loop that is not running ignores it: see `requestStop()`. See CFRunLoopStop.
   public func stop() {
@@ -131,16 +134,16 @@ public final class Loop: @unchecked Sendable {
 
   /// Ends every run under way, or else the next one. Any thread; not from a signal handler.
   ///
-  /// It lasts until an outermost run has returned `.stopped`, so it cannot come too early or too late.
+  /// The request lasts until an outermost run has returned `.stopped`. It therefore cannot come too early.
   public func requestStop() {
     checkProcess()
     wakeup.post([.stopRequest, .wake])
   }
 
-  /// Has the sleeping loop go round once more, or keeps it from falling asleep. Any thread; not from a signal handler.
+  /// Wakes the loop for another turn. Any thread; not from a signal handler.
   ///
-  /// Costs one epoll_ctl(2) if the loop sleeps and nothing if it is awake. A loop that is not running ignores it. See
-  /// CFRunLoopWakeUp.
+  /// If the loop is about to sleep, it does not. Costs one epoll_ctl(2) if the loop sleeps and nothing if it is awake.
+  /// A loop that is not running ignores it. See CFRunLoopWakeUp.
   public func wakeUp() {
     checkProcess()
     if isCurrent {
@@ -163,14 +166,17 @@ public final class Loop: @unchecked Sendable {
     return index < 0 ? nil : mailbox.withLock { $0.modes.names[index] }
   }
 
-  /// Every mode that something was added to, the default mode first. Any thread. See CFRunLoopCopyAllModes.
+  /// The modes that exist, the default mode first. Any thread. See CFRunLoopCopyAllModes.
+  ///
+  /// A mode exists once an item, a block or an executor was added to it, or once it became common while the loop had
+  /// common items. It lasts as long as its loop.
   public var modes: [Mode] {
     mailbox.withLock { $0.modes.names }
   }
 
-  /// Makes `mode` common for good: every common item joins it, and so will later ones. Any thread.
+  /// Makes `mode` common permanently: every common item joins it, now and later. Any thread.
   ///
-  /// See CFRunLoopAddCommonMode. `.common` itself is a programmer's error.
+  /// `.common` itself traps. See CFRunLoopAddCommonMode.
   public func addCommonMode(_ mode: Mode) {
     checkProcess()
     contract(mode != .common, "'.common' stands for the common modes and cannot be one. Name the mode to add.")
@@ -204,7 +210,7 @@ public final class Loop: @unchecked Sendable {
 
   /// The date of the mode's next timer; nil if it has none. Any thread. See CFRunLoopGetNextTimerFireDate.
   ///
-  /// Exact on the loop's own thread. On another it is what the loop last went to sleep with.
+  /// It is exact on the loop's own thread. On another thread it is the date of the loop's last sleep.
   public func nextFireDate(in mode: Mode = .default) -> SuspendingClock.Instant? {
     checkProcess()
     let isOwn = isCurrent
@@ -228,21 +234,21 @@ public final class Loop: @unchecked Sendable {
 
   // MARK: - Precision
 
-  /// How much of each second the loop may spin for precise timers. That is 100 ms of its clock at first. Any thread.
+  /// How much of each second the loop may spin for precise timers. Any thread.
   ///
-  /// Once a second's budget is used up, precise timers are slept for like all others until the next second, and
-  /// ``Statistics/spinsDenied`` counts it. Zero to one second.
+  /// From zero to one second; 100 ms at first. Once the budget of a second is spent, the loop sleeps for precise timers
+  /// as for others until the next second, and counts that in ``Statistics/spinsDenied``.
   public var precisionBudget: Duration {
     get { .nanoseconds(spinAllowance.load(ordering: .relaxed)) }
     set { spinAllowance.store(Self.nanoseconds(of: newValue, "precision budget"), ordering: .relaxed) }
   }
 
-  /// How much of each second the loop may spin before it sleeps; zero at first. Any thread.
+  /// How much of each second the loop may spin before it sleeps. Any thread.
   ///
-  /// A loop that is woken from another processor again and again need not sleep in between: it spins for at most
-  /// 100 us first, and who wakes it then makes no system call. What precise timers have spun counts as well. Where
-  /// spinning gains nothing it is given up for a while, and with one processor at once. A descriptor that becomes
-  /// ready meanwhile waits for up to 10 us. Zero to one second.
+  /// From zero to one second; zero at first. With a budget, a loop spins for at most 100 us before it sleeps, and
+  /// waking a spinning loop needs no system call. It helps a loop that another processor's thread wakes again and
+  /// again. Spins for precise timers count as well. If spinning gains nothing, the loop stops it for a while; with one
+  /// processor it never spins. A descriptor that becomes ready during a spin waits for up to 10 us.
   public var hopBudget: Duration {
     get { .nanoseconds(core.hopAllowance.load(ordering: .relaxed)) }
     set { core.hopAllowance.store(Self.nanoseconds(of: newValue, "hop budget"), ordering: .relaxed) }
@@ -260,12 +266,12 @@ public final class Loop: @unchecked Sendable {
 
   // MARK: - Measures
 
-  /// What the loop has done so far. Any thread.
+  /// A snapshot of the loop's counters. Any thread.
   public var statistics: Statistics { counters.snapshot }
 
-  /// Whether sleeps are timed, for ``Statistics/timeAsleep``; false at first. Any thread.
+  /// Whether the loop measures its sleeps for ``Statistics/timeAsleep``; false at first. Any thread.
   ///
-  /// It costs two readings of the clock a sleep, some 50 ns, where a mode without timers needs none.
+  /// It costs two readings of the clock a sleep. A mode without timers otherwise reads no clock.
   public var timesSleep: Bool {
     get { counters.timesSleep.load(ordering: .relaxed) }
     set {
@@ -274,10 +280,10 @@ public final class Loop: @unchecked Sendable {
     }
   }
 
-  /// What the loop is called in reports. It is "main", its thread's name, or "loop", unless it was given a name. Any
-  /// thread.
+  /// The loop's name in reports. Any thread.
   ///
-  /// Names are kept for good: see ``Item/name``.
+  /// It is "main" for the main thread's loop, the name of its `LoopThread`, or "loop", unless you set one. A process
+  /// keeps each name permanently: see ``Item/name``.
   public var name: String {
     get { label.text ?? (core.isMain ? "main" : "loop") }
     set { if let label = Label(name: newValue) { labelWord.store(label.word, ordering: .releasing) } }
@@ -286,6 +292,6 @@ public final class Loop: @unchecked Sendable {
   /// The name that it was given; none if it was given none.
   package var label: Label { Label(word: labelWord.load(ordering: .acquiring)) }
 
-  /// What the loop does at this moment, for a watcher on another thread. Any thread.
+  /// A snapshot of the loop's state, for a watcher on another thread. Any thread.
   public var heartbeat: Heartbeat { pulse.snapshot }
 }

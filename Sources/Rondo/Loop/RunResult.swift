@@ -1,13 +1,16 @@
 extension Loop {
-  /// Why a run returned. Where several reasons hold, the first in this order is told. See CFRunLoopRunInMode.
+  /// Why a run returned. If several reasons hold, the first in this order counts. See CFRunLoopRunInMode.
   public enum RunResult: Sendable, Hashable {
-    /// A source was handled, under `returnAfterSourceHandled`.
+    /// The loop handled a source, under `returnAfterSourceHandled`.
     case handledSource
-    /// The run's time is over.
+    /// The run's time has passed.
     case timedOut
     /// `stop()` or `requestStop()` was called.
     case stopped
-    /// The mode has no source, timer or block left; or does not exist.
+    /// The mode is empty, or does not exist.
+    ///
+    /// A mode is empty if it has no timer, source, block, job, guest or event base, no armed timeout, and does not
+    /// serve the main queue.
     case finished
   }
 }

@@ -1,15 +1,18 @@
 import Synchronization
 
 extension Loop {
-  /// What tells a watcher a loop that sleeps from one that is stuck.
+  /// The state of a loop, by which a watcher finds a loop that is stuck.
   public struct Heartbeat: Sendable, Hashable {
-    /// Grows with every turn and every wake. Unchanged while `phase` is not `.waiting` means a callout that takes long.
+    /// Grows with every turn and every wake.
+    ///
+    /// If it does not change while `phase` is neither `.waiting` nor `.notRunning`, a callout takes long.
     public let beats: UInt64
-    /// What the loop does at this moment.
+    /// The step of the turn that the loop is in.
     public let phase: Phase
-    /// How many runs are nested in each other; 0 when the loop is not running.
+    /// The number of nested runs; 0 when the loop is not running.
     public let depth: Int
 
+    /// The steps of a turn, and `notRunning` for a loop outside of any run.
     public enum Phase: UInt8, Sendable, Hashable {
       case notRunning, observers, blocks, sources, waiting, timers, descriptors, mainQueue, jobs
     }

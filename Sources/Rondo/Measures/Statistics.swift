@@ -1,13 +1,15 @@
 import Synchronization
 
 extension Loop {
-  /// What a loop has done since it was made. A snapshot; each figure is exact, together they may be a turn apart.
+  /// The counters of a loop since it was made.
+  ///
+  /// Each counter is exact. Two counters of one snapshot may differ by a turn.
   public struct Statistics: Sendable, Hashable {
-    /// Turns, nested ones included.
+    /// Turns, those of nested runs included.
     public var turns: UInt64 = 0
     /// Waits that could sleep.
     public var sleeps: UInt64 = 0
-    /// Waits that only looked.
+    /// Waits that only polled.
     public var polls: UInt64 = 0
     /// Sleeps ended by `wakeUp`, `stop`, a post or a change from another thread.
     public var wakeupsByPost: UInt64 = 0
@@ -15,25 +17,31 @@ extension Loop {
     public var wakeupsByDescriptor: UInt64 = 0
     /// Sleeps ended by a timer.
     public var wakeupsByTimer: UInt64 = 0
-    /// Sleeps ended by the end of the run's time.
+    /// Sleeps ended by the time limit of the run.
     public var wakeupsByTimeout: UInt64 = 0
     /// Sleeps ended by the main dispatch queue.
     public var wakeupsByMainQueue: UInt64 = 0
-    /// Early returns of the kernel that the loop slept on after.
+    /// Early returns of the kernel after which the loop continued to sleep.
     public var spuriousWakeups: UInt64 = 0
-    /// Approaches to a precise timer's date that the loop spun, and spins before a sleep.
+    /// Spins before a precise timer's date, and spins before a sleep.
     public var spins: UInt64 = 0
-    /// Approaches to a precise timer's date, and moments before a sleep, that were slept. The budget was used up.
+    /// Spins that the loop skipped, and slept instead, because the budget was spent.
     public var spinsDenied: UInt64 = 0
-    /// Time spent spinning.
+    /// The time spent spinning.
     public var timeSpinning: Duration = .zero
-    /// Time spent asleep while ``Loop/timesSleep`` was set. Nil unless it is set or a sleep has been timed.
+    /// The time spent asleep while ``Loop/timesSleep`` was set. Nil unless it is set or a sleep was measured.
     public var timeAsleep: Duration?
+    /// Calls of observers' handlers.
     public var observerCallouts: UInt64 = 0
+    /// Calls of timers' and timeouts' handlers.
     public var timerCallouts: UInt64 = 0
+    /// Calls of signalled sources' `perform`.
     public var sourceCallouts: UInt64 = 0
+    /// Calls of descriptor sources' handlers.
     public var descriptorCallouts: UInt64 = 0
+    /// Blocks that were run.
     public var blockCallouts: UInt64 = 0
+    /// Turns in which the loop ran the main dispatch queue.
     public var mainQueueCallouts: UInt64 = 0
     /// Jobs of actors and tasks that were run.
     public var jobCallouts: UInt64 = 0

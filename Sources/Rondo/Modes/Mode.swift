@@ -1,24 +1,29 @@
 extension Loop {
-  /// Names a set of items that are served only by runs in that mode.
+  /// The name of a set of items that only runs in that mode serve.
   ///
-  /// A mode comes into being when something is added to it, lasts as long as its loop, and is compared by value. A
-  /// loop has room for 64. See CFRunLoopMode.
+  /// A mode begins to exist in a loop when an item is added to it, and lasts as long as the loop. Modes are equal if
+  /// their names are. A loop has room for 64. See CFRunLoopMode.
   public struct Mode: RawRepresentable, Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
+    /// The name.
     public let rawValue: String
 
+    /// Makes a mode from its name.
     @inlinable
     public init(rawValue: String) {
       self.rawValue = rawValue
     }
 
+    /// Makes a mode from its name.
     public init(_ name: String) {
       self.rawValue = name
     }
 
+    /// Makes a mode from a string literal.
     public init(stringLiteral name: String) {
       self.rawValue = name
     }
 
+    /// The name.
     public var description: String { rawValue }
 
     // Not constants, for which whoever names one would have to look whether it has been made, and to count a reference.
@@ -26,7 +31,7 @@ extension Loop {
     /// The mode of ordinary work.
     @inlinable
     public static var `default`: Mode { Mode(rawValue: "kCFRunLoopDefaultMode") }
-    /// Stands for every common mode: items and blocks may be put there. It cannot be run.
+    /// All common modes: items and blocks may be added to it. It cannot be run.
     @inlinable
     public static var common: Mode { Mode(rawValue: "kCFRunLoopCommonModes") }
     /// The mode for tracking a gesture or another short, exclusive activity. Common only after `addCommonMode`.

@@ -2,10 +2,11 @@
 extension LoopThread {
   /// Runs `body` on the thread and waits for its result. Any thread.
   ///
-  /// On the thread itself it runs at once. Elsewhere it waits its turn, and never longer than the thread lives: if the
-  /// thread ends without having run it, the call throws. A body that waits for the caller waits for ever.
+  /// On the thread itself the body runs immediately. On another thread the caller blocks until the thread has run the
+  /// blocks before it. If the thread ends without having run the body, the call throws. If the body waits for the
+  /// caller, both wait without end.
   ///
-  /// - Throws: `.loopEnded` if `body` did not run, `.body` with what it threw.
+  /// - Throws: `.loopEnded` if `body` did not run, `.body` with the error that `body` threw.
   @available(*, noasync, message: "This blocks the thread until another one has answered. Use await thread.async { }.")
   public func sync<Value, Failure: Error>(
     in mode: Loop.Mode = .default, _ body: () throws(Failure) -> sending Value
@@ -21,11 +22,12 @@ extension LoopThread {
     return try unsafe outcome.get()
   }
 
-  /// Runs `body` on the thread and suspends until it has a result.
+  /// Runs `body` on the thread and suspends until it returns. Any thread.
   ///
-  /// It waits its turn, and never longer than the thread lives. Cancelling the task does not take the body back.
+  /// The thread first runs the blocks before it. If the thread ends without having run the body, the call throws.
+  /// Cancelling the task does not cancel the body.
   ///
-  /// - Throws: `.loopEnded` if `body` did not run, `.body` with what it threw.
+  /// - Throws: `.loopEnded` if `body` did not run, `.body` with the error that `body` threw.
   public func async<Value, Failure: Error>(
     in mode: Loop.Mode = .default, _ body: sending @escaping () throws(Failure) -> sending Value
   ) async throws(Loop.CallError<Failure>) -> sending Value {

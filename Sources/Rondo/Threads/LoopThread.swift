@@ -1,21 +1,22 @@
-/// A thread whose loop runs until it is stopped, even with nothing to do.
+/// A thread whose loop runs until you stop it, even with an empty mode.
 ///
-/// It runs from `init` on, in the default mode. A run that is ended by `Loop.stop()` or `Loop.requestStop()` begins
-/// anew; only `stop(_:)` ends the thread. Every member may be called from any thread. When the last reference goes, even
-/// inside one of the thread's own blocks, the thread finishes what it was given and ends, and nobody waits for it.
+/// It runs from `init` on, in the default mode. If `Loop.stop()` or `Loop.requestStop()` ends its run, it begins
+/// another one; only `stop(_:)` ends the thread. Use every member from any thread. When the last reference is released,
+/// the thread finishes its blocks and ends, and no thread waits for it. The last reference may be released inside a
+/// block of the thread.
 public final class LoopThread: Sendable {
-  /// The name in full; the kernel shows its first 15 bytes. See prctl(2).
+  /// The full name; the kernel shows its first 15 bytes. See prctl(2).
   public let name: String
-  /// The thread's loop: add items to it from anywhere.
+  /// The thread's loop. Add items to it from any thread.
   public let loop: Loop
   /// *constant* What the thread itself holds; not this object, or the last reference would never go.
   private let life: ThreadLife
 
-  /// Starts a thread. It has a loop at once, and serves what is given to that loop in order.
+  /// Starts a thread with a loop, which runs posted blocks in order.
   ///
   /// - Parameter stackSize: In bytes; nil for the system's choice. See pthread_attr_setstacksize(3).
-  /// - Throws: `.noThread` if the system has none left, `.stackSize` if it cannot give that stack, `.noDescriptors` if
-  ///   there are not the three that a loop needs.
+  /// - Throws: `.noThread` if the system has none left, `.stackSize` if it cannot provide that stack, `.noDescriptors`
+  ///   if the three descriptors of a loop are not available.
   public init(name: String = "LoopThread", stackSize: Int? = nil) throws(StartError) {
     self.name = name
     let record = ThreadRecord.forNewThread()
@@ -44,10 +45,10 @@ public final class LoopThread: Sendable {
   /// Whether the thread has run its last block.
   public var hasEnded: Bool { life.hasEnded }
 
-  /// Runs `block` once on the thread, after what came before. Does not wait. O(1).
+  /// Runs `block` once on the thread, after the blocks before it. Does not wait. O(1).
   ///
-  /// - Parameter mode: The mode its loop has to be running; a nested run in another mode lets the block wait.
-  /// - Returns: False if the thread is ending or has ended; the block is then dropped.
+  /// - Parameter mode: The mode in which the block may run. During a nested run in another mode the block waits.
+  /// - Returns: False if the thread is ending or has ended. The block is then dropped.
   @discardableResult
   public func execute(in mode: Loop.Mode = .default, _ block: sending @escaping () -> Void) -> Bool {
     guard !life.isEnding else { return false }
@@ -56,19 +57,19 @@ public final class LoopThread: Sendable {
 
   // MARK: - The end
 
-  /// What becomes of the blocks that were accepted and have not begun.
+  /// How a stop treats blocks that were accepted and have not begun.
   public enum Stop: Sendable, Hashable {
-    /// They run first, those of the default mode and the common modes. They can add none.
+    /// The blocks of the default mode and the common modes run first. They can add none.
     case drain
-    /// They are dropped; the one that runs now is finished.
+    /// The blocks are dropped; the running block finishes.
     case drop
   }
 
-  /// Ends the thread, and returns when it is gone, with its loop. Any thread.
+  /// Ends the thread and its loop, and returns after they have ended. Any thread.
   ///
-  /// On the thread itself it does not wait: the thread ends when its blocks have returned. It may be called again, and
-  /// by several threads, each of which waits; `.drop` also cuts short a drain under way. Runs that a block has nested
-  /// are ended too. Two threads that stop each other would wait for each other.
+  /// On the thread itself it does not wait: the thread ends when its blocks have returned. You may call it again, and
+  /// from several threads, each of which waits. `.drop` also ends a drain under way. Runs that a block has nested end
+  /// too. Two threads that stop each other wait without end.
   @available(*, noasync, message: "This blocks the thread until another one has ended. Use await thread.end().")
   public func stop(_ blocks: Stop = .drain) {
     life.requestEnd(blocks)
@@ -80,7 +81,7 @@ public final class LoopThread: Sendable {
     life.requestEnd(blocks)
   }
 
-  /// Ends the thread as `stop(_:)` does, and suspends until its loop is gone.
+  /// Ends the thread as `stop(_:)` does, and suspends until its loop has ended.
   public func end(_ blocks: Stop = .drain) async {
     life.requestEnd(blocks)
     await life.waitForEnd()
@@ -92,11 +93,12 @@ public final class LoopThread: Sendable {
   public enum StartError: Error, Hashable, Sendable, CustomStringConvertible {
     /// pthread_create(3) failed with this errno.
     case noThread(errno: CInt)
-    /// A loop needs three file descriptors, and making them failed with this errno.
+    /// The three descriptors of a loop are not available: errno.
     case noDescriptors(errno: CInt)
-    /// The stack's size in bytes is none that the system can give.
+    /// The system cannot provide a stack of this size in bytes.
     case stackSize(Int)
 
+    /// A sentence with the cause.
     public var description: String {
       switch self {
       case .noThread(let errno): "no thread could be started: \(describe(errno: errno))"

@@ -2,39 +2,41 @@ import CDaemon
 import Glibc
 import Rondo
 
-/// How a child process ended, and what it took.
+/// The end of a child process, and the resources that it used.
 public struct ChildExit: Hashable, Sendable, CustomStringConvertible {
+  /// How the child ended.
   public let outcome: Outcome
-  /// What it and the children it waited for took; nil if the outcome is unknown.
+  /// The resources of the child and its own children; nil if the outcome is unknown.
   public let usage: Usage?
 
   /// How a child ended.
   public enum Outcome: Hashable, Sendable {
-    /// It returned this code from main, or by exit(3).
+    /// The child returned this code from main, or called exit(3) with it.
     case exited(CInt)
-    /// This signal ended it; `dumpedCore` says whether its memory was written to a file.
+    /// This signal ended the child. `dumpedCore` is true if the kernel wrote its memory to a file.
     case killed(by: CInt, dumpedCore: Bool)
-    /// Somebody else has reaped it before: a wait for all children, or SIGCHLD is ignored.
+    /// Other code has reaped the child: a wait for all children, or SIGCHLD is ignored.
     case unknown
-    /// It runs, and the kernel refuses to watch it, with this errno. Waiting for it, waitpid(2), is the caller's now.
+    /// The child runs, but the kernel refuses to watch it, with this errno. Reap it yourself with waitpid(2).
     case unwatched(errno: CInt)
   }
 
-  /// What a process took: getrusage(2).
+  /// The resources that a process used. See getrusage(2).
   public struct Usage: Hashable, Sendable {
-    /// In its own code, and in the kernel on its behalf.
+    /// The processor time in the child's own code, and in the kernel on its behalf.
     public let userTime, systemTime: Duration
-    /// The most memory it had at a time, in bytes.
+    /// The peak of its memory, in bytes.
     public let peakMemory: Int
-    /// Pages that came without, and with, input from a disk.
+    /// Page faults without and with input from a disk.
     public let minorFaults, majorFaults: Int
-    /// How often it waited, and how often it had to give way.
+    /// How often the child waited, and how often the kernel preempted it.
     public let voluntarySwitches, involuntarySwitches: Int
   }
 
-  /// Whether it ended by itself with code 0.
+  /// Whether the child exited with code 0.
   public var isSuccess: Bool { outcome == .exited(0) }
 
+  /// A sentence with the outcome.
   public var description: String {
     switch outcome {
     case .exited(let code): "exited with \(code)"
@@ -60,11 +62,11 @@ public struct ChildExit: Hashable, Sendable, CustomStringConvertible {
 
 /// Why a child cannot be started, watched or signalled.
 public enum ChildError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// No such file to execute, or no such directory to begin in.
+  /// The executable, or the directory to begin in, does not exist.
   case notFound(String)
-  /// The caller may not execute, or signal, that.
+  /// The caller lacks the permission to execute the file, or to signal the child.
   case notPermitted
-  /// The process of that number is no child of this one, or has been reaped.
+  /// The process of that number is no child of this one, or was reaped.
   case notAChild(CInt)
   /// The child has been reaped.
   case gone
@@ -74,11 +76,12 @@ public enum ChildError: Error, Hashable, Sendable, CustomStringConvertible {
   case containsZero(String)
   /// No descriptor, or no process, is left: EMFILE, ENFILE, EAGAIN.
   case exhausted
-  /// The kernel has no memory left for it.
+  /// The kernel has no memory left.
   case noMemory
-  /// Anything else: errno.
+  /// Any other error: errno.
   case system(errno: CInt)
 
+  /// A sentence with the cause.
   public var description: String {
     switch self {
     case .notFound(let name): "there is no \(name) to execute, or no directory to begin in"

@@ -2,11 +2,11 @@ import CDaemon
 import Glibc
 public import Rondo
 
-/// Tells when a child process has ended, how, and what it took. See pidfd_open(2), waitid(2).
+/// Calls its handler when a child process has ended. See pidfd_open(2), waitid(2).
 ///
-/// It hears of its own child alone, by a descriptor: SIGCHLD stays everybody's, other children are left to others, and a
-/// child that ends before it is watched is told all the same. The source is invalid once it has told. Where the kernel
-/// refuses to watch a child that runs, that is told: `.unwatched`.
+/// It watches its own child alone, by a descriptor: SIGCHLD and other children stay untouched. If the child ends before
+/// you add the source, the handler is still called. The source is invalid afterwards. If the kernel refuses to watch a
+/// running child, the handler is called with `.unwatched`.
 ///
 /// ```swift
 /// var command = ChildSource.Command("/bin/sh", ["-c", "exit 3"])
@@ -18,13 +18,16 @@ public struct ChildSource: DaemonSource {
   private let item: Loop.DescriptorSource
   private let child: Child
 
-  /// A source for a child that runs already, or has ended and was not reaped. Costs a descriptor.
+  /// Makes a source for a child that runs, or that ended and was not reaped.
+  ///
+  /// Costs a descriptor.
   ///
   /// - Parameters:
-  ///   - process: Its number, which stays its own until it is reaped.
-  ///   - reaps: Whether the child is reaped after the handler; otherwise that is left to waitpid(2).
+  ///   - process: The child's number (PID). It stays valid until the child is reaped.
+  ///   - reaps: Whether the source reaps the child after the handler. If false, reap it with waitpid(2).
   ///   - handler: Called once, on the loop's thread.
-  /// - Throws: `.notAChild` of this process, or reaped already; `.exhausted`, `.noMemory`.
+  /// - Throws: `.notAChild` for another process or a reaped child; `.exhausted`, `.noMemory`, `.notPermitted`;
+  ///   `.system` for any other errno.
   public init(
     _ process: CInt, reaps: Bool = true, order: Int = 0, fileID: StaticString = #fileID, line: UInt = #line,
     handler: sending @escaping (ChildSource, ChildExit) -> Void
@@ -34,10 +37,11 @@ public struct ChildSource: DaemonSource {
 
   /// Starts a child and makes its source. See posix_spawn(3).
   ///
-  /// The child begins with no signal blocked or ignored, and without the environment that is meant for this process
-  /// alone: sockets, notifications and watchdog of systemd's.
+  /// The child begins with no signal blocked or ignored. Its environment lacks systemd's variables for this process:
+  /// sockets, notifications and watchdog. Costs a descriptor.
   ///
-  /// - Throws: `.notFound`, `.notPermitted`, `.exhausted`, `.noMemory`, `.containsZero`; then no child is left behind.
+  /// - Throws: `.notFound`, `.notPermitted`, `.exhausted`, `.noMemory`, `.containsZero`; `.system` for any other errno.
+  ///   No child is left behind then.
   public init(
     spawning command: Command, reaps: Bool = true, order: Int = 0, fileID: StaticString = #fileID, line: UInt = #line,
     handler: sending @escaping (ChildSource, ChildExit) -> Void
@@ -77,24 +81,25 @@ public struct ChildSource: DaemonSource {
     self.child = child
   }
 
-  /// The child's number. It can be another process's once the child has been reaped.
+  /// The child's number (PID). After the child was reaped, another process can get the number.
   public var process: CInt { child.process }
 
+  /// The items of the source: its descriptor source and the timer of `terminate(killingAfter:)`.
   public var items: [Loop.Item] { [item, child.deadline] }
 
-  /// Sends a signal to the child, never to another process that has got its number. Any thread.
+  /// Sends a signal to the child, and never to another process with its number. Any thread.
   ///
-  /// - Throws: `.gone` once it has been reaped, `.notPermitted`, `.unknownSignal`.
+  /// - Throws: `.gone` if the child was reaped, `.notPermitted`, `.unknownSignal`.
   public func send(_ signal: CInt) throws(ChildError) {
     try child.send(signal)
   }
 
   /// Sends the child SIGTERM, and SIGKILL if it has not ended after `grace`. Any thread.
   ///
-  /// Its loop tells the time: SIGKILL waits until a mode of the source's is run. A child that has gone is no error. Asked
-  /// again, the time begins anew.
+  /// The loop measures the time: SIGKILL is sent while the loop runs a mode of the source. If the child has ended, the
+  /// call does nothing. A second call starts the time again.
   ///
-  /// - Throws: `.notPermitted`, for a child that has become another user's.
+  /// - Throws: `.notPermitted` if the child has changed to another user.
   public func terminate(killingAfter grace: Duration) throws(ChildError) {
     do {
       try child.send(SIGTERM)

@@ -4,26 +4,26 @@ import Glibc
 extension ChildSource {
   /// A program to start, with its arguments, environment and streams.
   public struct Command: Hashable, Sendable {
-    /// The file to execute; a name without a slash is looked for in PATH.
+    /// The file to execute. A name without a slash is searched in PATH.
     public var executable: String
-    /// What follows the program's name.
+    /// The arguments after the program's name.
     public var arguments: [String]
-    /// Its whole environment. Nil is this process's own, without what systemd meant for this process alone.
+    /// The whole environment. Nil is this process's own, without systemd's variables for this process.
     public var environment: [String: String]?
-    /// The directory it begins in; nil for this process's.
+    /// The directory that the child begins in; nil for this process's own.
     public var directory: String?
-    /// Its standard streams.
+    /// The child's standard streams.
     public var input = Stream.inherited, output = Stream.inherited, error = Stream.inherited
-    /// Whether it leads a process group of its own. A terminal's keys do not reach it then.
+    /// Whether the child leads a process group of its own. A terminal's keys then do not signal it.
     public var leadsGroup = false
 
-    /// Where a standard stream leads.
+    /// The target of a standard stream.
     public enum Stream: Hashable, Sendable {
-      /// Where this process's own one leads.
+      /// The same file as the stream of this process.
       case inherited
-      /// To /dev/null.
+      /// /dev/null.
       case null
-      /// To an open descriptor, which stays the caller's.
+      /// An open descriptor, which stays yours.
       case descriptor(CInt)
 
       fileprivate var number: CInt {
@@ -36,6 +36,7 @@ extension ChildSource {
       }
     }
 
+    /// Makes a command. Its other properties have their defaults.
     public init(_ executable: String, _ arguments: [String] = []) {
       self.executable = executable
       self.arguments = arguments

@@ -74,15 +74,16 @@ struct CalendarField: Hashable, Sendable {
   }
 }
 
-/// Why a text is no rule of the calendar's.
+/// Why a text is no calendar rule.
 public enum CalendarRuleError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// There are five fields, and not as many as this.
+  /// The text has this number of fields instead of five.
   case fieldCount(Int)
-  /// A field is no star, number, range, list or steps of what it is about.
+  /// The field is no star, number, range, list or steps within its bounds.
   case malformed(field: String, text: String)
-  /// No month has the days.
+  /// No month has the days of the rule, as 30 February.
   case never
 
+  /// A sentence with the cause.
   public var description: String {
     switch self {
     case .fieldCount(let count): "a rule has five fields (minute, hour, day, month, weekday), not \(count)"

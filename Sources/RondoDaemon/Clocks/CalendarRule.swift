@@ -1,17 +1,17 @@
 import Rondo
 
-/// Which minutes of the calendar something happens in. It is written in the five fields of a crontab. See crontab(5).
+/// A set of minutes of the calendar, in the five fields of a crontab. See crontab(5).
 ///
-/// `30 3 * * mon-fri` is half past three on working days. A field is `*`, a number, a range `1-5`, a list `1,15`, or steps
-/// `*/10`, `8-18/2`; months and days of the week have English names, and Sunday is 0 as well as 7. Where both days are
-/// given, either will do.
+/// `30 3 * * mon-fri` is half past three on working days. A field is `*`, a number, a range `1-5`, a list `1,15`, or
+/// steps `*/10`, `8-18/2`. Months and days of the week have English names. Sunday is 0 or 7. If a rule has both days of
+/// the month and days of the week, either matches.
 ///
-/// In local time, a date that summer time skips comes when the clock has skipped it, and one that comes twice counts
-/// once; but a rule for every hour goes by every hour there is.
+/// In local time, a date that summer time skips is due when the clock has skipped it. A date that comes twice counts
+/// once, but a rule for every hour counts every hour.
 public struct CalendarRule: Hashable, Sendable, CustomStringConvertible {
-  /// As it was written.
+  /// The text of the rule.
   public let description: String
-  /// Whose time it is in.
+  /// The time zone of the rule.
   public let zone: Zone
   private let minutes: CalendarField
   private let hours: CalendarField
@@ -19,16 +19,17 @@ public struct CalendarRule: Hashable, Sendable, CustomStringConvertible {
   private let months: CalendarField
   private let weekdays: CalendarField
 
-  /// Whose time is meant.
+  /// A time zone.
   public enum Zone: Hashable, Sendable {
+    /// Coordinated universal time.
     case utc
-    /// The machine's, or what TZ says; read once in a process's life. See tzset(3).
+    /// The time zone of the machine, or of the variable TZ. A process reads it once. See tzset(3).
     case local
   }
 
-  /// A rule from its five fields, with blanks between them.
+  /// Parses a rule from its five fields, separated by blanks.
   ///
-  /// - Throws: Which field cannot be read, and that a date never comes, as 30 February.
+  /// - Throws: The first field that cannot be parsed, or `.never` for a date that never comes.
   public init(_ text: String, in zone: Zone = .utc) throws(CalendarRuleError) {
     let words = text.split { $0 == " " || $0 == "\t" }
     guard words.count == CalendarField.Kind.allCases.count else { throw .fieldCount(words.count) }
@@ -42,9 +43,11 @@ public struct CalendarRule: Hashable, Sendable, CustomStringConvertible {
     if date(after: 0, offset: { _ in 0 }) == nil { throw .never }
   }
 
-  /// The first date after another, both since 1970-01-01 00:00 UTC. Any thread. Some microseconds, more for rare dates.
+  /// Returns the first date after `date`, both since 1970-01-01 00:00 UTC. Any thread.
   ///
-  /// - Returns: nil for a date that is tens of thousands of years away.
+  /// It takes microseconds; it takes longer if the date is far away.
+  ///
+  /// - Returns: nil if the date is tens of thousands of years away.
   public func date(after date: Duration) -> Duration? {
     // In whole seconds, rounded down.
     let (seconds, rest) = date.components

@@ -3,12 +3,12 @@ import Glibc
 public import Rondo
 import RondoSockets
 
-/// Calls its handler at dates of the calendar. Or by the clock that counts suspended time too. See timerfd_create(2).
+/// Calls its handler at dates of the calendar, or of the clock since boot.
 ///
-/// A `Loop.Timer` goes by a clock that nobody sets and that stands still while the machine is suspended. This one
-/// goes by the clock that people mean when they write a time: it is judged anew when somebody sets that clock. It is
-/// never early. Dates that pass while the loop is busy, or not running, or that a clock set forward has skipped, are told
-/// as one call.
+/// A `Loop.Timer` uses a clock that cannot be set and that stops while the machine is suspended. This timer uses the
+/// calendar's clock, or the clock since boot: if the clock is set, it computes its next date again. It is never early.
+/// Dates that pass while the loop is busy or not running, or that a clock set forward skips, cause one call together.
+/// See timerfd_create(2).
 ///
 /// ```swift
 /// let rule = try CalendarRule("30 3 * * mon-fri", in: .local)
@@ -16,22 +16,23 @@ import RondoSockets
 /// loop.add(backup)
 /// ```
 ///
-/// Where the kernel refuses to watch it, the timer is invalid, which `failure` and a line on stderr say.
+/// If the kernel refuses to watch the timer's descriptor, the timer becomes invalid: `failure` has the reason, and one
+/// line goes to stderr.
 ///
-/// Dates are durations since the beginning of the clock. Where a clock is set back, dates come again. The date told last
-/// is not told twice, so that a small correction has no job run again; those before it are told anew.
+/// Dates are durations since the epoch of the clock. If the clock is set back, dates come again. The timer does not
+/// repeat its last date, so a small correction runs no job twice; it repeats earlier dates.
 public struct ClockTimer: DaemonSource {
   private let item: Loop.DescriptorSource
   private let alarm: ClockAlarm
 
-  /// Which clock it goes by.
+  /// A clock that timers can use.
   public enum Clock: Hashable, Sendable {
-    /// The calendar, since 1970-01-01 00:00 UTC. It can be set: CLOCK_REALTIME.
+    /// The calendar, since 1970-01-01 00:00 UTC: CLOCK_REALTIME. It can be set.
     case realTime
-    /// Since the machine was started, suspended or not: CLOCK_BOOTTIME.
+    /// The time since the machine started, suspended time included: CLOCK_BOOTTIME.
     case bootTime
 
-    /// What it shows. Any thread.
+    /// The clock's present time, since its epoch. Any thread.
     public var now: Duration { .nanoseconds(nanoseconds) }
 
     var nanoseconds: Int64 { rondo_clock_now(kind) }
@@ -39,23 +40,26 @@ public struct ClockTimer: DaemonSource {
     var kind: rondo_clock { self == .realTime ? RONDO_REAL_TIME : RONDO_BOOT_TIME }
   }
 
-  /// What a callout learns about its date.
+  /// One fire of a clock timer.
   public struct Tick: Hashable, Sendable {
-    /// The date it is for: the first that had not been told.
+    /// The first date that had no call yet, since the epoch of the clock.
     public let scheduled: Duration
-    /// What the clock showed when the loop came to serve it.
+    /// The clock's time when the loop served the timer, since its epoch.
     public let actual: Duration
-    /// How many more dates have come since. Of a rule's, the first 1,000 are counted.
+    /// How many more dates have passed since. Of a rule's dates, the first 1,000 are counted.
     public let missed: Int
 
-    /// How late it is; never negative.
+    /// `actual - scheduled`; never negative.
     public var lateness: Duration { actual - scheduled }
   }
 
-  /// A timer that fires once, at `date` of its clock. It fires at once if that is over. It is invalid then. Costs a
-  /// descriptor.
+  /// Makes a timer that fires once, at `date` of its clock. Costs a descriptor.
   ///
-  /// - Parameter handler: Called on the loop's thread.
+  /// If the date has passed, the timer fires in the next turn. It is invalid when its handler is called.
+  ///
+  /// - Parameters:
+  ///   - date: Since the epoch of `clock`: 1970-01-01 00:00 UTC for `.realTime`, the machine's start for `.bootTime`.
+  ///   - handler: Called on the loop's thread.
   /// - Throws: `.exhausted`, `.noMemory`, `.system`.
   public init(
     at date: Duration, on clock: Clock = .realTime, order: Int = 0, fileID: StaticString = #fileID,
@@ -64,11 +68,13 @@ public struct ClockTimer: DaemonSource {
     try self.init(.once(date.saturatingNanoseconds), clock, order, Label(fileID: fileID, line: line), handler)
   }
 
-  /// A timer that fires whenever its clock shows a multiple of `interval`: full hours, say. Costs a descriptor.
+  /// Makes a timer that fires when its clock shows a multiple of `interval`. Costs a descriptor.
+  ///
+  /// With an interval of one hour, it fires at each full hour.
   ///
   /// - Parameters:
   ///   - interval: At least a nanosecond.
-  ///   - offset: How much later than the multiples.
+  ///   - offset: Added to each multiple.
   ///   - handler: Called on the loop's thread.
   /// - Throws: `.exhausted`, `.noMemory`, `.system`.
   public init(
@@ -82,10 +88,13 @@ public struct ClockTimer: DaemonSource {
     try self.init(grid, clock, order, Label(fileID: fileID, line: line), handler)
   }
 
-  /// A timer that fires at the dates of a rule, until the rule says nil. Costs a descriptor.
+  /// Makes a timer that fires at the dates of a rule, until it returns nil.
+  ///
+  /// Costs a descriptor.
   ///
   /// - Parameters:
-  ///   - rule: The first date after the one it is given; the same answer to the same question. Called on any thread.
+  ///   - rule: Returns the first date after its argument, both since the epoch of the clock. It must return the same
+  ///     date for the same argument. Called on any thread.
   ///   - handler: Called on the loop's thread.
   /// - Throws: `.exhausted`, `.noMemory`, `.system`.
   public init(
@@ -96,7 +105,7 @@ public struct ClockTimer: DaemonSource {
     try self.init(.rule(rule), clock, order, Label(fileID: fileID, line: line), handler)
   }
 
-  /// A timer that fires at the dates of a calendar's rule, from now on. Costs a descriptor.
+  /// Makes a timer that fires at the dates of a calendar rule. Costs a descriptor.
   ///
   /// - Throws: `.exhausted`, `.noMemory`, `.system`.
   public init(
@@ -134,24 +143,26 @@ public struct ClockTimer: DaemonSource {
     self.alarm = alarm
   }
 
-  /// Which clock it goes by.
+  /// The clock of the timer.
   public var clock: Clock { alarm.clock }
 
-  /// The date it waits for; nil for none any more. Any thread.
+  /// The date of the next fire; nil if there is none. Since the epoch of the clock. Any thread.
   public var nextDate: Duration? { isValid ? alarm.next.map { .nanoseconds($0) } : nil }
 
+  /// The items of the source: one descriptor source.
   public var items: [Loop.Item] { [item] }
 }
 
-/// Why there can be no timer on a clock.
+/// Why a clock timer cannot be made.
 public enum ClockError: Error, Hashable, Sendable, CustomStringConvertible {
   /// No descriptor is left.
   case exhausted
-  /// The kernel has no memory left for it.
+  /// The kernel has no memory left.
   case noMemory
-  /// Anything else: errno.
+  /// Any other error: errno.
   case system(errno: CInt)
 
+  /// A sentence with the cause.
   public var description: String {
     switch self {
     case .exhausted: "no descriptor is left for a timer"

@@ -3,23 +3,24 @@ import Rondo
 
 /// Why a file or path cannot be watched.
 public enum FileError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// There is nothing at the path.
+  /// The path does not exist.
   case notFound(String)
-  /// The path, or a directory on the way, may not be read.
+  /// The caller may not read the path, or not search a directory of it.
   case notPermitted(String)
-  /// A path cannot contain a zero byte, or be empty.
+  /// The path contains a zero byte, or is empty.
   case containsZero(String)
   /// The user has as many watches as fs.inotify.max_user_watches allows.
   case tooManyWatches
   /// No descriptor is left, or no instance: fs.inotify.max_user_instances.
   case exhausted
-  /// The kernel has no memory left for it.
+  /// The kernel has no memory left.
   case noMemory
-  /// The loop cannot watch what tells of the path: errno of epoll_ctl(2).
+  /// The loop cannot watch the descriptor of inotify: errno of epoll_ctl(2).
   case unwatched(String, errno: CInt)
-  /// Anything else: errno.
+  /// Any other error: errno.
   case system(String, errno: CInt)
 
+  /// A sentence with the cause.
   public var description: String {
     switch self {
     case .notFound(let path): "there is nothing at \(path)"

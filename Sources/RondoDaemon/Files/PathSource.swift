@@ -1,10 +1,10 @@
 public import Rondo
 
-/// Tells when what a path leads to changes, whoever replaces it and however. See inotify(7).
+/// Calls its handler when the file of a path changes or is replaced. See inotify(7).
 ///
-/// The path need not lead anywhere yet. It is followed by name: through directories that come and go, and through
-/// symbolic links that are exchanged, as editors, package managers and Kubernetes' config maps replace files. What
-/// happens between two callouts is told as one.
+/// The path need not exist yet. The source follows it by name, through directories that appear and vanish, and through
+/// symbolic links that are exchanged. Editors, package managers and Kubernetes' config maps replace files in these
+/// ways. Changes between two callouts cause one call.
 ///
 /// ```swift
 /// let configuration = try PathSource(path) { _, change in
@@ -16,25 +16,28 @@ public struct PathSource: DaemonSource {
   private let item: Loop.DescriptorSource
   private let watch: PathWatch
 
-  /// What has changed since the last callout, as far as it matters now.
+  /// The changes since the last callout.
   public struct Change: OptionSet, Hashable, Sendable, CustomStringConvertible {
+    /// One bit for each change.
     public let rawValue: UInt8
+    /// Makes a set from its bits.
     public init(rawValue: UInt8) { self.rawValue = rawValue }
-    /// The path leads to a file now, and did not.
+    /// The path leads to a file now, and did not before.
     public static let appeared = Change(rawValue: 1)
-    /// The path leads nowhere any more.
+    /// The path leads to no file now, and did before.
     public static let vanished = Change(rawValue: 2)
-    /// It leads to another file than before.
+    /// The path leads to another file than before.
     public static let replaced = Change(rawValue: 4)
-    /// Somebody has written to the file, or cut it; more may follow.
+    /// A process has written to the file, or truncated it; more may follow.
     public static let written = Change(rawValue: 8)
-    /// Somebody who could write has closed the file.
+    /// A process has closed the file after it had it open for writing.
     public static let finished = Change(rawValue: 16)
-    /// The kernel had no room for all that happened (fs.inotify.max_queued_events). Beside it, what is true now.
+    /// The kernel lost events (fs.inotify.max_queued_events). The other changes of the set are true now.
     public static let missed = Change(rawValue: 32)
-    /// The kernel refuses to watch the path: the source is invalid. `error` says why.
+    /// The kernel refuses to watch the path. The source is invalid; `error` has the cause.
     public static let failed = Change(rawValue: 64)
 
+    /// The names of the changes, separated by `|`.
     public var description: String {
       let names: [(Change, String)] = [
         (.appeared, "appeared"), (.vanished, "vanished"), (.replaced, "replaced"), (.written, "written"),
@@ -44,12 +47,15 @@ public struct PathSource: DaemonSource {
     }
   }
 
-  /// A source for a path, which it watches from now on. Costs a descriptor, and a watch for each directory on the way.
+  /// Makes a source for a path, and begins to watch it.
+  ///
+  /// Costs a descriptor, and a watch for each directory of the path.
   ///
   /// - Parameters:
-  ///   - path: A relative one begins in the directory that is the process's now.
+  ///   - path: A relative path begins in the process's present directory.
   ///   - handler: Called on the loop's thread.
-  /// - Throws: `.notPermitted`, `.exhausted`, `.tooManyWatches`, `.containsZero`.
+  /// - Throws: `.notFound` if the process's directory was removed, `.notPermitted`, `.exhausted`, `.noMemory`,
+  ///   `.tooManyWatches`, `.containsZero`; `.system` for any other errno.
   public init(
     _ path: String, order: Int = 0, fileID: StaticString = #fileID, line: UInt = #line,
     handler: sending @escaping (PathSource, Change) -> Void
@@ -75,14 +81,15 @@ public struct PathSource: DaemonSource {
     self.watch = watch
   }
 
-  /// The path, absolute, as it was given.
+  /// The absolute path; its links are not resolved.
   public var path: String { watch.path }
 
-  /// Whether the path led to something when it was last looked at. Any thread.
+  /// Whether the path led to a file when the source last looked. Any thread.
   public var exists: Bool { watch.exists }
 
-  /// Why the kernel watches it no longer; nil before `.failed`. Any thread.
+  /// Why the kernel stopped watching the path; nil before `.failed`. Any thread.
   public var error: FileError? { watch.error }
 
+  /// The items of the source: one descriptor source.
   public var items: [Loop.Item] { [item] }
 }

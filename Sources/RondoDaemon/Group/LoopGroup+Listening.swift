@@ -5,32 +5,33 @@ import Synchronization
 
 /// Connections, each on a loop of the group's.
 extension LoopGroup {
-  /// A connection that was accepted, and the loop that is to serve it.
+  /// An accepted connection, and the loop that is to serve it.
   public struct Connection: Sendable {
+    /// The socket of the connection.
     public let socket: Socket
-    /// Who has connected.
+    /// The address of the client.
     public let peer: SocketAddress
-    /// Where it is served. It counts for the loop's load until it is left or let go.
+    /// The loop that serves the connection. The connection adds to the loop's load until its place is left or released.
     public let place: Place
-    /// What keeps the daemon from its end until it is over or let go. Nil without a daemon.
+    /// The daemon's work for the connection; nil without a daemon. A stop waits until it is ended or released.
     public let work: Daemon.Work?
 
-    /// Says that the connection is over: leaves its place, and ends its work.
+    /// Ends the connection's work and leaves its place. It does not close the socket.
     public func end() {
       place.leave()
       work?.end()
     }
   }
 
-  /// Accepts connections on one loop, and hands each over to a loop of the group's.
+  /// Accepts connections on one loop, and passes each to a loop of the group.
   ///
-  /// One listener serves any number of loops and keeps their loads even. The connection is a piece of the daemon's work
-  /// from the moment it is accepted, so that a stop between the two loops loses nothing.
+  /// One listener serves any number of loops and balances their load. The connection is work of the daemon from its
+  /// acceptance, so a stop between the two loops loses no connection.
   ///
   /// - Parameters:
-  ///   - listener: Listens already: a socket of systemd's, or one of your own.
-  ///   - loop: Where it accepts; the daemon's, or the group's first, if there is none.
-  ///   - daemon: Whose work the connections are, and whose stop ends the accepting.
+  ///   - listener: A socket that listens already, from systemd or your own.
+  ///   - loop: The loop that accepts; nil for the daemon's loop, or else the group's first.
+  ///   - daemon: A stop of this daemon ends the accepting and waits for the connections.
   ///   - handler: Called on the loop of the connection's place.
   @discardableResult
   public func accept(
@@ -48,15 +49,16 @@ extension LoopGroup {
     return listening
   }
 
-  /// Listens at an internet address on every loop of the group's. The kernel chooses one for each connection.
+  /// Listens at an internet address on every loop of the group.
   ///
-  /// Nothing is handed over from thread to thread, and no loop is in another's way; the kernel chooses by a hash of the
-  /// addresses, whatever a loop has to do. Port 0 is the same free one for all. See SO_REUSEPORT in socket(7).
+  /// The kernel chooses a loop for each connection by a hash of its addresses, not by load. No connection passes from
+  /// thread to thread. With port 0, all loops share the same free port. See SO_REUSEPORT in socket(7).
   ///
   /// - Parameters:
-  ///   - daemon: Whose work the connections are, and whose stop ends the accepting.
+  ///   - daemon: A stop of this daemon ends the accepting and waits for the connections.
   ///   - handler: Called on the loop that accepted.
-  /// - Throws: `.addressInUse`, `.notPermitted`, `.exhausted` and so on; `.system` for a Unix-domain address.
+  /// - Throws: `.addressInUse`, `.notPermitted`, `.exhausted` and other errors of listening; `.system` for a
+  ///   Unix-domain address.
   @discardableResult
   public func accept(
     at address: SocketAddress, backlog: Int = Socket.usualBacklog, for daemon: Daemon? = nil,
@@ -98,7 +100,7 @@ extension LoopGroup {
 }
 
 extension LoopGroup {
-  /// Where connections come in, until it is stopped. Accepts whether or not somebody keeps it.
+  /// The listeners of a group. They accept until you stop them, even without a reference.
   public final class Listening: Sendable {
     /// *constant*
     private let doors: [Door]
@@ -109,14 +111,14 @@ extension LoopGroup {
       self.doors = doors
     }
 
-    /// Where it listens; nil once it has stopped.
+    /// The address of the listeners; nil after the stop.
     public var localAddress: SocketAddress? { doors[0].source.socket?.localAddress }
 
-    /// Accepts who has connected already, then closes the listeners. Any thread; again, it changes nothing.
+    /// Accepts the connections that wait in the queues, then closes the listeners. Any thread.
     ///
-    /// Each listener is closed on its loop, where it accepts, and on the calling thread at once.
+    /// Each listener closes on its loop; on the calling thread it closes immediately. A second call does nothing.
     ///
-    /// - Parameter completion: Called on whatever thread when the last one is closed, or its loop is gone.
+    /// - Parameter completion: Called on any thread when the last listener is closed, or its loop has ended.
     public func stop(_ completion: @escaping @Sendable () -> Void = {}) {
       if isStopping.exchange(true, ordering: .relaxed) { return }
       let last = Last(completion)

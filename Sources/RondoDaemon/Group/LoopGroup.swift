@@ -3,7 +3,7 @@ public import Rondo
 import RondoSockets
 import Synchronization
 
-/// Several loops, each on a thread of its own. It chooses one of them for whatever is to be served.
+/// Several loops, each on a thread of its own, among which you distribute work.
 ///
 /// ```swift
 /// let group = try LoopGroup(threads: 2, name: "worker")
@@ -12,8 +12,8 @@ import Synchronization
 /// group.stop()
 /// ```
 ///
-/// A loop's load is the number of ``Place``s that are taken on it. Every member may be called from any thread. When the
-/// last reference goes, the threads finish what they were given and end, and nobody waits for them.
+/// A loop's load is the number of ``Place``s that are taken on it. Use every member from any thread. When the last
+/// reference is released, the threads finish their blocks and end, and no thread waits for them.
 public final class LoopGroup: Sendable {
   /// The loops, in the order of their threads.
   public let loops: [Loop]
@@ -22,20 +22,20 @@ public final class LoopGroup: Sendable {
   /// *its lock*
   private let tally: Guarded<LoopTally>
 
-  /// How a loop is chosen.
+  /// A way to choose a loop.
   public enum Choice: Hashable, Sendable {
-    /// Each in turn, whatever they have to do.
+    /// Each loop in turn, whatever its load.
     case roundRobin
-    /// The one on which the fewest places are taken, the next in turn among equals.
+    /// The loop with the fewest places taken; among equals, the next in turn.
     case leastLoaded
   }
 
   /// Starts threads, named `name` and their number.
   ///
   /// - Parameters:
-  ///   - count: At least one; nil for as many as there are processors that this thread may run on.
-  ///   - isPinned: Whether each runs on one of those processors only, in turn. See sched_setaffinity(2).
-  /// - Throws: Why a thread could not be started, or not be pinned; then none is left behind.
+  ///   - count: At least one; nil for the number of processors that this thread may run on.
+  ///   - isPinned: Whether each thread runs on one of those processors only, in turn. See sched_setaffinity(2).
+  /// - Throws: Why a thread could not be started or pinned. No thread is left behind then.
   public init(threads count: Int? = nil, name: String = "loop", pinned isPinned: Bool = false) throws(StartError) {
     contract(count ?? 1 > 0, "A LoopGroup has one thread at least. Use LoopGroup(of: [.main]) for none of its own.")
     let processors = Self.allowedProcessors
@@ -55,7 +55,7 @@ public final class LoopGroup: Sendable {
     tally = Guarded(LoopTally(count: loops.count))
   }
 
-  /// A group of loops that somebody else runs, as the main thread's. It does not stop them.
+  /// Makes a group of loops that other code runs. It does not stop them.
   public init(of loops: [Loop]) {
     contract(!loops.isEmpty, "A LoopGroup has one loop at least. Use LoopGroup(of: [.main]).")
     self.loops = loops
@@ -63,13 +63,14 @@ public final class LoopGroup: Sendable {
     tally = Guarded(LoopTally(count: loops.count))
   }
 
-  /// How many loops there are.
+  /// The number of loops.
   public var count: Int { loops.count }
 
   // MARK: - Choosing
 
-  /// Takes a place on a loop of the group. It is taken as long as the answer is held, or until it is left. O(1), or
-  /// O(n) for the least loaded.
+  /// Takes a place on a loop of the group. O(1), or O(n) for the least loaded.
+  ///
+  /// The place is taken until you leave it or release the last reference.
   public func place(by choice: Choice = .leastLoaded) -> Place {
     Place(self, tally.withLock { $0.take(by: choice) })
   }
@@ -80,7 +81,7 @@ public final class LoopGroup: Sendable {
     return Place(self, index)
   }
 
-  /// How many places are taken on each loop.
+  /// The number of places taken on each loop.
   public var loads: [Int] { tally.withLock { $0.loads } }
 
   fileprivate func leave(_ index: Int) {
@@ -89,16 +90,16 @@ public final class LoopGroup: Sendable {
 
   // MARK: - The end
 
-  /// Ends the threads, all at once, and returns when they are gone. See `LoopThread.stop(_:)`.
+  /// Ends all threads, and returns after they have ended. See `LoopThread.stop(_:)`.
   ///
-  /// On one of them it does not wait for that one. A group of others' loops does nothing.
+  /// On a thread of the group it does not wait for that thread. It does not stop loops that other code runs.
   @available(*, noasync, message: "This blocks the thread until others have ended. Use await group.end().")
   public func stop(_ blocks: LoopThread.Stop = .drain) {
     for thread in threads { thread.requestEnd(blocks) }
     for thread in threads { thread.stop(blocks) }
   }
 
-  /// Ends the threads as `stop(_:)` does, and suspends until all are gone.
+  /// Ends the threads as `stop(_:)` does, and suspends until all have ended.
   public func end(_ blocks: LoopThread.Stop = .drain) async {
     for thread in threads { thread.requestEnd(blocks) }
     for thread in threads { await thread.end(blocks) }
@@ -106,13 +107,14 @@ public final class LoopGroup: Sendable {
 
   // MARK: - Threads
 
-  /// Why the threads could not be started.
+  /// Why the group could not be started.
   public enum StartError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// A thread could not.
+    /// A thread could not be started.
     case thread(LoopThread.StartError)
-    /// A thread could not be kept on this processor: errno of sched_setaffinity(2).
+    /// A thread could not be pinned to this processor: errno of sched_setaffinity(2).
     case processor(Int, errno: CInt)
 
+    /// A sentence with the cause.
     public var description: String {
       switch self {
       case .thread(let error): "\(error)"
@@ -140,11 +142,11 @@ public final class LoopGroup: Sendable {
 }
 
 extension LoopGroup {
-  /// Something that a loop of a group serves. It counts for the loop's load until it is left, or let go.
+  /// A unit of a loop's load, until you leave it or release the last reference.
   public final class Place: Sendable {
     /// *constant*
     private let group: LoopGroup
-    /// Which of the group's loops.
+    /// The index of the loop in the group.
     public let index: Int
     /// *atomic*
     private let isLeft = Atomic<Bool>(false)
@@ -156,10 +158,10 @@ extension LoopGroup {
 
     deinit { leave() }
 
-    /// The loop.
+    /// The loop of the place.
     public var loop: Loop { group.loops[index] }
 
-    /// Says that the loop serves it no more. Again, it changes nothing. Any thread.
+    /// Takes the place off the loop's load. A second call does nothing. Any thread.
     public func leave() {
       if !isLeft.exchange(true, ordering: .relaxed) { group.leave(index) }
     }

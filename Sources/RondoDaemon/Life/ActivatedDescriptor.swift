@@ -1,7 +1,7 @@
 import Glibc
 public import RondoSockets
 
-/// A descriptor that systemd has opened for the process: socket activation. See systemd.socket(5), sd_listen_fds(3).
+/// A descriptor that systemd opened for the process. See systemd.socket(5), sd_listen_fds(3).
 ///
 /// ```swift
 /// let activated = try ActivatedDescriptor.all()
@@ -10,8 +10,9 @@ public import RondoSockets
 /// ) { _, event in log.note("\(event)") }
 /// ```
 public struct ActivatedDescriptor: Hashable, Sendable {
+  /// The descriptor's number.
   public let descriptor: CInt
-  /// FileDescriptorName= of the unit, or `unknown`.
+  /// The unit's FileDescriptorName=, or `unknown`.
   public let name: String
 
   /// The number of the first one: SD_LISTEN_FDS_START.
@@ -19,10 +20,11 @@ public struct ActivatedDescriptor: Hashable, Sendable {
   /// The name of one that was given none.
   static let unnamed = "unknown"
 
-  /// The descriptors that systemd has opened for this process; none without systemd. They are closed on exec from now
-  /// on. Any thread.
+  /// Returns the descriptors that systemd opened for this process; none without systemd. Any thread.
   ///
-  /// - Parameter environment: What to look in; nil for the process's own.
+  /// From then on the descriptors close on exec.
+  ///
+  /// - Parameter environment: The variables to read; nil for the process's own.
   /// - Throws: `.malformed`, `.tooManyDescriptors`, `.notOpen`.
   public static func all(environment: [String: String]? = nil) throws(DaemonError) -> [ActivatedDescriptor] {
     let found = try ServiceEnvironment.descriptors(
@@ -34,7 +36,7 @@ public struct ActivatedDescriptor: Hashable, Sendable {
     return found
   }
 
-  /// The socket, which owns the descriptor from now on: once for each descriptor.
+  /// Makes a socket that owns the descriptor. Call it once for each descriptor.
   ///
   /// - Throws: `.system` if it is no stream or datagram socket.
   public func socket() throws(SocketError) -> Socket {

@@ -2,10 +2,10 @@ import Glibc
 public import RondoSockets
 
 extension Daemon {
-  /// Removes the file of a Unix-domain listener when the daemon stops. Nobody else does. Any thread.
+  /// Removes the file of a Unix-domain listener when the daemon stops. Any thread.
   ///
-  /// A listener of another kind, or at an abstract name, leaves no file, and nothing is done. A file that somebody has put
-  /// there instead meanwhile is left alone.
+  /// A listener of another kind, or at an abstract name, has no file. A file that has replaced the listener's own is
+  /// not removed.
   public func removeFileWhenStopping(of listener: Socket) {
     guard case .unix(let address) = listener.localAddress, address.place == .file else { return }
     let path = String(decoding: address.bytes, as: UTF8.self)

@@ -3,12 +3,12 @@ import Glibc
 public import Rondo
 import Synchronization
 
-/// The life of a server, told to systemd where it is there. It is ready, reloads, stops, and ends without losing work.
+/// The life of a server: readiness, reload, graceful stop, and systemd's part in it.
 ///
-/// SIGTERM and SIGINT stop it gracefully: its stop handlers stop taking work, and the run ends as soon as work under way
-/// is done, or when its time is over. A second signal ends it at once. SIGHUP reloads it, if it has a reload handler, and
-/// else stops it. SIGPIPE is ignored. While ``run()`` runs, the loop feeds systemd's watchdog: a loop that is stuck is a
-/// daemon that is started anew. Without systemd all of it works the same, and nobody is told.
+/// SIGTERM and SIGINT stop the daemon gracefully: it calls its stop handlers, and the run ends when all work has ended
+/// or the drain limit has passed. A second signal ends the run immediately. SIGHUP calls the reload handlers; without
+/// any, it stops the daemon. SIGPIPE is ignored. While ``run()`` runs, the loop feeds systemd's watchdog, so that
+/// systemd restarts a daemon whose loop is stuck. Without systemd, everything else works the same.
 ///
 /// ```swift
 /// let daemon = try Daemon(on: loop, drainingFor: .seconds(10))
@@ -18,9 +18,9 @@ import Synchronization
 /// log.note("exit code \(outcome.exitCode)")
 /// ```
 public final class Daemon: @unchecked Sendable {
-  /// *constant* The loop that its handlers are called on.
+  /// The loop that calls the daemon's handlers.
   public let loop: Loop
-  /// *constant* How long work under way may take after the stop handlers.
+  /// How long work under way may take after the stop handlers.
   public let drainLimit: Duration
   /// *its lock*
   private let machine = Guarded(DaemonMachine())
@@ -43,18 +43,20 @@ public final class Daemon: @unchecked Sendable {
     var stop: [() -> Void] = []
   }
 
-  /// How a run ended.
+  /// How a daemon's run ended.
   public enum Outcome: Hashable, Sendable {
-    /// It was asked to stop, and all work was done in time.
+    /// The daemon was asked to stop, and all work ended in time.
     case drained
-    /// The time was over, and this many pieces of work were not.
+    /// The drain limit passed, and this many pieces of work had not ended.
     case timedOut(left: Int)
     /// A second signal came.
     case interrupted(by: CInt)
-    /// Somebody stopped the loop's run, and no handler was called.
+    /// Other code stopped the loop's run. No stop handler was called.
     case stopped
 
-    /// What to exit(3) with. It is 0, 1 where work was lost, and 128 + the signal that interrupted it, as shells count.
+    /// The code for exit(3): 0 for `.drained` and `.stopped`, 1 for `.timedOut`.
+    ///
+    /// For `.interrupted` it is 128 + the signal's number, as shells count.
     public var exitCode: CInt {
       switch self {
       case .drained, .stopped: EXIT_SUCCESS
@@ -64,14 +66,16 @@ public final class Daemon: @unchecked Sendable {
     }
   }
 
-  /// A daemon on a loop. From now on the signals are its, whenever the loop runs. Any thread.
+  /// Makes a daemon on a loop, claims its signals and ignores SIGPIPE. Any thread.
   ///
   /// - Parameters:
-  ///   - loop: The main thread's, as a rule.
-  ///   - limit: How long work under way may take after the stop handlers. systemd kills after TimeoutStopSec, 90 s.
-  ///   - claimsSignals: Whether SIGTERM, SIGINT and SIGHUP are its: false where somebody else has them, and calls ``stop()``.
-  ///   - environment: What to look for systemd in; nil for the process's own.
-  /// - Throws: What is malformed in the environment, or a signal that cannot be had.
+  ///   - loop: Usually the main thread's loop.
+  ///   - limit: How long work under way may take after the stop handlers. systemd kills the process after
+  ///     TimeoutStopSec, 90 s by default.
+  ///   - claimsSignals: Whether SIGTERM, SIGINT and SIGHUP belong to the daemon. Use false if other code handles them
+  ///     and calls ``stop()``.
+  ///   - environment: The variables to read for systemd; nil for the process's own.
+  /// - Throws: An error in the environment, or a signal that cannot have a source.
   public init(
     on loop: Loop = .main, drainingFor limit: Duration = .seconds(30), claimsSignals: Bool = true,
     environment: [String: String]? = nil
@@ -114,18 +118,19 @@ public final class Daemon: @unchecked Sendable {
 
   // MARK: - Handlers
 
-  /// Has `handler` called on the loop's thread at each SIGHUP, after those before it. Any thread.
+  /// Adds a handler for SIGHUP, called on the loop's thread. Any thread.
   ///
-  /// What it throws is told as status, and the daemon goes on with what it had.
+  /// Handlers are called in the order in which they were added. If one throws, the error becomes the status, and the
+  /// daemon continues.
   public func whenReloading(_ handler: sending @escaping () throws -> Void) {
     nonisolated(unsafe) let handler = handler
     handlers.withLock { unsafe $0.reload.append(handler) }
   }
 
-  /// Has `handler` called once on the loop's thread when the daemon is to stop. The last one that came is called first.
-  /// Any thread.
+  /// Adds a handler for the stop, called once on the loop's thread. Any thread.
   ///
-  /// It stops taking work: what is under way goes on, as long as somebody holds a ``Work`` for it.
+  /// The last handler added is called first. A handler should stop accepting work. Work under way continues until its
+  /// ``Work`` is ended or released.
   public func whenStopping(_ handler: sending @escaping () -> Void) {
     nonisolated(unsafe) let handler = handler
     handlers.withLock { unsafe $0.stop.append(handler) }
@@ -133,7 +138,9 @@ public final class Daemon: @unchecked Sendable {
 
   // MARK: - Work
 
-  /// Something under way that a graceful stop waits for: a request, a connection, a child. Over when it is let go.
+  /// A piece of work that a graceful stop waits for, as a request or connection.
+  ///
+  /// It ends when you call `end()` or release the last reference.
   public final class Work: Sendable {
     private let daemon: Daemon
     private let isOver = Atomic<Bool>(false)
@@ -145,29 +152,29 @@ public final class Daemon: @unchecked Sendable {
 
     deinit { end() }
 
-    /// Says that it is over. Again, it changes nothing. Any thread.
+    /// Ends the work. A second call does nothing. Any thread.
     public func end() {
       guard !isOver.exchange(true, ordering: .acquiringAndReleasing) else { return }
       daemon.perform(daemon.machine.withLock { $0.workEnded() })
     }
   }
 
-  /// Begins something that a graceful stop waits for. Any thread, at any time.
+  /// Begins a piece of work that a graceful stop waits for. Any thread.
   public func beginWork() -> Work { Work(self) }
 
-  /// How many pieces of work are under way. Any thread.
+  /// The number of pieces of work under way. Any thread.
   public var workCount: Int { machine.withLock { $0.works } }
 
-  /// Whether it has been asked to stop. Any thread.
+  /// Whether the daemon was asked to stop. Any thread.
   public var isStopping: Bool { machine.withLock { $0.isStopping } }
 
   // MARK: - Running
 
-  /// Runs the loop until the daemon has stopped. It tells that it is ready before, and gives its signals back
-  /// afterwards. The loop's thread.
+  /// Runs the loop until the daemon has stopped. The loop's thread.
   ///
-  /// Its thread blocks SIGTERM, SIGINT and SIGHUP no longer. A stop of the loop's run by anybody else ends it as well. A
-  /// daemon that has ended does not run again.
+  /// It notifies systemd that the daemon is ready. It unblocks SIGTERM, SIGINT and SIGHUP on the calling thread, and
+  /// leaves them unblocked. After the run it releases its signals. If other code stops the loop's run, this returns
+  /// too. A daemon that has ended does not run again: it returns its outcome.
   @available(*, noasync, message: "Running a loop blocks its thread. Call it from a synchronous function.")
   @discardableResult
   public func run() -> Outcome {
@@ -192,10 +199,10 @@ public final class Daemon: @unchecked Sendable {
     return outcome!
   }
 
-  /// How the run ended; nil before it has.
+  /// How the run ended; nil before its end. Any thread.
   public var outcome: Outcome? { machine.withLock { $0.outcome } }
 
-  /// Stops it gracefully, as SIGTERM does; asked again, it changes nothing. Any thread.
+  /// Stops the daemon gracefully, as SIGTERM does. A second call does nothing. Any thread.
   public func stop() {
     stopSource?.signal()
   }
@@ -211,12 +218,12 @@ public final class Daemon: @unchecked Sendable {
     loop.requestStop()
   }
 
-  /// Tells systemd in a few words what the daemon does at present: `systemctl status` shows it. Any thread.
+  /// Sets the status text that `systemctl status` shows. Any thread.
   public func setStatus(_ text: String) {
     tell([.status(text)])
   }
 
-  /// Whether somebody is told of readiness and the rest: NOTIFY_SOCKET was set.
+  /// Whether systemd manages the process: NOTIFY_SOCKET was set.
   public var isManaged: Bool { manager != nil }
 
   // MARK: - What happens

@@ -1,20 +1,21 @@
 public import RondoSockets
 
-/// What keeps a daemon from being one. It is an environment that says nonsense, or a signal that cannot be had.
+/// Why a daemon cannot be made: an error in the environment, or a signal.
 public enum DaemonError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// A variable of the environment does not say what systemd says in it.
+  /// The value of a variable is not in systemd's format.
   case malformed(variable: String, value: String)
-  /// LISTEN_FDS tells of more descriptors than the process may have.
+  /// LISTEN_FDS counts more descriptors than the process may have.
   case tooManyDescriptors(Int)
-  /// LISTEN_FDS tells of a descriptor that is not open.
+  /// LISTEN_FDS counts a descriptor that is not open.
   case notOpen(CInt)
-  /// NOTIFY_SOCKET names no address of a Unix-domain socket.
+  /// NOTIFY_SOCKET is no address of a Unix-domain socket.
   case notifyAddress(AddressError)
-  /// No socket could be made to tell systemd by.
+  /// The socket for notifications to systemd could not be made.
   case notifySocket(SocketError)
-  /// A signal that every daemon has cannot be had.
+  /// A signal of the daemon cannot have a source.
   case signal(SignalError)
 
+  /// A sentence with the cause.
   public var description: String {
     switch self {
     case .malformed(let variable, let value): "the environment says \(variable)=\(value), which systemd never says"

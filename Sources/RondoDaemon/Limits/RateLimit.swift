@@ -1,25 +1,25 @@
 import Rondo
 
-/// How many callouts there may be in how long a time.
+/// The most callouts in an interval.
 public struct RateLimit: Hashable, Sendable {
-  /// How many callouts an interval may have, at least one.
+  /// The number of callouts that an interval may have, at least one.
   public let burst: Int
-  /// Counted from the first callout in it.
+  /// The length of an interval, from the first callout in it.
   public let interval: Duration
-  /// When a source that has spent its burst is back.
+  /// When a source that has spent its burst is called again.
   public let recovery: Recovery
 
-  /// When a source that rests is back.
+  /// When a source that rests is called again.
   public enum Recovery: Hashable, Sendable {
-    /// When the interval is over, which began with the burst.
+    /// At the end of the interval in which the burst began.
     case atEndOfInterval
-    /// So much later than the callout that was the last of the burst. Not negative.
+    /// This long after the last callout of the burst. Not negative.
     case after(Duration)
     /// When ``RateLimiter/resume()`` is called.
     case byHand
   }
 
-  /// At most `burst` callouts in each `interval`, both more than nothing.
+  /// Allows `burst` callouts in each `interval`. Both are more than zero.
   public init(_ burst: Int, per interval: Duration, recovery: Recovery = .atEndOfInterval) {
     contract(
       burst > 0, "A rate limit allows one callout at least. Use invalidate() for a source that is not wanted.")

@@ -1,11 +1,11 @@
 public import Rondo
 public import RondoSockets
 
-/// Has a source rest when it is called too often, and brings it back. See sd_event_source_set_ratelimit(3).
+/// Disables a source that is called too often, and enables it again later.
 ///
-/// A client that reconnects without end, a file that is written again and again, a device gone mad: each keeps a loop busy
-/// for nothing, and this loop alone pays for it. While a source rests the kernel is not even asked, what comes waits where
-/// it is, and nothing is lost.
+/// Use it against a client that reconnects without end, a file that is written again and again, or a faulty device.
+/// Each would keep the loop busy. While a source rests, the kernel does not watch it; events wait in the kernel, and
+/// none is lost. See sd_event_source_set_ratelimit(3).
 ///
 /// ```swift
 /// let limiter = RateLimiter(.init(100, per: .seconds(1))) { _, event in log.note("\(event)") }
@@ -14,20 +14,21 @@ public import RondoSockets
 /// loop.add(listener)
 /// ```
 ///
-/// One for each source, made before it; that is checked. A source that has no limit pays nothing for those that have.
+/// Make one limiter for each source, before the source; a second use traps. Sources without a limiter cost nothing
+/// more.
 public final class RateLimiter: @unchecked Sendable {
-  /// *constant*
+  /// The limit of the source.
   public let limit: RateLimit
   /// *its lock*
   private let state: Guarded<State>
   /// *constant* Called on the thread of the source's loop.
   private let told: (RateLimiter, Event) -> Void
 
-  /// What is said of a source.
+  /// A change of the limited source.
   public enum Event: Hashable, Sendable {
-    /// It has spent its burst, and is not called for this time. Nil is until it is resumed by hand.
+    /// The source has spent its burst, and rests for this time. Nil until you call `resume()`.
     case rests(for: Duration?)
-    /// It is called again from now on.
+    /// The source is called again from now on.
     case resumed
   }
 
@@ -51,10 +52,10 @@ public final class RateLimiter: @unchecked Sendable {
     var isTold = false
   }
 
-  /// A limiter for one source.
+  /// Makes a limiter for one source.
   ///
-  /// - Parameter told: Called on the thread of the source's loop, after the callout that was the last, and when it is
-  ///   back.
+  /// - Parameter told: Called on the thread of the source's loop, after the last callout of a burst, and when the
+  ///   source is called again.
   public init(_ limit: RateLimit, told: sending @escaping (RateLimiter, Event) -> Void = { _, _ in }) {
     self.limit = limit
     self.told = told
@@ -64,9 +65,9 @@ public final class RateLimiter: @unchecked Sendable {
   /// Whether the source rests. Any thread.
   public var isResting: Bool { state.withLock { $0.machine.isResting } }
 
-  /// Brings the source back, with a whole burst before it. Any thread. Without a rest it changes nothing.
+  /// Ends the source's rest and allows a whole burst. Any thread. Without a rest it does nothing.
   ///
-  /// From another thread it is back when a mode of the source's runs.
+  /// From another thread it takes effect when the loop runs a mode of the source.
   public func resume() {
     guard let rest = state.withLock({ $0.rest }) else { return }
     if rest.loop.isCurrent { return endRest(telling: true) }
@@ -77,9 +78,10 @@ public final class RateLimiter: @unchecked Sendable {
 
   // MARK: - Handlers
 
-  /// A handler for a descriptor source, which is disabled while it rests.
+  /// Makes a handler for a descriptor source. The limiter disables the source while it rests.
   ///
-  /// What is enabled by hand meanwhile is told when the rest is over, and what is disabled comes back with it, too.
+  /// If you enable a way of readiness during the rest, its calls come after the rest. If you disable one during the
+  /// rest, the end of the rest enables it again.
   public func limiting<Readiness>(
     _ handler: sending @escaping (Loop.DescriptorSource, Readiness) -> Void
   ) -> sending (Loop.DescriptorSource, Readiness) -> Void {
@@ -89,7 +91,9 @@ public final class RateLimiter: @unchecked Sendable {
     }
   }
 
-  /// A handler for a socket source. Connections, data and readability count, and are disabled while it rests.
+  /// Makes a handler for a socket source. Connections, data and readability count.
+  ///
+  /// The limiter disables these callbacks while the source rests.
   public func limiting(
     _ handler: sending @escaping (SocketSource, SocketSource.Event) -> Void
   ) -> sending (SocketSource, SocketSource.Event) -> Void {
@@ -103,7 +107,7 @@ public final class RateLimiter: @unchecked Sendable {
     }
   }
 
-  /// A handler for any other source of a daemon's. What it tells of is counted or kept while it rests.
+  /// Makes a handler for any other source of RondoDaemon. Its events are counted or kept while it rests.
   public func limiting<Source: DaemonSource, Told>(
     _ handler: sending @escaping (Source, Told) -> Void
   ) -> sending (Source, Told) -> Void {
@@ -204,10 +208,9 @@ public final class RateLimiter: @unchecked Sendable {
 }
 
 extension Loop.Source {
-  /// A source that rests when it has been performed too often. What is signalled meanwhile is performed when it is
-  /// back.
+  /// Makes a source that rests when it has been performed too often.
   ///
-  /// A signal still costs its loop a turn.
+  /// A signal during the rest causes a perform after the rest. Each signal costs its loop a turn.
   public convenience init(
     order: Int = 0, limitedBy limiter: RateLimiter, perform: sending @escaping () -> Void
   ) {

@@ -1,8 +1,8 @@
 import Rondo
 
-/// A name that is being looked up for a loop.
+/// A lookup of a name, whose handler is called at most once.
 ///
-/// Its handler is called once at most: with what was found, or when the time is over, whichever comes first.
+/// The handler is called with the addresses or an error, or when the time limit has passed.
 public final class Lookup: Sendable {
   /// *constant*
   let query: LookupQuery
@@ -39,12 +39,15 @@ public final class Lookup: Sendable {
     self.mode = mode
   }
 
-  /// Whether nobody is told any more: it was told, or cancelled. Any thread.
+  /// Whether the handler will not be called any more. Any thread.
+  ///
+  /// True after its call, and after ``cancel()``.
   public var isOver: Bool { state.withLock { $0.isOver } }
 
-  /// Has nobody told. Any thread. A callout that runs at this moment is not waited for.
+  /// Cancels the call of the handler. Any thread.
   ///
-  /// What has begun goes on in its thread, to no end: nobody can cancel getaddrinfo(3).
+  /// It does not wait for a callout that is running. A getaddrinfo(3) that has begun continues in its thread, because
+  /// it cannot be cancelled; its result is dropped.
   public func cancel() {
     _ = end()
   }

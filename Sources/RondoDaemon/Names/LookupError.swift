@@ -3,25 +3,26 @@ import Rondo
 
 /// Why a name has no addresses. See getaddrinfo(3).
 public enum LookupError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// Nobody has this name, or it has no address of the family.
+  /// No host has this name, or it has no address of the family.
   case notFound(String)
-  /// Those who would know do not answer at present.
+  /// The name servers do not reply at present.
   case unavailable(String)
   /// No host can have this name: it is empty, or contains a zero byte.
   case badName(String)
-  /// The time was over.
+  /// The time limit has passed.
   case timedOut
-  /// As many lookups wait for a thread as may wait.
+  /// The resolver has as many waiting lookups as it allows.
   case busy
   /// No thread, memory or descriptor is left.
   case exhausted
-  /// The task that waited was cancelled.
+  /// The waiting task was cancelled.
   case cancelled
   /// The loop's thread is ending or has ended.
   case loopEnded
-  /// Anything else: the code of getaddrinfo(3), and errno where that is EAI_SYSTEM.
+  /// Any other error: the code of getaddrinfo(3), and errno if that is EAI_SYSTEM.
   case system(code: CInt, errno: CInt)
 
+  /// A sentence with the cause.
   public var description: String {
     switch self {
     case .notFound(let name): "there is no address of '\(name)'"

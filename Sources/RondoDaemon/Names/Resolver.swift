@@ -1,11 +1,12 @@
 public import Rondo
 public import RondoSockets
 
-/// Looks up names off the loop: getaddrinfo(3) in threads of its own, with a deadline.
+/// Looks up host names with getaddrinfo(3), in threads of its own.
 ///
-/// It knows what the system knows: /etc/hosts, DNS, whatever nsswitch.conf(5) says. Who waits is told in time, and the
-/// loop is never blocked. A server that does not answer holds a thread until the lookup's time is over or it is
-/// cancelled; then another thread takes the place of the one that hangs, while no more than 15 for each thread do.
+/// It uses the sources of the system: /etc/hosts, DNS, the entries of nsswitch.conf(5). It never blocks the loop. If a
+/// lookup takes longer than its limit, its handler is called with `.timedOut`. A name server that does not reply holds
+/// a thread until the lookup is cancelled or its limit has passed. Another thread then replaces the one that hangs, for
+/// at most 15 hanging ones for each thread.
 ///
 /// ```swift
 /// let resolver = Resolver(threads: 2)
@@ -17,24 +18,25 @@ public import RondoSockets
 /// }
 /// ```
 ///
-/// Every member may be called from any thread. When the last reference goes, what has begun is still told.
+/// Use every member from any thread. When the last reference is released, the lookups under way still call their
+/// handlers.
 public final class Resolver: Sendable {
   /// *constant*
   private let pool: LookupPool
 
-  /// Which addresses are wanted.
+  /// The address family of the result.
   public enum Family: Hashable, Sendable {
     case any, ipv4, ipv6
   }
 
-  /// A resolver for a whole process, with four threads.
+  /// A resolver for the whole process, with four threads.
   public static let shared = Resolver()
 
-  /// Starts no thread before it is needed. Each has a loop, and so three descriptors.
+  /// Makes a resolver. It starts each thread when it needs it. A thread takes three descriptors.
   ///
   /// - Parameters:
-  ///   - threads: How many names that somebody waits for are looked up at a time, at most. At least one.
-  ///   - waiting: How many more may wait for a thread.
+  ///   - threads: The most lookups at a time, at least one.
+  ///   - waiting: The most further lookups that wait for a thread.
   public convenience init(threads: Int = 4, waiting: Int = 256) {
     self.init(threads: threads, waiting: waiting) { $0.ask() }
   }
@@ -45,17 +47,17 @@ public final class Resolver: Sendable {
     pool = LookupPool(threads: threads, waiting: waiting, ask: ask)
   }
 
-  /// Looks up a name, and tells a loop. It is told once at most, and never before this has returned. Any thread.
+  /// Looks up a name, and calls `handler` at most once. Any thread.
   ///
-  /// An address as text is its own answer, and needs no thread.
+  /// The handler is not called before this returns. An address as text is returned as it is, without a thread.
   ///
   /// - Parameters:
-  ///   - port: What the addresses are to have.
-  ///   - limit: How long it may take, by the loop's clock. Not negative.
-  ///   - mode: In which the handler is called.
-  ///   - handler: Called on the loop's thread with one address at least, in the order in which they are to be tried. Not
-  ///     called if the loop ends before.
-  /// - Returns: What cancels it; need not be kept.
+  ///   - port: The port of the returned addresses.
+  ///   - limit: The longest time, by the loop's clock. Not negative.
+  ///   - mode: The mode in which the handler is called.
+  ///   - handler: Called on the loop's thread with at least one address, in the order in which to try them, or with an
+  ///     error. Not called if the loop ends before.
+  /// - Returns: A handle that cancels the lookup. You need not keep it.
   @discardableResult
   public func lookUp(
     _ host: String, port: UInt16, _ family: Family = .any, within limit: Duration = .seconds(30), on loop: Loop,
@@ -75,14 +77,15 @@ public final class Resolver: Sendable {
     return lookup
   }
 
-  /// Looks up a name, and suspends until there is an answer. Any thread.
+  /// Looks up a name, and suspends until it has a result. Any thread.
   ///
   /// - Parameters:
-  ///   - port: What the addresses are to have.
-  ///   - limit: How long it may take, by the loop's clock, while the loop runs in a common mode.
-  ///   - loop: Which has to run.
-  /// - Returns: One address at least, in the order in which they are to be tried.
-  /// - Throws: `.cancelled` at once when the task is, `.loopEnded`, `.timedOut`, `.notFound` and so on.
+  ///   - port: The port of the returned addresses.
+  ///   - limit: The longest time, by the loop's clock, while the loop runs in a common mode.
+  ///   - loop: The loop that measures the time; it must run.
+  /// - Returns: At least one address, in the order in which to try them.
+  /// - Throws: `.cancelled` as soon as the task is cancelled, `.loopEnded`, `.timedOut`, `.notFound`, and the other
+  ///   cases of ``LookupError``.
   public nonisolated(nonsending) func addresses(
     of host: String, port: UInt16, _ family: Family = .any, within limit: Duration = .seconds(30), on loop: Loop
   ) async throws(LookupError) -> [SocketAddress] {

@@ -1,27 +1,27 @@
-/// How long tasks have waited for something scarce: pressure stall information. See the kernel's psi.rst, proc(5).
+/// How long tasks have waited for a resource. See the kernel's psi.rst, proc(5).
 public struct Pressure: Hashable, Sendable {
-  /// Times in which one task at least waited.
+  /// The times in which at least one task waited.
   public let some: Share
-  /// Times in which all waited, so that no work was done. Nil where the kernel does not tell.
+  /// The times in which all tasks waited. Nil if the kernel does not report them.
   public let full: Share?
 
-  /// Which part of the time went by in waiting.
+  /// The part of the time that tasks spent waiting.
   public struct Share: Hashable, Sendable {
     /// In the last 10, 60 and 300 seconds, from 0 to 100 percent.
     public let last10, last60, last300: Double
-    /// All of it since the machine was started, or the group made.
+    /// The whole time since the machine started, or since the group was made.
     public let total: Duration
   }
 
-  /// Which times count.
+  /// The times that count.
   public enum Kind: String, Hashable, Sendable {
-    /// One task at least waits.
+    /// Times in which at least one task waits.
     case some
-    /// All wait, so that no work is done.
+    /// Times in which all tasks wait, so that no work is done.
     case full
   }
 
-  /// What there can be too little of.
+  /// A resource that can be scarce.
   public enum Resource: String, Hashable, Sendable {
     case memory
     /// Processors.

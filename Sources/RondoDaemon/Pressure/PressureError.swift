@@ -3,25 +3,26 @@ import Rondo
 
 /// Why pressure cannot be watched.
 public enum PressureError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// The kernel tells nothing of pressure, or not there. It is too old, made without PSI, or there is no such group.
+  /// The kernel does not report pressure. It is too old, made without PSI, or has no such group.
   case unavailable(String)
-  /// The file may not be written, which watching takes: in a container, as a rule.
+  /// The caller lacks the permission to write the file. Containers usually forbid it.
   case notPermitted(String)
-  /// The stall is none, or longer than the window. Or the window is not between 0.5 and 10 seconds.
+  /// The stall or the window is out of range. A stall is more than zero and at most the window of 0.5 to 10 s.
   case outOfRange(stall: Duration, window: Duration)
-  /// The kernel wants windows of even seconds from who has not the capability CAP_SYS_RESOURCE.
+  /// Without the capability CAP_SYS_RESOURCE, a window must be a multiple of 2 s.
   case windowNotPermitted(Duration)
-  /// A variable of the environment does not say what systemd says in it.
+  /// The value of a variable is not in systemd's format.
   case malformed(variable: String, value: String)
-  /// The path leads to something else.
+  /// The path is no pressure file.
   case notPressure(String)
   /// No descriptor is left.
   case exhausted
-  /// The kernel has no memory left for it.
+  /// The kernel has no memory left.
   case noMemory
-  /// Anything else: errno.
+  /// Any other error: errno.
   case system(String, errno: CInt)
 
+  /// A sentence with the cause.
   public var description: String {
     switch self {
     case .unavailable(let path): "the kernel tells nothing of pressure at \(path)"

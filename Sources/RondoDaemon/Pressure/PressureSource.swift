@@ -1,9 +1,9 @@
 public import Rondo
 
-/// Tells when tasks wait too long for memory, processors or disks. It is time to let go of caches then. See the
-/// kernel's psi.rst.
+/// Calls its handler when tasks wait too long for memory, processors or disks.
 ///
-/// The kernel watches, and says so at most once a window. Nothing is asked again and again meanwhile.
+/// Free caches then. The kernel watches, and reports at most once a window. The source does not poll. See the kernel's
+/// psi.rst.
 ///
 /// ```swift
 /// do {
@@ -17,28 +17,28 @@ public import Rondo
 /// }
 /// ```
 ///
-/// The kernel's word is for the first who asks: it comes while the source is in a loop that waits by itself. A host that
-/// waits for an embedded loop's descriptor takes it from the loop, as Foundation's loop of the thread does if there is one,
-/// and so do moments in which the source is in no loop.
+/// The kernel reports each stall to the first epoll set that asks. Add the source to a loop that runs by itself: in an
+/// embedded loop, the host's wait takes the report, and so does Foundation's loop on the same thread. A stall is lost
+/// while the source is in no loop.
 public struct PressureSource: DaemonSource {
   private let item: Loop.DescriptorSource
   private let watch: PressureWatch
 
-  /// What the handler is told.
+  /// An event of a pressure source.
   public enum Event: Hashable, Sendable {
-    /// Tasks have waited for longer than the trigger says. It comes with what is true now, where that can be read.
+    /// Tasks waited longer than the trigger allows. The value is the present pressure, if it can be read.
     case stalled(Pressure?)
-    /// The group that was watched has gone: the source is invalid.
+    /// The watched group was removed. The source is invalid.
     case gone
-    /// The kernel refuses to watch it, with this errno: the source is invalid.
+    /// The kernel refuses to watch the pressure, with this errno. The source is invalid.
     case failed(errno: CInt)
   }
 
-  /// A source for what `trigger` says, which the kernel watches from now on. Costs two descriptors.
+  /// Makes a source for `trigger`, which the kernel watches from then on. Costs two descriptors.
   ///
   /// - Parameter handler: Called on the loop's thread.
-  /// - Throws: `.unavailable` where the kernel has no such thing, `.notPermitted`, `.windowNotPermitted`, `.exhausted`,
-  ///   `.noMemory`.
+  /// - Throws: `.unavailable` if the kernel does not report this pressure, `.notPermitted`, `.windowNotPermitted`,
+  ///   `.exhausted`, `.noMemory`, `.notPressure`; `.system` for any other errno.
   public init(
     _ trigger: Trigger, order: Int = 0, fileID: StaticString = #fileID, line: UInt = #line,
     handler: sending @escaping (PressureSource, Event) -> Void
@@ -69,11 +69,12 @@ public struct PressureSource: DaemonSource {
     self.watch = watch
   }
 
-  /// What it watches for.
+  /// The pressure that the source watches for.
   public var trigger: Trigger { watch.trigger }
 
-  /// What is true now; nil where it cannot be read. Any thread. Costs one pread(2).
+  /// The present pressure; nil if it cannot be read. Any thread. Costs one pread(2).
   public var pressure: Pressure? { watch.pressure }
 
+  /// The items of the source: one descriptor source.
   public var items: [Loop.Item] { [item] }
 }

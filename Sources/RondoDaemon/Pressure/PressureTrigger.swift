@@ -1,7 +1,7 @@
 extension PressureSource {
-  /// Which pressure is told of, and how much of it.
+  /// The pressure to watch for: its file, and the stall that counts.
   public struct Trigger: Hashable, Sendable {
-    /// The file that the kernel, or who stands in for it, tells by.
+    /// The pressure file of the kernel, or systemd's substitute for it.
     public let path: String
     /// What is written into it.
     let text: [UInt8]
@@ -14,11 +14,11 @@ extension PressureSource {
       self.window = window
     }
 
-    /// Pressure of the whole machine.
+    /// Makes a trigger for pressure on the whole machine.
     ///
     /// - Parameters:
-    ///   - stall: How long tasks have to wait in one window: more than nothing, at most all of it.
-    ///   - window: From 0.5 to 10 s. Without the capability CAP_SYS_RESOURCE the kernel wants even seconds.
+    ///   - stall: How long tasks must wait in one window: more than zero, at most the window.
+    ///   - window: From 0.5 to 10 s. Without the capability CAP_SYS_RESOURCE, a multiple of 2 s.
     /// - Throws: `.outOfRange`.
     public static func system(
       _ resource: Pressure.Resource = .memory, _ kind: Pressure.Kind = .some, of stall: Duration, in window: Duration
@@ -26,12 +26,12 @@ extension PressureSource {
       try Trigger("/proc/pressure/\(resource.rawValue)", kind, stall, window)
     }
 
-    /// Pressure in a group of the unified hierarchy: cgroups(7).
+    /// Makes a trigger for pressure in a control group of the unified hierarchy. See cgroups(7).
     ///
     /// - Parameters:
-    ///   - directory: The group's: `/sys/fs/cgroup/system.slice/my.service`.
-    ///   - stall: How long tasks have to wait in one window: more than nothing, at most all of it.
-    ///   - window: From 0.5 to 10 s. Without the capability CAP_SYS_RESOURCE the kernel wants even seconds.
+    ///   - directory: The group's directory, as `/sys/fs/cgroup/system.slice/my.service`.
+    ///   - stall: How long tasks must wait in one window: more than zero, at most the window.
+    ///   - window: From 0.5 to 10 s. Without the capability CAP_SYS_RESOURCE, a multiple of 2 s.
     /// - Throws: `.outOfRange`.
     public static func group(
       _ directory: String, _ resource: Pressure.Resource = .memory, _ kind: Pressure.Kind = .some, of stall: Duration,
@@ -41,10 +41,12 @@ extension PressureSource {
       return try Trigger("\(directory)\(slash)\(resource.rawValue).pressure", kind, stall, window)
     }
 
-    /// What systemd would have this service watch: MemoryPressureWatch= of systemd.resource-control(5). Any thread.
+    /// Returns the trigger that systemd sets for this service. Any thread.
     ///
-    /// - Parameter environment: What to look in; nil for the process's own.
-    /// - Returns: Nil without systemd, or where it says that nothing is to be watched.
+    /// See MemoryPressureWatch= of systemd.resource-control(5).
+    ///
+    /// - Parameter environment: The variables to read; nil for the process's own.
+    /// - Returns: Nil without systemd, or if systemd sets none.
     /// - Throws: `.malformed`.
     public static func service(environment: [String: String]? = nil) throws(PressureError) -> Trigger? {
       let environment = environment ?? ServiceEnvironment.own

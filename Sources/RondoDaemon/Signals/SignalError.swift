@@ -2,17 +2,18 @@ import Glibc
 
 /// Why a signal cannot have a source.
 public enum SignalError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// SIGKILL or SIGSTOP, which the kernel lets nobody handle.
+  /// SIGKILL or SIGSTOP, which no process can handle.
   case uncatchable(CInt)
-  /// SIGSEGV, SIGBUS, SIGFPE or SIGILL. After the handler, the faulty instruction would fault again, for ever.
+  /// SIGSEGV, SIGBUS, SIGFPE or SIGILL. After the handler, the faulty instruction would fault again without end.
   case fault(CInt)
-  /// No signal has this number, or the C library keeps it for itself.
+  /// No signal has this number, or the C library reserves it.
   case unknown(CInt)
   /// No descriptor is left.
   case exhausted
-  /// The kernel has no memory left for it.
+  /// The kernel has no memory left.
   case noMemory
 
+  /// A sentence with the cause.
   public var description: String {
     switch self {
     case .uncatchable(let signal): "signal \(signal) is SIGKILL or SIGSTOP, which nobody can handle"

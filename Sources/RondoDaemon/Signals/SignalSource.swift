@@ -2,52 +2,56 @@ import CDaemon
 import Glibc
 public import Rondo
 
-/// Tells of a signal, and how often it came, on a loop's thread. See sigaction(2).
+/// Calls its handler on a loop's thread when the process receives a signal. See sigaction(2).
 ///
-/// No thread has to block the signal. As long as a signal has a source it does nothing else: the first source takes the
-/// place of the signal's disposition and the last one, when it is invalidated or let go, puts it back, unless somebody
-/// else has taken that place meanwhile. Several sources of one signal, in whatever loops, are all told.
+/// No thread has to block the signal. While a signal has a source, the signal has no other effect. The first source
+/// replaces the signal's disposition. When the last source is invalidated or released, it restores that disposition,
+/// unless other code has replaced it in between. Each of several sources of one signal calls its handler, in any loop.
 ///
 /// ```swift
 /// let termination = try SignalSource(SIGTERM) { _, _ in loop.stop() }
 /// loop.add(termination, to: .common)
 /// ```
 ///
-/// Where the kernel refuses to watch it, the source is invalid, which `failure` and a line on stderr say, and the signal is
-/// given back: better its default than a signal that does nothing.
+/// If the kernel refuses to watch the source, the source becomes invalid: `failure` has the reason, and one line goes
+/// to stderr. The signal then has its old disposition again.
 ///
-/// A child that is forked has no part in its parent's sources: there the signal acts as it did before. A program that is
-/// executed begins with the default, as after every handler.
+/// A forked child does not inherit the sources: there the signal has its old disposition. An executed program begins
+/// with the default disposition.
 public struct SignalSource: DaemonSource {
   private let item: Loop.DescriptorSource
   private let subscription: SignalSubscription
 
-  /// What came since the source was told last.
+  /// The deliveries since the last call of the handler.
   public struct Delivery: Hashable, Sendable {
-    /// Which signal.
+    /// The signal's number.
     public let signal: CInt
-    /// How often it was delivered, at least once. The kernel merges what waits for delivery, but not real-time signals.
+    /// How often it was delivered, at least once. The kernel merges pending signals, except real-time signals.
     public let count: Int
-    /// The process that sent the last of them by kill(2) or tgkill(2). Nil is the kernel (a key of the terminal, a
-    /// timer), or a sender that could name another one: sigqueue(3).
+    /// The process that sent the last of them by kill(2) or tgkill(2).
+    ///
+    /// Nil if the kernel sent it (a key of the terminal, a timer), or a sender by sigqueue(3), which can name any
+    /// process.
     public let sender: Sender?
   }
 
-  /// Who sent a signal: si_pid and si_uid of sigaction(2).
+  /// The sender of a signal: si_pid and si_uid of sigaction(2).
   public struct Sender: Hashable, Sendable {
+    /// The process's number (PID).
     public let process: CInt
-    /// The real user.
+    /// The real user's number (UID).
     public let user: UInt32
   }
 
-  /// A source for a signal, which it claims from now on. What comes before it is added to a loop is counted.
+  /// Makes a source for a signal, and claims the signal. Costs a descriptor.
   ///
-  /// Costs a descriptor. The calling thread no longer blocks the signal, so that one thread at least can be told of it:
-  /// threads of Dispatch block all, and so do the threads and processes that they start.
+  /// Signals that come before you add the source to a loop are counted. The call unblocks the signal on the calling
+  /// thread, so that at least one thread can receive it. Dispatch's threads block all signals, and so do the threads
+  /// and processes that they start.
   ///
-  /// - Parameter handler: Called on the loop's thread, once for all that came since the last time.
-  /// - Throws: `.uncatchable` for SIGKILL and SIGSTOP, `.fault` for those of a faulty instruction, `.unknown`, `.exhausted`,
-  ///   `.noMemory`.
+  /// - Parameter handler: Called on the loop's thread, once for all deliveries since its last call.
+  /// - Throws: `.uncatchable` for SIGKILL and SIGSTOP, `.fault` for SIGSEGV, SIGBUS, SIGFPE and SIGILL, `.unknown`,
+  ///   `.exhausted`, `.noMemory`.
   public init(
     _ signal: CInt, order: Int = 0, fileID: StaticString = #fileID, line: UInt = #line,
     handler: sending @escaping (SignalSource, Delivery) -> Void
@@ -74,12 +78,13 @@ public struct SignalSource: DaemonSource {
     self.subscription = subscription
   }
 
-  /// The signal it tells of.
+  /// The number of the source's signal.
   public var signal: CInt { subscription.signal }
 
+  /// The items of the source: one descriptor source.
   public var items: [Loop.Item] { [item] }
 
-  /// Ends the source, and gives the signal back if it is the last one's. Any thread.
+  /// Ends the source. The signal's last source restores its disposition. Any thread.
   public func invalidate() {
     subscription.cancel()
     item.invalidate()
@@ -87,11 +92,11 @@ public struct SignalSource: DaemonSource {
 }
 
 extension SignalSource {
-  /// Has the whole process ignore a signal. For SIGPIPE, so that writing to who has gone is an error and no end. Any
-  /// thread.
+  /// Makes the whole process ignore a signal. Any thread.
   ///
-  /// A signal that has a source is ignored when it has none any more. An executed program goes on ignoring it, unless
-  /// ``ChildSource`` starts it.
+  /// Use it for SIGPIPE: writing to a closed connection then fails instead of ending the process. If the signal has a
+  /// source, it is ignored after the source's end. An executed program still ignores it, unless ``ChildSource`` starts
+  /// the program.
   ///
   /// - Throws: `.uncatchable` for SIGKILL and SIGSTOP, `.fault`, `.unknown`.
   public static func ignore(_ signal: CInt) throws(SignalError) {
@@ -100,9 +105,11 @@ extension SignalSource {
     if result < 0 { throw SignalError(signal, errno: -result) }
   }
 
-  /// The real-time signal of that number, 0 for the first: SIGRTMIN + number. Each of them counts. See signal(7).
+  /// Returns the real-time signal of a number: SIGRTMIN + number, 0 for the first. See signal(7).
   ///
-  /// - Throws: `.unknown` if there are not as many.
+  /// The kernel does not merge real-time signals.
+  ///
+  /// - Throws: `.unknown` if the system has fewer.
   public static func realTime(_ number: Int) throws(SignalError) -> CInt {
     let (first, last) = (Int(rondo_first_real_time_signal()), Int(rondo_last_real_time_signal()))
     guard number >= 0, number <= last - first else { throw .unknown(CInt(clamping: number)) }

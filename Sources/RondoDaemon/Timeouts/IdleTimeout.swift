@@ -9,16 +9,16 @@ public import RondoSockets
 /// at the descriptor before they fire: what waits there for its source, in a direction that the source is told of, is
 /// activity, and the time begins anew.
 extension Loop {
-  /// Makes a timeout of `limit` that does not fire while something waits for `source`. The loop's thread.
+  /// Makes a timeout of `limit` that does not fire while data waits for `source`. The loop's thread.
   ///
-  /// Whoever serves the source arms it again, as every timeout: `loop.arm(idle, after: limit)`. Looking costs one
-  /// poll(2), when the time is over and never before. What the source is not told of is no activity: who does not read
-  /// what it is sent, and is not read from meanwhile, is idle.
+  /// When you serve the source, arm it again as every timeout: `loop.arm(idle, after: limit)`. When the time has
+  /// passed, it makes one poll(2). Readiness that the source is not enabled for is no activity: a client that does not
+  /// read is idle if you have stopped reading from it.
   ///
   /// - Parameters:
   ///   - mode: The mode whose runs fire it, or `.common`.
-  ///   - tolerance: How much later it may fire so that wakeups are shared. Not negative.
-  ///   - handler: Called when the time is over and nothing waits, or the source is invalid.
+  ///   - tolerance: How much later it may fire so that the loop can share wakeups. Not negative.
+  ///   - handler: Called when the time has passed and no data waits, or the source is invalid.
   public func makeIdleTimeout(
     of source: DescriptorSource, after limit: Duration, tolerance: Duration = .zero, in mode: Mode = .default,
     handler: @escaping () -> Void
@@ -26,7 +26,7 @@ extension Loop {
     makeIdleTimeout(limit, tolerance, mode, { source.hasSomethingWaiting }, handler)
   }
 
-  /// The same for a socket source. The loop's thread.
+  /// Makes a timeout of `limit` for a socket source. The loop's thread.
   public func makeIdleTimeout(
     of source: SocketSource, after limit: Duration, tolerance: Duration = .zero, in mode: Mode = .default,
     handler: @escaping () -> Void

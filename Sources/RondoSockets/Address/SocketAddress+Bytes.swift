@@ -2,7 +2,7 @@ import Glibc
 
 /// An address as the kernel reads and writes it: struct sockaddr_in, sockaddr_in6 or sockaddr_un.
 extension SocketAddress {
-  /// The bytes of the matching sockaddr, no more than it needs.
+  /// The bytes of the matching sockaddr, without padding.
   public var socketBytes: [UInt8] {
     switch self {
     case .ipv4(let address, let port):
@@ -18,9 +18,11 @@ extension SocketAddress {
     }
   }
 
-  /// Reads a sockaddr. A longer row than the family needs is an error, except for a path's padding.
+  /// Makes an address from the bytes of a sockaddr.
   ///
-  /// - Throws: `.badBytes` for another family or a wrong length.
+  /// Bytes beyond the family's size are an error, except for the padding of a path.
+  ///
+  /// - Throws: `.badBytes` for an unknown family or a wrong length.
   public init(socketBytes bytes: [UInt8]) throws(AddressError) {
     guard bytes.count >= 2 else { throw .badBytes(family: 0, count: bytes.count) }
     let family = Self.native(bytes[0..<2], as: UInt16.self)

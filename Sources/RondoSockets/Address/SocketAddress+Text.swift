@@ -1,5 +1,5 @@
 extension SocketAddress: CustomStringConvertible, LosslessStringConvertible {
-  /// `127.0.0.1:80`, `[::1]:80`, `[fe80::1%2]:80`, `/path`, `unix:path`, `@abstract`, `unix:`.
+  /// The address as text: `127.0.0.1:80`, `[::1]:80`, `[fe80::1%2]:80`, `/path`, `unix:path`, `@abstract`, `unix:`.
   public var description: String {
     switch self {
     case .ipv4(let address, let port): "\(address):\(port)"
@@ -9,15 +9,15 @@ extension SocketAddress: CustomStringConvertible, LosslessStringConvertible {
     }
   }
 
-  /// Reads what `description` prints; nil for anything else.
+  /// Parses the forms of `description`; nil for any other text.
   public init?(_ description: String) {
     guard let address = try? SocketAddress(parsing: description) else { return nil }
     self = address
   }
 
-  /// Reads what `description` prints. Nothing is looked up: neither host names nor interfaces.
+  /// Parses the forms of `description`. It looks up neither host names nor interfaces.
   ///
-  /// - Throws: What is wrong with the text.
+  /// - Throws: The first error in the text.
   public init(parsing text: String) throws(AddressError) {
     if text.isEmpty { throw .empty }
     if text == "unix:" {

@@ -1,10 +1,12 @@
-/// Where a socket is. That is an IPv4 or IPv6 address with a port, or a Unix-domain name.
+/// The address of a socket: IPv4 or IPv6 with a port, or a Unix-domain name.
 ///
 /// Text and value are interchangeable: `SocketAddress("[::1]:80").description` is `[::1]:80`.
 public enum SocketAddress: Hashable, Sendable {
+  /// An IPv4 address with a port.
   case ipv4(IPv4Address, port: UInt16)
-  /// `scope` is the interface's number for a link-local address, else 0.
+  /// An IPv6 address with a port. `scope` is the interface's number for a link-local address, else 0.
   case ipv6(IPv6Address, port: UInt16, scope: UInt32 = 0)
+  /// A Unix-domain name.
   case unix(UnixAddress)
 
   /// The port; nil for a Unix-domain name.
@@ -15,41 +17,46 @@ public enum SocketAddress: Hashable, Sendable {
     }
   }
 
-  /// 127.0.0.1 with a port; 0 lets the kernel choose one.
+  /// 127.0.0.1 with a port. With 0, the kernel chooses a free one.
   public static func loopback(port: UInt16 = 0) -> SocketAddress {
     .ipv4(.loopback, port: port)
   }
 
-  /// The name of a file.
+  /// Makes the address of a socket in the file system. See `UnixAddress.init(path:)`.
+  ///
+  /// - Throws: `.empty`, `.tooLong`, or `.containsZero`.
   public static func file(_ path: String) throws(AddressError) -> SocketAddress {
     .unix(try UnixAddress(path: path))
   }
 
-  /// A name in the abstract namespace.
+  /// Makes the address of a socket in the abstract namespace.
+  ///
+  /// - Throws: `.empty` or `.tooLong`.
   public static func abstract(_ name: String) throws(AddressError) -> SocketAddress {
     .unix(try UnixAddress(abstract: name))
   }
 }
 
-/// Why a text or a row of bytes is no socket address.
+/// Why a text or bytes are no socket address.
 public enum AddressError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// There is nothing to read a name from.
+  /// The text or the name is empty.
   case empty
   /// No port follows the host.
   case noPort(String)
-  /// The port is no number from 0 to 65535.
+  /// The port is not a number from 0 to 65535.
   case badPort(String)
-  /// The host is no IPv4 address, and no IPv6 address in brackets. Host names are not looked up.
+  /// The host is neither an IPv4 address nor an IPv6 address in brackets. Host names are not looked up.
   case badHost(String)
-  /// The name has more bytes than fit.
+  /// The name has more bytes than `limit`.
   case tooLong(String, limit: Int)
-  /// A path cannot contain a zero byte.
+  /// A path contains a zero byte.
   case containsZero(String)
   /// A `\x` is not followed by two hexadecimal digits.
   case badEscape(String)
   /// The bytes are no sockaddr of a known family, or too few.
   case badBytes(family: UInt16, count: Int)
 
+  /// A sentence with the cause.
   public var description: String {
     switch self {
     case .empty: "an empty name is no socket address"

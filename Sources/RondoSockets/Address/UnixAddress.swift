@@ -1,23 +1,24 @@
 /// The name of a Unix-domain socket: a file, an abstract name, or none. See unix(7).
 public struct UnixAddress: Hashable, Sendable {
-  /// Where the name lives.
+  /// The namespace of a Unix-domain name.
   public enum Place: Hashable, Sendable {
-    /// Nowhere: a socket that was never bound.
+    /// None: the socket was never bound.
     case unnamed
-    /// In the file system.
+    /// The file system.
     case file
-    /// In the abstract namespace of the network namespace, which forgets a name with its socket.
+    /// The abstract namespace of the network namespace. A name there ends with its socket.
     case abstract
   }
 
+  /// The namespace of the name.
   public let place: Place
-  /// The name as the kernel has it, without the zero bytes around it.
+  /// The name's bytes in the kernel, without the zero bytes around them.
   public let bytes: [UInt8]
 
-  /// The longest name: sun_path is 108 bytes, one of them zero.
+  /// The longest name in bytes: sun_path is 108 bytes, one of them zero.
   public static let longestName = 107
 
-  /// The name of a file.
+  /// Makes the name of a socket in the file system.
   ///
   /// - Throws: `.empty`, `.tooLong`, or `.containsZero`.
   public init(path: String) throws(AddressError) {
@@ -25,7 +26,7 @@ public struct UnixAddress: Hashable, Sendable {
     if bytes.contains(0) { throw .containsZero(path) }
   }
 
-  /// A name in the abstract namespace.
+  /// Makes a name in the abstract namespace.
   ///
   /// - Throws: `.empty` or `.tooLong`.
   public init(abstract name: String) throws(AddressError) {
@@ -48,7 +49,7 @@ public struct UnixAddress: Hashable, Sendable {
 }
 
 extension UnixAddress: CustomStringConvertible {
-  /// `/path`, `unix:path` for a relative one, `@name` for an abstract one, `unix:` for none.
+  /// The name as text. `/path`, `unix:path` for a relative path, `@name` for an abstract name, `unix:` for none.
   public var description: String {
     switch place {
     case .unnamed: "unix:"

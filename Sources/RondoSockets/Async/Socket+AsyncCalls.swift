@@ -1,12 +1,13 @@
 public import Rondo
 
 extension Socket {
-  /// Sends everything, and suspends while there is no room. Any thread.
+  /// Sends all bytes, and suspends while the socket has no room. Any thread.
   ///
   /// - Parameters:
-  ///   - loop: Waits for room.
-  ///   - timeout: The longest wait for room, each time; nil for no limit.
-  /// - Throws: `.socket(.reset)` and so on, `.wait(.timedOut)`, `.wait(.cancelled)`; a part may have been sent.
+  ///   - loop: Watches the socket for room.
+  ///   - timeout: The longest wait for room, for each wait; nil for no limit.
+  /// - Throws: `.socket(.reset)` and other errors of send(2), `.wait(.timedOut)`, `.wait(.cancelled)`. Part of the
+  ///   bytes may have been sent.
   public nonisolated(nonsending) func send(
     _ bytes: [UInt8], on loop: Loop, timeout: Duration? = nil, in mode: Loop.Mode = .common
   ) async throws(StreamError) {
@@ -18,13 +19,13 @@ extension Socket {
     }
   }
 
-  /// A stream that is connected to `address`. Any thread.
+  /// Makes a stream socket and connects it to `address`. Any thread.
   ///
   /// - Parameters:
-  ///   - loop: Waits for the connection.
+  ///   - loop: Watches the socket until it is connected.
   ///   - options: Set before it connects.
-  ///   - timeout: The longest wait; nil leaves that to the kernel.
-  /// - Throws: `.socket(.refused)` and so on, `.wait(.timedOut)`, `.wait(.cancelled)`.
+  ///   - timeout: The longest wait; nil for the kernel's limit.
+  /// - Throws: `.socket(.refused)` and other errors of connect(2), `.wait(.timedOut)`, `.wait(.cancelled)`.
   public nonisolated(nonsending) static func connected(
     to address: SocketAddress, on loop: Loop, options: [Option] = [], timeout: Duration? = nil,
     in mode: Loop.Mode = .common

@@ -1,16 +1,16 @@
 public import Rondo
 
 extension Socket {
-  /// What arrives, piece by piece, to the peer's end. Any thread; for one task.
+  /// Returns the received data as a sequence, until the peer ends. Any thread; for one task.
   ///
-  /// Nothing is read before it is asked for: a task that is slow slows the peer down, and memory is one piece. The loop
-  /// watches the socket while the task waits. When the sequence is let go, the socket is still open.
+  /// The sequence reads only when the task asks for data. A slow task therefore slows the peer down, and one piece is
+  /// in memory at a time. The loop watches the socket while the task waits. The sequence does not close the socket.
   ///
   /// - Parameters:
-  ///   - loop: Waits for the socket.
+  ///   - loop: Watches the socket.
   ///   - limit: The most bytes of a piece.
-  ///   - mode: The mode whose runs wait for it.
-  /// - Throws: `.wait(.descriptor)` if the loop cannot watch it.
+  ///   - mode: The mode in whose runs the loop watches the socket.
+  /// - Throws: `.wait(.descriptor)` if the loop cannot watch the socket.
   public func data(
     on loop: Loop, atMost limit: Int = 65_536, in mode: Loop.Mode = .common
   ) throws(StreamError) -> IncomingData {
@@ -18,33 +18,39 @@ extension Socket {
     return IncomingData(socket: self, limit: limit, readiness: try readiness(on: loop, in: mode))
   }
 
-  /// What arrives at a socket; see `Socket.data(on:atMost:in:)`.
+  /// Data received by a socket; see `Socket.data(on:atMost:in:)`.
   public struct IncomingData: AsyncSequence, Sendable {
+    /// A piece of a stream, or a datagram.
     public typealias Element = [UInt8]
+    /// The reason why the sequence cannot continue.
     public typealias Failure = StreamError
 
-    /// Where it arrives.
+    /// The socket that receives the data.
     public let socket: Socket
     fileprivate let limit: Int
     fileprivate let readiness: Loop.ReadinessSequence
 
+    /// Returns an iterator. For one task.
     public func makeAsyncIterator() -> Iterator {
       Iterator(socket: socket, limit: limit, readiness: readiness.makeAsyncIterator())
     }
 
+    /// Receives data.
     public struct Iterator: AsyncIteratorProtocol {
       fileprivate let socket: Socket
       fileprivate let limit: Int
       fileprivate var readiness: Loop.ReadinessSequence.Iterator
 
-      /// The next piece, or datagram; nil when the peer sends no more.
+      /// Waits for the next piece or datagram; nil when the peer sends no more.
       ///
-      /// - Throws: `.socket(.reset)` and so on; `.wait(.cancelled)`, which is not the peer's end.
+      /// - Throws: `.socket(.reset)` and other errors of recv(2); `.wait(.cancelled)`, which is not the peer's end.
       public mutating func next() async throws(StreamError) -> [UInt8]? {
         try await next(isolation: nil)
       }
 
-      /// The next piece, or datagram; nil when the peer sends no more. The actor is not left.
+      /// Waits for the next piece or datagram; nil when the peer sends no more. Stays on the caller's actor.
+      ///
+      /// - Throws: `.socket(.reset)` and other errors of recv(2); `.wait(.cancelled)`, which is not the peer's end.
       public mutating func next(isolation actor: isolated (any Actor)?) async throws(StreamError) -> [UInt8]? {
         while true {
           switch try asking({ () throws(SocketError) in try socket.receive(atMost: limit) }) {

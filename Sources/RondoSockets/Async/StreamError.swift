@@ -1,16 +1,17 @@
 public import Rondo
 
 extension Socket {
-  /// Why async code got no further with a socket.
+  /// Why an async call on a socket failed.
   public enum StreamError: Error, Hashable, Sendable {
-    /// What the socket said.
+    /// A system call on the socket failed.
     case socket(SocketError)
-    /// The wait for it ended too early: cancelled, its time over, or the loop gone.
+    /// The wait for the socket failed. It was cancelled, its time passed, or the loop ended.
     case wait(Loop.WaitError)
   }
 }
 
 extension Socket.StreamError: CustomStringConvertible {
+  /// A sentence with the cause.
   public var description: String {
     switch self {
     case .socket(let error): "\(error)"

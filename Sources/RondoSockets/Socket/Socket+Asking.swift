@@ -9,14 +9,16 @@ extension Socket {
     return result == 0 ? room.address : nil
   }
 
-  /// The address the socket is connected to; nil if it is not. See getpeername(2).
+  /// The address of the peer; nil if the socket is not connected. See getpeername(2).
   public var peerAddress: SocketAddress? {
     var room = AddressRoom()
     let result = unsafe room.fill { unsafe rondo_socket_peer_name(descriptor, $0, $1) }
     return result == 0 ? room.address : nil
   }
 
-  /// Who made the other end of a Unix-domain connection: the kernel's word, not the peer's. See unix(7), SO_PEERCRED.
+  /// The credentials of a Unix-domain peer, by the kernel. See unix(7), SO_PEERCRED.
+  ///
+  /// They belong to the process that connected, listened or made the pair. Nil for other sockets.
   public var peerCredentials: PeerCredentials? {
     var raw = rondo_credentials()
     // Without a peer the kernel answers 0 for the process and -1 for the others.
@@ -24,29 +26,37 @@ extension Socket {
     return PeerCredentials(process: raw.process, user: raw.user, group: raw.group)
   }
 
-  /// The socket's error since it was last asked for; nil if there is none. See socket(7), SO_ERROR.
+  /// Returns and clears the socket's pending error; nil for none. See socket(7), SO_ERROR.
   public func takeError(of call: SocketError.Call = .connect) -> SocketError? {
     let error = rondo_socket_option(descriptor, SOL_SOCKET, SO_ERROR)
     return error == 0 ? nil : SocketError(call, error < 0 ? error : -error)
   }
 
-  /// An option's value. See getsockopt(2).
+  /// Returns the value of an option. See getsockopt(2).
+  ///
+  /// - Throws: `.system` if the socket has no such option.
   public func option(_ level: CInt, _ option: CInt) throws(SocketError) -> CInt {
     try check(.option, rondo_socket_option(descriptor, level, option))
   }
 
   /// Sets an option. See setsockopt(2).
+  ///
+  /// - Throws: `.notPermitted`, or `.system` if the socket has no such option, or not with this value.
   public func setOption(_ level: CInt, _ option: CInt, _ value: CInt) throws(SocketError) {
     try check(.option, rondo_set_socket_option(descriptor, level, option, value))
   }
 }
 
-/// Who is at the other end of a Unix-domain socket. As of the moment it connected or listened.
+/// The process at the other end of a Unix-domain socket, when it connected or listened.
 public struct PeerCredentials: Hashable, Sendable {
+  /// The process's number (PID).
   public let process: CInt
+  /// The effective user's number (UID).
   public let user: UInt32
+  /// The effective group's number (GID).
   public let group: UInt32
 
+  /// Makes credentials from a process's, a user's and a group's number.
   public init(process: CInt, user: UInt32, group: UInt32) {
     self.process = process
     self.user = user

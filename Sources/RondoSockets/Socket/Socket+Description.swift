@@ -1,5 +1,5 @@
 extension Socket: CustomStringConvertible {
-  /// What the socket carries, its number and its addresses, for people. Any thread.
+  /// The socket's kind, number and addresses, for people. Any thread.
   public var description: String {
     let peer = peerAddress.map { ", connected to \($0)" } ?? ""
     return "\(kind) socket \(descriptor)" + (localAddress.map { " at \($0)" } ?? "") + peer
@@ -7,6 +7,6 @@ extension Socket: CustomStringConvertible {
 }
 
 extension SocketSource: CustomStringConvertible {
-  /// The socket that it is for, for people. Any thread.
+  /// The source's socket, for people. Any thread.
   public var description: String { socket.map { "source of \($0)" } ?? "source of a socket, invalid" }
 }

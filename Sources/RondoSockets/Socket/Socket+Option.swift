@@ -3,34 +3,37 @@ import Glibc
 extension Socket {
   /// An option by name. See socket(7), tcp(7) and ipv6(7).
   public enum Option: Hashable, Sendable {
-    /// Several sockets of one user may listen at one address, and share what comes: SO_REUSEPORT. Before it is bound.
+    /// Several sockets of one user may listen at one address and share its connections: SO_REUSEPORT. Before it is
+    /// bound.
     case reusePort
-    /// Small pieces go at once, and do not wait for the acknowledgement of others: TCP_NODELAY.
+    /// Small pieces are sent immediately, without a wait for the acknowledgement of others: TCP_NODELAY.
     case noDelay
-    /// The kernel asks a silent peer whether it is still there: SO_KEEPALIVE, TCP_KEEPIDLE, TCP_KEEPINTVL, TCP_KEEPCNT.
+    /// The kernel probes a silent peer: SO_KEEPALIVE, TCP_KEEPIDLE, TCP_KEEPINTVL, TCP_KEEPCNT.
     ///
-    /// First after `idle`, then every `interval`, in whole seconds rounded up; after `probes` without an answer the
-    /// connection is over.
+    /// It sends the first probe after `idle`, then one every `interval`, in whole seconds rounded up. After `probes`
+    /// without a reply it ends the connection.
     case keepAlive(after: Duration, every: Duration, probes: Int)
-    /// How long what was sent may stay unacknowledged: TCP_USER_TIMEOUT, in whole milliseconds rounded up.
+    /// How long sent data may stay unacknowledged: TCP_USER_TIMEOUT, in whole milliseconds rounded up.
     case userTimeout(Duration)
-    /// A listener takes data with requests for connections, so many at a time: TCP_FASTOPEN.
+    /// A listener accepts data with connection requests, `queue` at a time: TCP_FASTOPEN.
     case fastOpen(queue: Int)
-    /// A connection that is begun waits for its first data: TCP_FASTOPEN_CONNECT.
+    /// A connection waits for its first data before it is made: TCP_FASTOPEN_CONNECT.
     ///
-    /// It is then told as connected at once; that nobody listens comes as the failure of what is sent.
+    /// A socket source is then `.connected` immediately. If no process listens, the first send fails instead of the
+    /// connection.
     case fastOpenConnect
     /// An IPv6 socket takes no IPv4 connections: IPV6_V6ONLY. Before it is bound.
     case onlyIPv6
-    /// The room for what was sent and not acknowledged: SO_SNDBUF. The kernel doubles it, and has limits of its own.
+    /// The room for data sent and not acknowledged: SO_SNDBUF. The kernel doubles it, and limits it.
     case sendBuffer(bytes: Int)
-    /// The room for what was received and not read: SO_RCVBUF. Before it connects or listens.
+    /// The room for data received and not read: SO_RCVBUF. Before it connects or listens.
     case receiveBuffer(bytes: Int)
   }
 
   /// Sets an option. See setsockopt(2).
   ///
-  /// - Throws: `.system` if a socket of this family or kind has no such option, or not with this value.
+  /// - Throws: `.notPermitted`, or `.system` if a socket of this family or kind has no such option, or not with this
+  ///   value.
   public func set(_ option: Option) throws(SocketError) {
     for (level, name, value) in option.settings { try setOption(level, name, value) }
   }

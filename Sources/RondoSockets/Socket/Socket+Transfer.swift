@@ -2,20 +2,21 @@ import CLinux
 import Glibc
 
 extension Socket {
-  /// What a receive found.
+  /// The result of a receive.
   public enum Received: Sendable, Hashable {
-    /// Bytes of a stream, or one datagram. Of a datagram, `sender` is known if it has a name.
+    /// Bytes of a stream, or one datagram. `sender` is the address of a datagram's sender, if it has one.
     case bytes([UInt8], sender: SocketAddress? = nil)
     /// The peer sends no more.
     case end
-    /// Nothing at the moment.
+    /// No data is available now.
     case nothing
   }
 
-  /// Sends as much as the socket takes at once, and never raises SIGPIPE. See send(2).
+  /// Sends as many bytes as the socket takes immediately. Never raises SIGPIPE. See send(2).
   ///
-  /// - Returns: How many bytes it took: 0 if it would block. A datagram is sent whole or not at all.
-  /// - Throws: `.reset` if the peer has gone, `.tooLong` for a datagram that does not fit.
+  /// - Returns: The number of bytes taken: 0 if it would block. A datagram is sent whole or not at all.
+  /// - Throws: `.reset` if the connection is closed or reset, `.tooLong` for a datagram that does not fit, and other
+  ///   errors of send(2).
   public func send(_ bytes: RawSpan, to address: SocketAddress? = nil) throws(SocketError) -> Int {
     let destination = address?.socketBytes ?? []
     let result = unsafe bytes.withUnsafeBytes { buffer in
@@ -29,14 +30,14 @@ extension Socket {
     return result
   }
 
-  /// The same of a slice of an array, which is not copied.
+  /// Sends bytes of a slice, without a copy; see `send(_:to:)` of a `RawSpan`.
   public func send(_ bytes: ArraySlice<UInt8>, to address: SocketAddress? = nil) throws(SocketError) -> Int {
     try unsafe send(bytes.span.bytes, to: address)
   }
 
-  /// Receives at most `limit` bytes at once; of a longer datagram the rest is lost. See recv(2).
+  /// Receives at most `limit` bytes without waiting. The rest of a longer datagram is lost. See recv(2).
   ///
-  /// - Throws: `.reset` if the peer has gone without notice.
+  /// - Throws: `.reset` if the peer closed the connection abruptly, and other errors of recv(2).
   public func receive(atMost limit: Int = 65_536) throws(SocketError) -> Received {
     if kind == .stream, limit > 0, limit <= 65_536 { return try receiveCopy(limit) }
     var room = AddressRoom()
@@ -65,16 +66,16 @@ extension Socket {
     return count > 0 ? .bytes(bytes) : try Received(emptyHanded: count)
   }
 
-  /// Sends no more; the peer reads to an end, and can still send. See shutdown(2).
+  /// Ends sending. The peer reads up to the end, and can still send. See shutdown(2).
   public func finishSending() throws(SocketError) {
     try check(.shutdown, rondo_shutdown(descriptor, CInt(SHUT_WR)))
   }
 
   // MARK: - Waiting
 
-  /// Sends everything, and waits for room up to `timeout`. Blocks the thread. See CFSocketSendData.
+  /// Sends all bytes, and waits for room up to `timeout`. Blocks the thread. See CFSocketSendData.
   ///
-  /// - Throws: `.timedOut`; some of the bytes may have been sent. Never before its time.
+  /// - Throws: `.timedOut`, never early, and errors of send(2). Part of the bytes may have been sent.
   @available(*, noasync, message: "It blocks the thread. Use a SocketSource.")
   public func send(_ bytes: [UInt8], timeout: Duration) throws(SocketError) {
     let deadline = SuspendingClock.now.advanced(by: max(.zero, timeout))
@@ -86,9 +87,11 @@ extension Socket {
     }
   }
 
-  /// Connects, and waits for it up to `timeout`. Blocks the thread. See CFSocketConnectToAddress.
+  /// Connects, and waits for the connection up to `timeout`. Blocks the thread. See CFSocketConnectToAddress.
   ///
-  /// While a Unix-domain listener's queue is full, it is tried again every few milliseconds.
+  /// If the queue of a Unix-domain listener is full, it tries again every few milliseconds.
+  ///
+  /// - Throws: `.timedOut`, `.refused`, and other errors of connect(2).
   @available(*, noasync, message: "It blocks the thread. Use SocketSource(connectingTo:).")
   public func connect(to address: SocketAddress, timeout: Duration) throws(SocketError) {
     let deadline = SuspendingClock.now.advanced(by: max(.zero, timeout))

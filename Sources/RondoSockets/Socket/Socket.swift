@@ -1,16 +1,17 @@
 import CLinux
 import Glibc
 
-/// An open socket, closed with the last reference to it. It never blocks, and is closed on exec.
+/// An open socket, closed on exec and when its last reference is released. Any thread.
 ///
-/// Whoever uses it holds it, so no call can meet a number that stands for another file by now. Any thread.
+/// Its descriptor is non-blocking. No method blocks but `send(_:timeout:)` and `connect(to:timeout:)`. While you keep a
+/// reference, the descriptor's number cannot refer to another file.
 public final class Socket: Sendable {
-  /// The kernel's number for it. Valid as long as the socket is held.
+  /// The descriptor's number. Valid while you keep the socket.
   public let descriptor: CInt
-  /// What it carries.
+  /// The kind of data.
   public let kind: Kind
 
-  /// What a socket carries.
+  /// The kind of data that a socket carries.
   public enum Kind: Sendable, Hashable {
     /// Bytes, in order: SOCK_STREAM.
     case stream
@@ -25,9 +26,9 @@ public final class Socket: Sendable {
     }
   }
 
-  /// Takes over an open descriptor. It becomes non-blocking, and closes on exec.
+  /// Takes ownership of an open descriptor. The descriptor becomes non-blocking, and closes on exec.
   ///
-  /// - Throws: `.system` if it is no stream or datagram socket; it is then still the caller's.
+  /// - Throws: `.system` if it is no stream or datagram socket; you then still own it.
   public init(owning descriptor: CInt) throws(SocketError) {
     let number = try check(.option, rondo_socket_option(descriptor, SOL_SOCKET, SO_TYPE))
     switch number {
@@ -60,19 +61,23 @@ func check(_ call: SocketError.Call, _ result: CInt) throws(SocketError) -> CInt
 // MARK: - Making
 
 extension Socket {
-  /// A socket of a family (AF_INET and so on) that is neither bound nor connected. See socket(2).
+  /// Makes a socket of a family (AF_INET and others), neither bound nor connected. See socket(2).
+  ///
+  /// - Throws: `.exhausted` if no descriptor is left, `.noMemory`, `.system` for an unknown family.
   public convenience init(family: CInt, _ kind: Kind) throws(SocketError) {
     self.init(accepted: try check(.socket, rondo_socket(family, kind.number, 0)), kind)
   }
 
-  /// A stream socket that listens at `address`.
+  /// Makes a stream socket that listens at `address`.
   ///
-  /// An internet address can be taken again at once after its last owner's end (SO_REUSEADDR). A file stays behind
-  /// and has to be removed by its owner.
+  /// An internet address is free immediately after its last listener has closed (SO_REUSEADDR). A socket's file stays
+  /// in the file system: remove it yourself.
   ///
   /// - Parameters:
   ///   - backlog: How many connections may wait to be accepted. The kernel caps it: net.core.somaxconn.
-  ///   - options: Set before it is bound. What it accepts has the same.
+  ///   - options: Set before it is bound. Accepted sockets inherit them.
+  /// - Throws: `.addressInUse`, `.notPermitted`, `.notFound` for a missing directory, `.exhausted`, and other errors of
+  ///   socket(2), bind(2) and listen(2).
   public static func listening(
     at address: SocketAddress, backlog: Int = Socket.usualBacklog, options: [Option] = []
   ) throws(SocketError) -> Socket {
@@ -84,40 +89,50 @@ extension Socket {
     return socket
   }
 
-  /// A datagram socket bound to `address`.
+  /// Makes a datagram socket bound to `address`.
+  ///
+  /// - Throws: `.addressInUse`, `.notPermitted`, `.notFound` for a missing directory, `.exhausted`, and other errors of
+  ///   socket(2) and bind(2).
   public static func datagram(at address: SocketAddress) throws(SocketError) -> Socket {
     let socket = try Socket(family: address.family, .datagram)
     try socket.bind(to: address)
     return socket
   }
 
-  /// Two Unix-domain sockets connected to each other. See socketpair(2).
+  /// Makes two Unix-domain sockets connected to each other. See socketpair(2).
+  ///
+  /// - Throws: `.exhausted` if no descriptor is left, `.noMemory`.
   public static func pair(_ kind: Kind = .stream) throws(SocketError) -> (Socket, Socket) {
     var ends: [CInt] = [0, 0]
     try check(.socket, unsafe rondo_socket_pair(kind.number, &ends))
     return (Socket(accepted: ends[0], kind), Socket(accepted: ends[1], kind))
   }
 
-  /// Gives the socket its name. See bind(2).
+  /// Binds the socket to an address. See bind(2).
+  ///
+  /// - Throws: `.addressInUse`, `.notPermitted`, `.notFound` for a missing directory, and other errors of bind(2).
   public func bind(to address: SocketAddress) throws(SocketError) {
     let bytes = address.socketBytes
     try check(.bind, unsafe rondo_bind(descriptor, bytes, UInt32(bytes.count)))
   }
 
-  /// How many connections wait to be accepted where nobody says otherwise: net.core.somaxconn since Linux 5.4.
+  /// The default number of connections that may wait to be accepted: net.core.somaxconn since Linux 5.4.
   ///
-  /// Of a client that finds the queue full the kernel lets the handshake pass, drops what it sends, and breaks off later.
+  /// If the queue is full, the kernel completes a client's handshake, drops its data, and ends the connection later.
   public static let usualBacklog = 4_096
 
-  /// Lets others connect. See listen(2).
+  /// Starts to accept connections into a queue. See listen(2).
+  ///
+  /// - Throws: `.addressInUse`, and other errors of listen(2).
   public func listen(backlog: Int = Socket.usualBacklog) throws(SocketError) {
     try check(.listen, rondo_listen(descriptor, CInt(clamping: backlog)))
   }
 
   /// Begins to connect. See connect(2).
   ///
-  /// - Returns: True if that is done already; false if the socket becomes writable when it is, or has failed.
-  /// - Throws: What failed at once; `.busy` when a Unix-domain listener's queue is full and it may be tried again.
+  /// - Returns: True if the socket is connected; false if it becomes writable when it is connected or has failed.
+  /// - Throws: `.refused` and other immediate errors; `.busy` if the queue of a Unix-domain listener is full and you
+  ///   may try again.
   public func connect(to address: SocketAddress) throws(SocketError) -> Bool {
     let bytes = address.socketBytes
     let result = unsafe rondo_connect(descriptor, bytes, UInt32(bytes.count))
@@ -126,12 +141,12 @@ extension Socket {
     return true
   }
 
-  /// The next waiting connection; nil if none waits, or if the next has failed.
+  /// Accepts the next waiting connection; nil if none waits, or if it has failed.
   ///
-  /// The errors of the network that accept(2) lists are the connection's and not the listener's, and so is a firewall's
-  /// EPERM: ask again when the listener is readable.
+  /// The network errors that accept(2) lists belong to the connection, not to the listener, and so does a firewall's
+  /// EPERM. Call again when the listener is readable.
   ///
-  /// - Throws: `.exhausted` if no descriptor is left, `.noMemory`; the connection goes on waiting.
+  /// - Throws: `.exhausted` if no descriptor is left, `.noMemory`. The connection stays in the queue.
   public func accept() throws(SocketError) -> (socket: Socket, peer: SocketAddress)? {
     var room = AddressRoom()
     let result = unsafe room.fill { unsafe rondo_accept(descriptor, $0, $1) }

@@ -2,20 +2,20 @@ public import Rondo
 
 /// Membership.
 extension Loop {
-  /// Puts a socket source into a mode. Any thread. A source can be in one loop at a time.
+  /// Adds a socket source to a mode. Any thread. A source can be in one loop at a time.
   ///
-  /// - Returns: Whether it is a member afterwards: false if it is invalid, in another loop, or the loop is gone.
+  /// - Returns: Whether it is a member afterwards: false if it is invalid, in another loop, or the loop has ended.
   @discardableResult
   public func add(_ source: SocketSource, to mode: Mode = .default) -> Bool {
     source.join(self, mode)
   }
 
-  /// Takes a socket source out of a mode. It holds at once. Any thread.
+  /// Removes a socket source from a mode, immediately. Any thread.
   public func remove(_ source: SocketSource, from mode: Mode = .default) {
     source.leave(self, mode)
   }
 
-  /// Whether a socket source is in a mode. With `.common`, whether it is in the common set. Any thread.
+  /// Whether a socket source is in a mode. Any thread. With `.common`, whether it is in the common set.
   public func contains(_ source: SocketSource, in mode: Mode = .default) -> Bool {
     source.loopItem.map { contains($0, in: mode) } ?? false
   }

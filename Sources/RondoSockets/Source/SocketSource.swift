@@ -1,58 +1,62 @@
 import Glibc
 import Rondo
 
-/// A socket in a run loop. It tells of connections, data, room to write and the peer's end. See CFSocket.
+/// Calls its handler for events of a socket: connections, data, room, end. See CFSocket.
 ///
-/// One loop at a time, several modes: `loop.add(source, to: .common)`. The handler is called on the loop's thread, one
-/// event a callout; everything else may be called from any thread. The loop keeps an added source alive.
+/// A source is in one loop at a time, in several modes: `loop.add(source, to: .common)`. The handler is called on the
+/// loop's thread, with one event. Use every member from any thread. The loop keeps an added source.
 public final class SocketSource: @unchecked Sendable {
   /// *its lock* Outside the loop's locks; held across no callout.
   let state: Guarded<SocketState>
 
-  /// What a source calls out for. See CFSocketCallBackType.
+  /// The kinds of events for which a source calls its handler. See CFSocketCallBackType.
   public struct Callbacks: OptionSet, Hashable, Sendable {
+    /// One bit for each kind.
     public let rawValue: UInt8
+    /// Makes a set from its bits.
     public init(rawValue: UInt8) { self.rawValue = rawValue }
-    /// There is something to read, and the handler reads it with `receive`.
+    /// Data or an end is available, and the handler reads it with `receive`.
     public static let read = Callbacks(rawValue: 1)
-    /// A connection came in, and was accepted.
+    /// The source accepted a connection.
     public static let accept = Callbacks(rawValue: 2)
-    /// Data came in, and was read.
+    /// The source read data.
     public static let data = Callbacks(rawValue: 4)
-    /// There is room to write.
+    /// The socket has room to write.
     public static let write = Callbacks(rawValue: 8)
 
     /// The ones that take what comes in, of which a source has one at most.
     static let input: Callbacks = [.read, .accept, .data]
   }
 
-  /// What the handler is told.
+  /// An event of a socket source.
   public enum Event: Sendable {
-    /// A connection that was begun is there. Once, and before anything else.
+    /// The socket is connected. Comes once, before any other event.
     case connected
-    /// A connection that was begun could not be made: the source is invalid afterwards.
+    /// The socket could not be connected. The source is then invalid.
     case connectFailed(SocketError)
-    /// Somebody connected; the connection is closed with the last reference to it.
+    /// A client connected. Keep the socket: it closes when its last reference is released.
     case accepted(Socket, from: SocketAddress)
-    /// No descriptor or memory is left for a connection. It goes on waiting, and is tried again by itself after this
-    /// time, or at once when `.accept` is enabled by hand.
+    /// No descriptor or memory is left for a connection, which stays in the queue.
+    ///
+    /// The source tries again after this time, or immediately when you enable `.accept`.
     case acceptPaused(SocketError, for: Duration)
-    /// There is something to read, or the end of it.
+    /// Data or the end of the data is available to read.
     case readable
-    /// Data came in; `from` is the sender of a datagram that has a name.
+    /// The source read data. `from` is the sender of a datagram, if it has an address.
     case received([UInt8], from: SocketAddress?)
-    /// The peer sends no more. The source is still valid and can send: invalidate it when done.
+    /// The peer sends no more. The source is still valid and can send: invalidate it afterwards.
     case end
-    /// There is room to write.
+    /// The socket has room to write.
     case writable
-    /// No more than `lowWater` is left of what `send` had to keep back. Time to send more.
+    /// At most `lowWater` bytes are left of the data that `send` kept. You can send more.
     case sent
-    /// The connection is over, or the loop cannot watch the socket. The source is invalid afterwards. A datagram socket
-    /// may stay valid: one datagram was refused then.
+    /// The connection failed, or the loop cannot watch the socket. The source is then invalid.
+    ///
+    /// After an error for one datagram, a datagram source may stay valid.
     case failed(SocketError)
   }
 
-  /// A source for an open socket. The callbacks start out enabled.
+  /// Makes a source for an open socket, with all its callbacks enabled.
   ///
   /// - Parameter callbacks: At most one of `.read`, `.accept` and `.data`, with or without `.write`.
   public init(
@@ -66,12 +70,12 @@ public final class SocketSource: @unchecked Sendable {
         handler: handler))
   }
 
-  /// A source for a stream that begins to connect to `address` now.
+  /// Makes a source for a stream socket, and begins to connect it to `address`.
   ///
   /// - Parameters:
-  ///   - timeout: How long it may take, from when it is added to a loop; nil leaves that to the kernel.
+  ///   - timeout: How long connecting may take, from when you add the source to a loop; nil for the kernel's limit.
   ///   - options: Set before it connects.
-  /// - Throws: What fails at once. What fails later is told as `.connectFailed`.
+  /// - Throws: Immediate errors of socket(2) and connect(2). A later error comes as `.connectFailed`.
   public convenience init(
     connectingTo address: SocketAddress, options: [Socket.Option] = [], timeout: Duration? = nil,
     for callbacks: Callbacks, order: Int = 0, fileID: StaticString = #fileID,
@@ -108,20 +112,20 @@ public final class SocketSource: @unchecked Sendable {
 
   // MARK: - State
 
-  /// The socket; nil once the source is invalid. The last one that holds it closes it.
+  /// The socket; nil once the source is invalid. It closes when its last reference is released.
   public var socket: Socket? {
     state.withLock { $0.socket }
   }
 
-  /// Whether the source can still be called.
+  /// Whether the source can still call its handler.
   public var isValid: Bool {
     state.withLock { $0.socket != nil && $0.item?.isValid != false }
   }
 
-  /// Ends the source and, unless somebody else holds the socket, closes it. See CFSocketInvalidate.
+  /// Ends the source, and closes the socket unless you keep a reference. See CFSocketInvalidate.
   ///
-  /// Nothing is called afterwards, except that a callout running at this moment is not waited for. The descriptor is
-  /// closed at once on the loop's thread; asked for elsewhere, when the loop has let go of it.
+  /// The handler is not called afterwards. The call does not wait for a callout that is running. On the loop's thread
+  /// the descriptor closes immediately; from another thread, when the loop's thread has removed the source.
   public func invalidate() {
     let old = state.withLock { state in
       defer {
@@ -144,7 +148,7 @@ public final class SocketSource: @unchecked Sendable {
 
   // MARK: - Callbacks
 
-  /// The callbacks that stay enabled when they have been called. The others are told once for each `enable`.
+  /// The callbacks that stay enabled after a call. Each other callback needs `enable` after each call.
   ///
   /// Everything but `.write` by default. See CFSocketSetSocketFlags.
   public var reenables: Callbacks {
@@ -152,12 +156,12 @@ public final class SocketSource: @unchecked Sendable {
     set { state.withLock { $0.reenables = newValue } }
   }
 
-  /// The callbacks that are told at present.
+  /// The callbacks that are enabled at present.
   public var enabled: Callbacks {
     state.withLock { $0.enabled }
   }
 
-  /// Tells `callbacks` from now on. Those the source was not made for are a programmer's error.
+  /// Enables `callbacks`. A callback that the source was not made for traps.
   public func enable(_ callbacks: Callbacks) {
     let pause = state.withLock { state -> Loop.Timer? in
       contract(
@@ -171,7 +175,7 @@ public final class SocketSource: @unchecked Sendable {
     pause?.invalidate()
   }
 
-  /// Stops telling `callbacks`, at once.
+  /// Disables `callbacks` immediately.
   public func disable(_ callbacks: Callbacks) {
     state.withLock { state in
       state.enabled.subtract(callbacks)
@@ -181,53 +185,58 @@ public final class SocketSource: @unchecked Sendable {
 
   // MARK: - Transfer
 
-  /// Sends bytes in order. What the socket does not take at once is kept, and sent when there is room.
+  /// Sends bytes in order. It keeps the bytes that the socket does not take, and sends them later.
   ///
-  /// `.sent` is told when something was kept and has gone. O(1) if the kernel takes them all: nothing is copied.
+  /// When kept bytes have been sent, the handler is called with `.sent`. If the kernel takes all bytes, nothing is
+  /// copied.
   ///
-  /// - Throws: `.reset` if the peer has gone, `.invalid`, `.congested` past `queueLimit`, with nothing taken; for a
-  ///   datagram `.busy` if there is no room now, `.tooLong`.
+  /// - Throws: `.reset` if the connection is closed or reset, `.invalid`. For a stream, `.congested` past `queueLimit`;
+  ///   no byte is then taken. For a datagram, `.busy` if the socket has no room now, `.tooLong` if it does not fit.
   public func send(_ bytes: [UInt8]) throws(SocketError) {
     try unsafe send(bytes.span.bytes)
   }
 
-  /// The same of a slice of an array.
+  /// Sends bytes of a slice.
   public func send(_ bytes: ArraySlice<UInt8>) throws(SocketError) {
     try unsafe send(bytes.span.bytes)
   }
 
-  /// The same of any memory. What the kernel does not take is copied before it returns.
+  /// Sends bytes of any memory, and copies those that the kernel does not take.
   public func send(_ bytes: RawSpan) throws(SocketError) {
     try state.withLock { state throws(SocketError) in try state.send(bytes) }
   }
 
-  /// How many bytes wait for room.
+  /// The number of bytes that wait for room.
   public var queuedByteCount: Int {
     state.withLock { $0.outbox.count }
   }
 
-  /// Whether more than `highWater` bytes have waited, and since then more than `lowWater`.
+  /// Whether data waits for a slow peer: more than `highWater` bytes, until `lowWater` is left.
   ///
-  /// When it ends, `.sent` is told. Who reads from a peer that does not read in turn disables `.data` meanwhile.
+  /// When it becomes false, the handler is called with `.sent`. While it is true, disable `.data` of the source from
+  /// which you relay, or close the slow peer.
   public var isCongested: Bool {
     state.withLock { $0.isCongested }
   }
 
-  /// How many bytes may wait before the source is congested. At first 0: whatever has to wait congests it.
+  /// The source is congested when more bytes than this wait for room.
+  ///
+  /// At first 0: any byte that waits congests it.
   public var highWater: Int {
     get { state.withLock { $0.marks.high } }
     set { state.withLock { $0.marks.high = Self.checkedMark(newValue) } }
   }
 
-  /// How few bytes have to be left for `.sent`. 0 at first: all have gone.
+  /// The handler is called with `.sent` when at most this many bytes wait. At first 0.
   public var lowWater: Int {
     get { state.withLock { $0.marks.low } }
     set { state.withLock { $0.marks.low = Self.checkedMark(newValue) } }
   }
 
-  /// The most bytes that wait: a `send` that would need more is refused whole. None at first.
+  /// The most bytes that may wait for room. At first `Int.max`: no limit.
   ///
-  /// A piece that finds nothing waiting is always taken: the kernel may have a part of it already.
+  /// A `send` that would exceed it takes no byte and throws `.congested`. If nothing waits, a piece of any size is
+  /// taken, since the kernel may have sent part of it.
   public var queueLimit: Int {
     get { state.withLock { $0.marks.limit } }
     set { state.withLock { $0.marks.limit = Self.checkedMark(newValue) } }
@@ -238,7 +247,9 @@ public final class SocketSource: @unchecked Sendable {
     return bytes
   }
 
-  /// Sends no more after what is queued. The peer reads to an end, and can still send. See shutdown(2).
+  /// Ends sending after the queued bytes. The peer can still send. See shutdown(2).
+  ///
+  /// - Throws: `.invalid`, and errors of shutdown(2).
   public func finishSending() throws(SocketError) {
     try state.withLock { state throws(SocketError) in
       state.finishesSending = true
@@ -246,9 +257,11 @@ public final class SocketSource: @unchecked Sendable {
     }
   }
 
-  /// Reads at most `limit` bytes, for a source with `.read`. At the end, the source stops asking for more.
+  /// Reads at most `limit` bytes, for a source with `.read`.
   ///
-  /// - Throws: `.reset` if the peer has gone without notice, `.invalid`.
+  /// At the end of the data, the source stops calls for reading.
+  ///
+  /// - Throws: `.reset` if the peer closed the connection abruptly, `.invalid`.
   public func receive(atMost limit: Int = 65_536) throws(SocketError) -> Socket.Received {
     try state.withLock { state throws(SocketError) in
       guard let socket = state.socket else { throw .invalid }
