@@ -2,7 +2,6 @@ import Glibc
 import Rondo
 import RondoDaemon
 import RondoSockets
-import RondoTestProcess
 import RondoTestSupport
 import RondoTesting
 import Synchronization

@@ -3,7 +3,7 @@ import CLinux
 import Foundation
 import Rondo
 import RondoDaemon
-import RondoTestTraits
+import RondoTestSupport
 import RondoTesting
 import Testing
 
