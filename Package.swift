@@ -190,7 +190,7 @@ let package = Package(
       exclude: ["expected.txt"], swiftSettings: strict),
     .target(
       name: "RondoParity", dependencies: ["Rondo", "RondoTesting", "CLinux"], path: "Tests/RondoParity",
-      swiftSettings: strict,
+      exclude: ["README.md"], swiftSettings: strict,
       linkerSettings: [.linkedLibrary("Foundation"), .linkedLibrary("BlocksRuntime")]),
     .executableTarget(
       name: "rondo-parity", dependencies: ["RondoParity"], path: "Tests/RondoParityTool", swiftSettings: strict),
@@ -257,6 +257,13 @@ let package = Package(
         "RondoFoundation", "RondoPorts", "RondoSockets", "Rondo", "RondoTesting", "RondoTestProcess",
         "RondoTestTraits", "CHeap", "transcript-foundation", "transcript-rondo", "foundation-probe",
         "permanent-thread", "message-port-pair", "mode-switch",
+      ], swiftSettings: strict),
+    // The examples of the book in Rondo.docc, and of the products' first pages.
+    .testTarget(
+      name: "RondoBookTests",
+      dependencies: [
+        "Rondo", "RondoDaemon", "RondoSockets", "RondoPorts", "RondoInspect", "RondoRecipes", "RondoTesting",
+        "RondoFoundation", "RondoTestProcess", "RondoTestTraits", "CLinux",
       ], swiftSettings: strict),
     .target(
       name: "RondoFuzz", dependencies: ["RondoPorts"], path: "Tests/Fuzz/Properties", swiftSettings: strict),

@@ -4,7 +4,7 @@ extension Loop {
   /// The host watches one descriptor and calls ``turn()`` when it is readable. Nothing is polled: an idle guest makes no
   /// system call. Posts, signals, timers, descriptors, jobs of actors and, on the main thread, the main dispatch queue
   /// are served as in ``Loop/run(in:returnAfterSourceHandled:)``. All but `deinit` belongs on the loop's own thread, which
-  /// is its host's. See <doc:Embedding>.
+  /// is its host's. See <doc:BesideOtherLoops>.
   public final class Embedding {
     /// The guest.
     public let loop: Loop

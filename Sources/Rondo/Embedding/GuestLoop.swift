@@ -11,7 +11,7 @@ extension Loop {
   /// ```
   ///
   /// The guest is in one loop, in one or several modes, and keeps them from being empty: ``Loop/stop()`` ends their runs.
-  /// While it waits, it costs nothing. Everything belongs on the loop's own thread. See <doc:Embedding>.
+  /// While it waits, it costs nothing. Everything belongs on the loop's own thread. See <doc:BesideOtherLoops>.
   public final class GuestLoop {
     private let turns: GuestTurns
 

@@ -7,7 +7,7 @@ extension Loop {
   /// empty from then on: ``stop()`` ends its runs. Outside the loop's callouts, add events within `body` only.
   ///
   /// Takes five descriptors. A turn of the mode costs four system calls more while the base has events, to have the next
-  /// timeout end its sleep. See event_base_new(3) and <doc:Embedding>.
+  /// timeout end its sleep. See event_base_new(3) and <doc:BesideOtherLoops>.
   ///
   /// - Throws: ``EventBaseError`` if there are no descriptors for it.
   @available(*, noasync, message: "An event base belongs to its loop's thread. Ask for it in a synchronous function.")
