@@ -68,7 +68,7 @@ import Testing
   @Test func `the version is that of the newest changes`() throws {
     let code = try Repository.text("Sources/Rondo/Loop/Loop+Version.swift")
     let version = try #require(code.firstMatch(of: /version = "(\d+\.\d+\.\d+)"/)).1
-    let article = try Repository.text("Sources/Rondo/Rondo.docc/VersionsAndPromises.md")
+    let article = try Repository.text("Sources/Rondo/Rondo.docc/LimitsErrorsAndPromises.md")
     let changes = try #require(article.components(separatedBy: "\n## Changes\n").last)
     #expect(changes.firstMatch(of: /\n### (\S+)/)?.1 == version)
     #expect(code.contains("semantic versioning: `\(version)`"))

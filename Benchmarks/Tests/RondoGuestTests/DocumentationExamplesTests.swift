@@ -5,8 +5,7 @@
   import RondoLibuv
   import Testing
 
-  // The example of Embedding.md that needs other libraries. `ExampleTextTests` sees to it that it stands there as it
-  // stands here.
+  // The example of BesideOtherLoops.md that needs other libraries. `ExampleTextTests` compares the two texts.
 
   @Suite struct DocumentationExamplesTests {
     /// It waits for a timer of libuv's.
@@ -29,7 +28,7 @@
       }
     }
 
-    @Test func `Embedding: GLib's loop and libuv's as guests`() {
+    @Test func `BesideOtherLoops: GLib's loop and libuv's as guests`() {
       onLoopThread { stage in
         let server = Server { stage.loop.stop() }
         do {

@@ -5,7 +5,7 @@
   import Synchronization
   import Testing
 
-  // The examples of RondoTLS.md. `DocumentationTextTests` sees to it that they stand there as they stand here.
+  // The example of RondoTLS.md, a server, with a client for it. `ExampleTextTests` compares the two texts.
 
   @Suite struct TLSDocumentationExamplesTests {
     private final class Log: Sendable {
@@ -39,13 +39,13 @@
           switch event {
           case .received(let bytes): try? connection.send(bytes)
           case .end: connection.close()
-          case .failed(let error): log.note("\(error)")
+          case .failed(let error): print(error)
           default: break
           }
-          // Who does not read what he is sent is not read from.
+          // Stop reading from a client that does not read.
           if connection.isValid { connection.isReceiving = !connection.isCongested }
         }
-        do { try loop.add(connection) } catch { log.note("\(error)") }
+        do { try loop.add(connection) } catch { print(error) }
       }
       loop.add(listener)
 

@@ -14,13 +14,13 @@
   ///   switch event {
   ///   case .received(let bytes): try? connection.send(bytes)
   ///   case .end: connection.close()
-  ///   case .failed(let error): log.note("\(error)")
+  ///   case .failed(let error): print(error)
   ///   default: break
   ///   }
-  ///   // Who does not read what he is sent is not read from.
+  ///   // Stop reading from a client that does not read.
   ///   if connection.isValid { connection.isReceiving = !connection.isCongested }
   /// }
-  /// do { try loop.add(connection) } catch { log.note("\(error)") }
+  /// do { try loop.add(connection) } catch { print(error) }
   /// ```
   public final class TLSConnection: @unchecked Sendable {
     // Unchecked because of what only the loop's thread touches once the connection is in a loop; before, whoever made it.

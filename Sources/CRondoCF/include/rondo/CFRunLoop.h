@@ -24,7 +24,7 @@
  *     }
  *
  * A thread's loop may be used from any thread, and is run by its own. After its thread has ended a loop that was retained
- * does nothing. Everything is as in CFRunLoop, except for what the page "The differences" of the documentation lists:
+ * does nothing. Everything is as in CFRunLoop, except for what the article Porting of the documentation lists:
  * nothing that was removed is called again, an empty mode never sleeps, tolerances work, a whole batch of events is served
  * in one turn. A NULL for a loop or an item is answered with nothing, 0 or NULL.
  */
