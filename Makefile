@@ -36,6 +36,8 @@ FILE ?= .build/bench/report
 PUBLISH ?=
 
 FORMATTED := Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources Benchmarks/Tests
+# The program that `make run` starts.
+EXAMPLE ?= async-echo
 EXAMPLES := --package-path Sources/Examples
 # SwiftPM would remember for which libraries the manifest looked last time.
 BENCH := --package-path Benchmarks --manifest-cache none
@@ -70,12 +72,8 @@ lint: setup ## Check the format, the length of files, left-over markers and the 
 	@UPDATE='$(UPDATE)' Sources/Tools/lint.sh $(FORMATTED)
 format: setup ## Rewrite the code in the project's format.
 	swift format --in-place --parallel --recursive $(FORMATTED)
-run: setup ## Start the example echo server, and say how to talk to it.
-	swift build -c release $(EXAMPLES) --product rondo-echo
-	printf '\nTalk to it: nc 127.0.0.1 7007, or nc -U /tmp/rondo-echo.sock. Ctrl-C ends it, twice at once.\n'
-	rm -f /tmp/rondo-echo.sock
-	exec "$$(swift build -c release $(EXAMPLES) --show-bin-path)/rondo-echo" --threads 2 \
-	  --listen 127.0.0.1:7007 --listen /tmp/rondo-echo.sock
+run: setup ## Start the README's server, or another program of Sources/Examples: EXAMPLE=first-loop.
+	@swift run --quiet $(EXAMPLES) $(EXAMPLE) $(ARGS)
 docs: setup ## Make the documentation: DocC's archives, in .build/docs.
 	@Sources/Tools/docs.sh
 install: setup ## Install librondo.so, its headers, rondo.pc and rondo-inspect under PREFIX; DESTDIR=, RUNTIME=shared.

@@ -8,6 +8,8 @@ sanitized='RondoWholeTests|RondoTests|RondoDaemonTests|RondoFoundationTests|Rond
 sanitized+='|RondoBookTests|RondoSocketsTests'
 # A forked child's handlers do not get the signals that the thread sanitizer keeps from them.
 unsafe="a forked child's signals are its own"
+# They link programs without the sanitizer.
+compiled='ReadmeProgramTests|CompilerMessagesTests'
 thread=(--sanitize=thread --scratch-path .build/tsan)
 mkdir -p .build
 
@@ -25,14 +27,14 @@ case $1 in
     # are many.
     echo 'interceptor_via_fun:*findMaximumOpenFromProcSelfFD*' >.build/overflows-of-others
     export ASAN_OPTIONS=suppressions=$PWD/.build/overflows-of-others
-    swift test --sanitize=address --scratch-path .build/asan --filter "$sanitized|RondoCTests"
+    swift test --sanitize=address --scratch-path .build/asan --filter "$sanitized|RondoCTests" --skip "$compiled"
     # The servers among the examples, attacked.
     swift test --sanitize=address --package-path Sources/Examples --scratch-path Sources/Examples/.build/asan \
       --filter 'ChaosTests|ChatTests|EchoTests'
     ;;
   thread)
     # The sanitizer's own runtime aborts in a child that Foundation forks while other threads run, as the examples do.
-    swift test "${thread[@]}" --filter "$sanitized" --skip "$unsafe"
+    swift test "${thread[@]}" --filter "$sanitized" --skip "$unsafe|$compiled"
     # The rest of the hand-overs stay at the few that fit in with the others.
     HAND_OVERS=${HAND_OVERS:-100000} swift test "${thread[@]}" --skip-build \
       --filter 'an item that another thread passes from loop to loop'

@@ -1,5 +1,3 @@
-import Foundation
-import Glibc
 import Rondo
 import RondoTesting
 import Synchronization
@@ -29,40 +27,6 @@ private final class Connection: @unchecked Sendable {
 }
 
 @Suite struct DocumentationExamplesTests {
-  // MARK: - Threading
-
-  @Test func `Threading: the heartbeat of a sleeping loop does not look stuck`() {
-    let running = RunningLoop()
-    let loop = running.loop
-    running.waitUntilAsleep()
-    func pauseBriefly() { sched_yield() }
-
-    let before = loop.heartbeat
-    pauseBriefly()
-    let after = loop.heartbeat
-    let isStuck = after.beats == before.beats && after.phase != .waiting && after.phase != .notRunning
-
-    #expect(!isStuck)
-    running.stop()
-  }
-
-  // MARK: - Concurrency
-
-  /// Compiled, not run: the tests do not own the main thread.
-  private func runMainExample(_ log: Log) {
-    func main() {
-      Loop.runMain {
-        for await tick in Loop.main.ticks(every: .seconds(1)) {
-          print("on the main thread, \(tick.missed) missed")
-          if tick.missed > 10 { break }
-        }
-      }
-    }
-    _ = main
-  }
-
-  // MARK: - Timeout
-
   @Test func `Timeout: its life`() {
     let log = Log()
     let connection = Connection(log)
