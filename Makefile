@@ -109,6 +109,8 @@ stress: setup ## The races and counts of the tests at ten times their length, an
 	RONDO_WHOLE=1 swift test --filter '$(WHOLE)'
 examples: setup ## Run the tests of the examples, a package of its own: each is a process that clients attack.
 	swift test $(EXAMPLES)
+stranger: setup ## Walk a stranger's way: a package that depends on a tag, the README's server, a test in virtual time.
+	@Sources/Tools/stranger.sh
 chaos: setup ## Open, half-close, reset and stall CHAOS_CONNECTIONS at random for CHAOS_SECONDS from SEED.
 	CHAOS_SECONDS=$(CHAOS_SECONDS) CHAOS_CONNECTIONS=$(CHAOS_CONNECTIONS) SEED=$(SEED) \
 	  swift test $(EXAMPLES) --filter ChaosTests

@@ -1,7 +1,7 @@
 import Dispatch
 import Glibc
 import Rondo
-import RondoTestTraits
+import RondoTestSupport
 import Synchronization
 import Testing
 

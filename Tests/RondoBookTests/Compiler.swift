@@ -2,6 +2,8 @@ import Foundation
 
 /// The compiler, with the modules that these tests were built with.
 enum Compiler {
+  struct Refused: Error { let text: String }
+
   struct Outcome {
     let isAccepted: Bool
     let text: String
@@ -38,7 +40,6 @@ enum Compiler {
       }
       let program = folder.appending(path: "program")
       let outcome = try run(["-o", program.path, file.path] + objects + ["-levent_core"])
-      struct Refused: Error { let text: String }
       guard outcome.isAccepted else { throw Refused(text: outcome.text) }
       return try body(program)
     }

@@ -6,7 +6,7 @@ import Testing
 @Suite(.offThePool) struct DocstringTests {
   private static let limit = 15
   private static let sources = Repository.files(under: "Sources", ending: ".swift").filter {
-    $0.hasPrefix("Sources/Rondo")
+    $0.hasPrefix("Sources/Rondo") || $0.hasPrefix("Sources/Adapters/Rondo")
   }
 
   @Test(arguments: sources) func `what is said of a public declaration begins with a short sentence`(_ file: String)

@@ -1,6 +1,6 @@
 import Glibc
 import Rondo
-import RondoTestTraits
+import RondoTestSupport
 import Synchronization
 import Testing
 

@@ -62,7 +62,7 @@ import Testing
   @Test(arguments: Repository.articles) func `symbols that are linked are declared in the module or in Rondo`(
     _ article: String
   ) throws {
-    let module = String(article.split(separator: "/")[1])
+    let module = Self.module(of: article)
     let declared = try Self.names.get()[module, default: []].union(Self.names.get()["Rondo"]!)
     for link in try Repository.prose(article).matches(of: /``([^`]+)``/).map({ String($0.1) }) {
       // What tells overloads apart, as -(SocketSource,_), is for the documentation's compiler.
@@ -75,13 +75,18 @@ import Testing
 
   /// Whatever each module declares, and its cases. Cheap: the documentation's compiler knows better, in `make docs`.
   private static let names = Result {
-    let modules = Set(Repository.articles.map { String($0.split(separator: "/")[1]) })
+    let modules = Set(Repository.articles.map(module))
     return try Dictionary(uniqueKeysWithValues: modules.map { ($0, try names(of: $0)) })
+  }
+
+  /// The module that the catalogue of an article belongs to.
+  private static func module(of article: String) -> String {
+    article.split(separator: "/").first { $0.hasSuffix(".docc") }.map { String($0.dropLast(5)) }!
   }
 
   private static func names(of module: String) throws -> Set<String> {
     var names: Set<String> = ["init"]
-    for file in Repository.files(under: "Sources/\(module)", ending: ".swift") {
+    for file in Repository.files(under: "Sources/\(module)", "Sources/Adapters/\(module)", ending: ".swift") {
       let text = try Repository.text(file)
       let pattern = /\b(?:class|struct|enum|protocol|actor|func|var|let|case|typealias)\s+`?(\w+)/
       names.formUnion(text.matches(of: pattern).map { String($0.1) })

@@ -1,6 +1,6 @@
 import Rondo
 import RondoFoundation
-import RondoTestTraits
+import RondoTestSupport
 import RondoTesting
 import Synchronization
 import Testing

@@ -2,7 +2,7 @@ import Dispatch
 import Glibc
 import Rondo
 import RondoPorts
-import RondoTestTraits
+import RondoTestSupport
 import RondoTesting
 import Synchronization
 import Testing

@@ -1,6 +1,6 @@
 // An echo server: the README's program, to the letter.
 //
-//   swift run async-echo [ADDRESS]    127.0.0.1:7007 without one
+//   make run ARGS=ADDRESS    127.0.0.1:7007 without one
 //
 // Type into `nc 127.0.0.1 7007`, and each line comes back. SIGINT (Ctrl-C) and SIGTERM end it.
 

@@ -1,6 +1,6 @@
 // A loop with a timer, a descriptor and a signal: the README's program, to the letter.
 //
-//   echo hello | swift run first-loop
+//   echo hello | make run EXAMPLE=first-loop
 //
 // It ends after three seconds, or with Ctrl-C.
 

@@ -1,6 +1,6 @@
 // A timer, a listener and a signal on the main thread's loop.
 //
-//   swift run first-steps
+//   make run EXAMPLE=first-steps
 //
 // It says each second that one more has passed, greets who connects to the address it prints (nc 127.0.0.1 PORT), and
 // ends with Ctrl-C.

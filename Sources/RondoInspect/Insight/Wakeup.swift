@@ -47,7 +47,7 @@ public struct Waker: Sendable {
   public let kind: String?
   public let name: String?
   public let wakeups: Int
-  /// Over the time from the first of the last turns until now, and over a second at least.
+  /// Wakeups a second, from the first of the last turns until now. That time counts as a second at least.
   public let perSecond: Double
 
   var json: JSON {
