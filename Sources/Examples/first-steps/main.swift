@@ -10,6 +10,9 @@ import Rondo
 import RondoDaemon
 import RondoSockets
 
+// What was printed goes out before each sleep, into a pipe or a file as well.
+Loop.main.add(Loop.Observer(.beforeWaiting) { _ in fflush(nil) }, to: .common)
+
 let ticks = Loop.Timer(every: .seconds(1), tolerance: .milliseconds(100)) { tick in
   print("one more second, \(tick.missed) missed")
 }
