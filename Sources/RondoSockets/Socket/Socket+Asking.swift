@@ -25,9 +25,12 @@ extension Socket {
   }
 
   /// The socket's error since it was last asked for; nil if there is none. See socket(7), SO_ERROR.
-  public func takeError(of call: SocketError.Call = .connect) -> SocketError? {
+  public func takeError(of call: SocketError.Call = .connect) -> SocketError? { takeError(of: call, at: nil) }
+
+  /// The same where the caller knows what the call was about.
+  func takeError(of call: SocketError.Call = .connect, at address: SocketAddress?) -> SocketError? {
     let error = rondo_socket_option(descriptor, SOL_SOCKET, SO_ERROR)
-    return error == 0 ? nil : SocketError(call, error < 0 ? error : -error)
+    return error == 0 ? nil : SocketError(call, error < 0 ? error : -error, at: address)
   }
 
   /// An option's value. See getsockopt(2).
