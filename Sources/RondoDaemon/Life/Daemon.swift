@@ -35,6 +35,10 @@ public final class Daemon: @unchecked Sendable {
   /// *constant* once the daemon is made. Signalled by ``stop()``: unlike a block, it is performed by a run that another
   /// block of the same drain has begun.
   @safe @exclusivity(unchecked) private var stopSource: Loop.Source?
+  /// *loop thread* The process whose signals it has; 0 for none.
+  @safe @exclusivity(unchecked) private var claim: pid_t = 0
+  /// *atomic* The process whose signals a daemon has; 0 for none. A forked child's are its own.
+  private static let claimant = Atomic<pid_t>(0)
   /// *loop thread* Its timers.
   @safe @exclusivity(unchecked) private var timers: [Loop.Timer] = []
 
@@ -71,7 +75,8 @@ public final class Daemon: @unchecked Sendable {
   ///   - limit: How long work under way may take after the stop handlers. systemd kills after TimeoutStopSec, 90 s.
   ///   - claimsSignals: Whether SIGTERM, SIGINT and SIGHUP are its: false where somebody else has them, and calls ``stop()``.
   ///   - environment: What to look for systemd in; nil for the process's own.
-  /// - Throws: What is malformed in the environment, or a signal that cannot be had.
+  /// - Throws: What is malformed in the environment, or a signal that cannot be had; `.secondDaemon` while another one of
+  ///   the process has the signals.
   public init(
     on loop: Loop = .main, drainingFor limit: Duration = .seconds(30), claimsSignals: Bool = true,
     environment: [String: String]? = nil
@@ -81,6 +86,10 @@ public final class Daemon: @unchecked Sendable {
     let environment = environment ?? ServiceEnvironment.own
     watchdogPeriod = try ServiceEnvironment.watchdogPeriod(in: environment, for: getpid())
     manager = try ServiceManager(environment: environment)
+    if claimsSignals {
+      if Self.claimant.exchange(getpid(), ordering: .relaxed) == getpid() { throw .secondDaemon }
+      claim = getpid()
+    }
     do throws(SignalError) {
       try SignalSource.ignore(SIGPIPE)
       for signal in claimsSignals ? [SIGTERM, SIGINT] : [] {
@@ -90,7 +99,7 @@ public final class Daemon: @unchecked Sendable {
         signals.append(try SignalSource(SIGHUP) { [weak self] _, delivery in self?.hungUp(delivery) })
       }
     } catch {
-      for source in signals { source.invalidate() }
+      giveSignalsBack()
       throw .signal(error)
     }
     for source in signals { loop.add(source, to: .common) }
@@ -101,10 +110,17 @@ public final class Daemon: @unchecked Sendable {
   }
 
   deinit {
-    for source in signals { source.invalidate() }
+    giveSignalsBack()
     stopSource?.invalidate()
     for timer in timers { timer.invalidate() }
     manager?.invalidate()
+  }
+
+  /// From now on another daemon may have them.
+  private func giveSignalsBack() {
+    for source in signals { source.invalidate() }
+    if claim == getpid() { Self.claimant.store(0, ordering: .relaxed) }
+    claim = 0
   }
 
   // MARK: - Handlers
@@ -175,7 +191,7 @@ public final class Daemon: @unchecked Sendable {
     while outcome == nil {
       if loop.run() != .timedOut, outcome == nil { machine.withLock { $0.runWasStopped() } }
     }
-    for source in signals { source.invalidate() }
+    giveSignalsBack()
     stopSource?.invalidate()
     for timer in timers { timer.invalidate() }
     manager?.invalidate()
