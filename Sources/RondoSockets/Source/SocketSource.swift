@@ -59,7 +59,7 @@ public final class SocketSource: @unchecked Sendable {
     _ socket: Socket, for callbacks: Callbacks, order: Int = 0, fileID: StaticString = #fileID,
     line: UInt = #line, handler: sending @escaping (SocketSource, Event) -> Void
   ) {
-    Self.check(callbacks)
+    Self.check(callbacks, fileID, line)
     state = Guarded(
       SocketState(
         socket: socket, callbacks: callbacks, order: order, label: Label(fileID: fileID, line: line), phase: .ready,
@@ -77,7 +77,7 @@ public final class SocketSource: @unchecked Sendable {
     for callbacks: Callbacks, order: Int = 0, fileID: StaticString = #fileID,
     line: UInt = #line, handler: sending @escaping (SocketSource, Event) -> Void
   ) throws(SocketError) {
-    Self.check(callbacks)
+    Self.check(callbacks, fileID, line)
     let socket = try Socket(family: address.family, .stream)
     for option in options { try socket.set(option) }
     var isBusy = false
