@@ -16,7 +16,9 @@ extension Loop {
   @discardableResult
   public func add(_ item: Item, to mode: Mode = .default) -> Bool {
     checkProcess()
-    return item.enter(self, mode)
+    let isMember = item.enter(self, mode)
+    if Hint.isOn { item.noteAdded(to: self, isMember) }
+    return isMember
   }
 
   /// Takes an item out of a mode of the loop. With `.common` that is the common set, and every common mode. Any thread.

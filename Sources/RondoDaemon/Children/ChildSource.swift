@@ -65,7 +65,7 @@ public struct ChildSource: DaemonSource {
         // Not before: until then the number is the child's.
         if reaps, exit.usage != nil { child.reap() }
       }
-      item.label = label
+      item.wasMade(at: label)
     } catch {
       throw .exhausted
     }

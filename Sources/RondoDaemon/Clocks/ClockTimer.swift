@@ -124,7 +124,7 @@ public struct ClockTimer: DaemonSource {
         if alarm.next == nil { timer.invalidate() }
         handler(timer, tick)
       }
-      item.label = label
+      item.wasMade(at: label)
     } catch {
       throw .exhausted
     }

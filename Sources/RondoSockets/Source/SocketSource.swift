@@ -99,11 +99,18 @@ public final class SocketSource: @unchecked Sendable {
     self.state = Guarded(state)
   }
 
-  private static func check(_ callbacks: Callbacks) {
+  deinit {
+    guard Hint.isOn, let place = state.withLock({ $0.placeIfNeverAdded }) else { return }
+    Hint.say(
+      of: place, "The socket source \(place) was freed and never added to a loop. Add it to one, which keeps it.")
+  }
+
+  private static func check(_ callbacks: Callbacks, _ fileID: StaticString, _ line: UInt) {
     let input = callbacks.intersection(.input)
     contract(
       input.rawValue.nonzeroBitCount <= 1,
-      "A socket source takes what comes in in one way. Choose one of .read, .accept and .data.")
+      "A socket source takes what comes in in one way. Choose one of .read, .accept and .data.", file: fileID,
+      line: line)
   }
 
   // MARK: - State
