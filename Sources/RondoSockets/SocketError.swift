@@ -3,10 +3,10 @@ package import Rondo
 
 /// Why a call on a socket failed.
 public enum SocketError: Error, Hashable, Sendable {
-  /// Another socket listens at the address, or a file of that name exists.
-  case addressInUse
-  /// No process listens at the address.
-  case refused
+  /// Another socket listens at the address, or a file of that name exists. Nil if the address is unknown.
+  indirect case addressInUse(SocketAddress?)
+  /// No process listens at the address. Nil if the address is unknown.
+  indirect case refused(SocketAddress?)
   /// There is no such file, or no abstract socket of that name.
   case notFound
   /// The network or the host cannot be reached.
@@ -40,10 +40,12 @@ public enum SocketError: Error, Hashable, Sendable {
 
 extension SocketError {
   /// What minus errno means when `call` answered with it.
-  package init(_ call: Call, _ result: CInt) {
+  ///
+  /// - Parameter address: What the call was about, if that is known.
+  package init(_ call: Call, _ result: CInt, at address: SocketAddress? = nil) {
     switch -result {
-    case EADDRINUSE: self = .addressInUse
-    case ECONNREFUSED: self = .refused
+    case EADDRINUSE: self = .addressInUse(address)
+    case ECONNREFUSED: self = .refused(address)
     case ENOENT: self = .notFound
     case ENETUNREACH, EHOSTUNREACH, ENETDOWN, EHOSTDOWN: self = .unreachable
     case ETIMEDOUT: self = .timedOut
@@ -70,8 +72,8 @@ extension SocketError: CustomStringConvertible {
   /// A sentence with the cause.
   public var description: String {
     switch self {
-    case .addressInUse: "the address is in use"
-    case .refused: "nobody listens there"
+    case .addressInUse(let address): "the address \(address.map { "\($0) " } ?? "")is in use"
+    case .refused(let address): "nobody listens \(address.map { "at \($0)" } ?? "there")"
     case .notFound: "there is no socket of that name"
     case .unreachable: "the host cannot be reached"
     case .timedOut: "the time given is over"

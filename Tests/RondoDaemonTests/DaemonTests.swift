@@ -68,6 +68,10 @@ import Testing
     await #expect(processExitsWith: .success) { inOwnProcess(Life.dropped) }
   }
 
+  @Test(.offThePool) func `a second daemon is refused as long as the first has the signals`() async {
+    await #expect(processExitsWith: .success) { inOwnProcess(Life.second) }
+  }
+
   @Test(.offThePool) func `stop is asked for from any thread, before the run as well`() async {
     await #expect(processExitsWith: .success) { inOwnProcess(Life.stopFromElsewhere) }
   }
@@ -115,6 +119,29 @@ private enum Life {
     precondition(!daemon.isManaged)
     daemon.loop.perform { raise(SIGHUP) }
     precondition(daemon.run() == .drained)
+  }
+
+  static func second() {
+    let first = try! Daemon(on: .current, environment: [:])
+    do {
+      _ = try Daemon(on: .current, environment: [:])
+      fatalError("There are two.")
+    } catch {
+      precondition(error == .secondDaemon)
+      precondition("\(error)".contains("use that one"))
+    }
+    // One that is stopped by others takes nothing away.
+    _ = try! Daemon(on: .current, claimsSignals: false, environment: [:])
+    first.loop.perform { raise(SIGTERM) }
+    precondition(first.run() == .drained)
+    do {
+      let second = try! Daemon(on: .current, environment: [:])
+      second.loop.perform { raise(SIGTERM) }
+      precondition(second.run() == .drained)
+    }
+    _ = try! Daemon(on: .current, environment: [:])
+    // One that was let go has given them back.
+    _ = try! Daemon(on: .current, environment: [:])
   }
 
   static func drain() {

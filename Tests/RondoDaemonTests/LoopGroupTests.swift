@@ -173,7 +173,7 @@ import Testing
         try Socket(family: address.family, .stream).connect(to: address, timeout: .seconds(120))
         return false
       } catch {
-        return error == .refused
+        return error == .refused(address)
       }
     }
     #expect(isRefused)

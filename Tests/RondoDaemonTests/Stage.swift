@@ -122,10 +122,11 @@ func connectOnceItListens(to name: String) throws -> Socket {
     do throws(SocketError) {
       try socket.connect(to: try! .abstract(name), timeout: .seconds(120))
       return socket
-    } catch {
+    } catch .refused, .notFound {
       // It does not listen yet.
-      guard error == .refused || error == .notFound else { throw error }
       usleep(1_000)
+    } catch {
+      throw error
     }
   }
 }

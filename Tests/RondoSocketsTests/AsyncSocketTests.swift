@@ -126,7 +126,7 @@ import Testing
       let free = try Socket(family: AF_INET, .stream)
       try free.bind(to: .loopback())
       let unused = free.localAddress!
-      await #expect(throws: Socket.StreamError.socket(.refused)) {
+      await #expect(throws: Socket.StreamError.socket(.refused(unused))) {
         _ = try await Socket.connected(to: unused, on: loop)
       }
       _ = free

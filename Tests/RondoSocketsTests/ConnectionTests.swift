@@ -186,17 +186,17 @@ import Testing
         let source = try stage.connecting("client", to: address)
         stage.run { !stage.text("client").isEmpty }
         return (stage.text("client"), source.isValid)
-      } catch SocketError.refused {
-        return ("connectFailed(nobody listens there)", false)
+      } catch SocketError.refused(let refused) {
+        return ("connectFailed(\(SocketError.refused(refused)))", false)
       }
     }
-    #expect(text == "connectFailed(nobody listens there)")
+    #expect(text.hasPrefix("connectFailed(nobody listens at 127.0.0.1:"))
     #expect(!isValid)
   }
 
   @Test func `a Unix-domain name nobody has is refused at once`() throws {
     let name = uniqueName()
-    #expect(throws: SocketError.refused) {
+    #expect(throws: SocketError.refused(try .abstract(name))) {
       try SocketSource(connectingTo: try .abstract(name), for: .data) { _, _ in }
     }
     #expect(throws: SocketError.notFound) {
@@ -207,7 +207,8 @@ import Testing
   @Test func `an address in use is refused`() throws {
     let address = try SocketAddress.abstract(uniqueName())
     let listener = try Socket.listening(at: address)
-    #expect(throws: SocketError.addressInUse) { try Socket.listening(at: address) }
+    let error = #expect(throws: SocketError.addressInUse(address)) { try Socket.listening(at: address) }
+    #expect(error?.description == "the address \(address) is in use")
     _ = listener
   }
 

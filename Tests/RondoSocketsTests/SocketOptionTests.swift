@@ -49,7 +49,7 @@ import Testing
     let first = try Socket.listening(at: .loopback(), options: [.reusePort])
     let second = try Socket.listening(at: first.localAddress!, options: [.reusePort])
     #expect(first.localAddress == second.localAddress)
-    #expect(throws: SocketError.addressInUse) { _ = try Socket.listening(at: first.localAddress!) }
+    #expect(throws: SocketError.addressInUse(first.localAddress)) { _ = try Socket.listening(at: first.localAddress!) }
   }
 
   @Test func `an option that a socket does not have is an error that says so`() throws {

@@ -56,6 +56,11 @@ extension Loop {
       self.kind = kind
       labelWord = Atomic(label.word)
       place = Int32(clamping: order)
+      if Hint.isOn, label.isOfRondo { noteOwn() }
+    }
+
+    deinit {
+      if Hint.isOn, lifetime.load(ordering: .relaxed) & (Lifetime.invalid | Lifetime.hints) == 0 { hintAtNeverAdded() }
     }
 
     /// The position among items of its kind: lower runs first. Clamped to `Int32`.
@@ -77,6 +82,21 @@ extension Loop {
     package final var label: Label {
       get { Label(word: labelWord.load(ordering: .acquiring)) }
       set { labelWord.store(newValue.word, ordering: .releasing) }
+    }
+
+    /// The item is of a user's who made it at this place in the source, and who is to add it to a loop.
+    package final func wasMade(at label: Label) {
+      self.label = label
+      if Hint.isOn { lifetime.bitwiseAnd(~Lifetime.own, ordering: .relaxed) }
+    }
+
+    /// The library has made the item for itself. In debug builds alone.
+    final func noteOwn() { lifetime.bitwiseOr(Lifetime.own, ordering: .relaxed) }
+
+    /// A loop was asked to take the item. In debug builds alone.
+    final func noteAdded(to loop: Loop, _ isMember: Bool) {
+      let old = lifetime.bitwiseOr(Lifetime.added, ordering: .relaxed).oldValue
+      if !isMember, old & Lifetime.own == 0 { hintAtRefusal(by: loop) }
     }
 
     /// Whether the loop can still call the item. Any thread.
@@ -259,7 +279,7 @@ extension Loop {
 
     @inline(__always)
     private func releaseHandlersIfFree(_ state: UInt32) {
-      guard state == Lifetime.invalid else { return }
+      guard state & ~Lifetime.hints == Lifetime.invalid else { return }
       let (old, _) = lifetime.bitwiseOr(Lifetime.released, ordering: .sequentiallyConsistent)
       if old & Lifetime.released == 0 { releaseHandlers() }
     }
@@ -277,6 +297,12 @@ extension Loop {
       static let released: UInt32 = 2
       /// One of those who may call them.
       static let holder: UInt32 = 4
+      /// A loop was asked to take it. In debug builds alone.
+      static let added: UInt32 = 1 << 31
+      /// The library made it for itself. In debug builds alone.
+      static let own: UInt32 = 1 << 30
+      /// These two; no bits in a release build.
+      static var hints: UInt32 { Hint.isOn ? added | own : 0 }
     }
   }
 }

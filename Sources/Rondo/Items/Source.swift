@@ -53,6 +53,7 @@ extension Loop {
       cancelHandler = nil
       self.original = original
       super.init(kind: .source, order: original.order, original.label)
+      if Hint.isOn { noteOwn() }
       original.holdHandlers()
     }
 

@@ -89,7 +89,10 @@ extension Loop {
   @discardableResult
   public func arm(_ timeout: Timeout, after delay: Duration) -> Bool {
     checkTimeoutThread()
-    guard let slot = core.slot(of: timeout) else { return false }
+    guard let slot = core.slot(of: timeout) else {
+      if Hint.isOn { core.hintAtStale(timeout) }
+      return false
+    }
     core.arm(slot, at: Schedule.date(after: delay, from: now))
     return true
   }
@@ -105,7 +108,10 @@ extension Loop {
   /// The same for a date in the core's terms.
   package func arm(_ timeout: Timeout, at date: Instant) -> Bool {
     checkTimeoutThread()
-    guard let slot = core.slot(of: timeout) else { return false }
+    guard let slot = core.slot(of: timeout) else {
+      if Hint.isOn { core.hintAtStale(timeout) }
+      return false
+    }
     core.arm(slot, at: Schedule.date(at: date))
     return true
   }

@@ -39,7 +39,7 @@ extension Loop {
     ) {
       let now = Loop.clockOfThread
       self.init(
-        Timer.makeSchedule(Schedule.date(after: delay, from: now), every: nil, tolerance),
+        Timer.makeSchedule(Schedule.date(after: delay, from: now), every: nil, tolerance, fileID, line),
         order: order, Label(fileID: fileID, line: line), handler: handler)
     }
 
@@ -50,7 +50,7 @@ extension Loop {
     ) {
       let now = Loop.clockOfThread
       self.init(
-        Timer.makeSchedule(Schedule.date(after: interval, from: now), every: interval, tolerance),
+        Timer.makeSchedule(Schedule.date(after: interval, from: now), every: interval, tolerance, fileID, line),
         order: order, Label(fileID: fileID, line: line), handler: handler)
     }
 
@@ -62,7 +62,8 @@ extension Loop {
       fileID: StaticString = #fileID, line: UInt = #line, handler: sending @escaping (Tick) -> Void
     ) {
       self.init(
-        Timer.makeSchedule(Schedule.date(at: Instant(date), from: Loop.clockOfThread), every: interval, tolerance),
+        Timer.makeSchedule(
+          Schedule.date(at: Instant(date), from: Loop.clockOfThread), every: interval, tolerance, fileID, line),
         order: order, Label(fileID: fileID, line: line), handler: handler)
     }
 
@@ -77,7 +78,8 @@ extension Loop {
       let suspended = rondo_boottime_now() - rondo_monotonic_now()
       self.init(
         Timer.makeSchedule(
-          Schedule.date(at: Instant(date, suspended: suspended), from: Loop.clockOfThread), every: interval, tolerance),
+          Schedule.date(at: Instant(date, suspended: suspended), from: Loop.clockOfThread), every: interval, tolerance,
+          fileID, line),
         order: order, Label(fileID: fileID, line: line), handler: handler)
     }
 
@@ -237,10 +239,14 @@ extension Loop {
       return plannedDate.replace(fired, isSpent: true, by: planned.fireDate) ? UInt32(clamping: passed) : 0
     }
 
-    private static func makeSchedule(_ date: Instant, every interval: Duration?, _ tolerance: Duration) -> Schedule {
+    /// - Parameters:
+    ///   - fileID: Where the timer is made, for a message that ends the process.
+    private static func makeSchedule(
+      _ date: Instant, every interval: Duration?, _ tolerance: Duration, _ fileID: StaticString, _ line: UInt
+    ) -> Schedule {
       Schedule(
-        fireDate: date, interval: interval.map(Schedule.validInterval) ?? 0,
-        tolerance: Schedule.validTolerance(tolerance))
+        fireDate: date, interval: interval.map { Schedule.validInterval($0, fileID: fileID, line: line) } ?? 0,
+        tolerance: Schedule.validTolerance(tolerance, fileID: fileID, line: line))
     }
   }
 }

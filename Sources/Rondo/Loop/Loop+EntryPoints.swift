@@ -58,7 +58,10 @@ extension LoopCore {
     absorbPosts()
     // A guest's own thread finds mail whenever it is its host's.
     if applyMail() { checkWhoRuns() }
-    guard let index = index(of: name) else { return .finished }
+    guard let index = index(of: name) else {
+      if Hint.isOn { loop.hintAtUnknownMode(name) }
+      return .finished
+    }
     // The loop keeps its modes, and they their frames.
     return unsafe Unmanaged.passUnretained(modeState(index))._withUnsafeGuaranteedRef { mode in
       if isEmpty(mode) { return .finished }

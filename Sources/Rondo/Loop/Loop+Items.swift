@@ -17,7 +17,9 @@ extension Loop {
   @discardableResult
   public func add(_ item: Item, to mode: Mode = .default) -> Bool {
     checkProcess()
-    return item.enter(self, mode)
+    let isMember = item.enter(self, mode)
+    if Hint.isOn { item.noteAdded(to: self, isMember) }
+    return isMember
   }
 
   /// Removes an item from a mode of the loop. Any thread.

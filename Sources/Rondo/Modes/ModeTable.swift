@@ -19,6 +19,7 @@ struct ModeTable {
     if let index = index(of: mode) { return index }
     let isAwaited = awaitedCommonNames.remove(mode) != nil
     if !isAwaited { checkRoom(for: mode) }
+    if Hint.isOn { hintAtNewMode(mode) }
     names.append(mode)
     let index = names.count - 1
     indices[mode] = index

@@ -29,16 +29,20 @@ struct Schedule {
   }
 
   /// A user's interval in nanoseconds.
-  static func validInterval(_ interval: Duration) -> Int64 {
+  static func validInterval(_ interval: Duration, fileID: StaticString = #fileID, line: UInt = #line) -> Int64 {
     let nanoseconds = interval.saturatingNanoseconds
     contract(
-      nanoseconds > 0, "A repeating timer needs an interval of at least 1 ns, not \(interval). For once, use after:.")
+      nanoseconds > 0, "A repeating timer needs an interval of at least 1 ns, not \(interval). For once, use after:.",
+      file: fileID, line: line)
     return min(nanoseconds, longest)
   }
 
   /// A user's tolerance in nanoseconds.
-  static func validTolerance(_ tolerance: Duration, of whom: StaticString = "A timer") -> Int64 {
-    contract(tolerance >= .zero, "\(whom)'s tolerance is zero or more, not \(tolerance).")
+  static func validTolerance(
+    _ tolerance: Duration, of whom: StaticString = "A timer", fileID: StaticString = #fileID, line: UInt = #line
+  ) -> Int64 {
+    contract(
+      tolerance >= .zero, "\(whom)'s tolerance is zero or more, not \(tolerance).", file: fileID, line: line)
     return min(tolerance.saturatingNanoseconds, longest)
   }
 

@@ -69,7 +69,7 @@ public struct ChildSource: DaemonSource {
         // Not before: until then the number is the child's.
         if reaps, exit.usage != nil { child.reap() }
       }
-      item.label = label
+      item.wasMade(at: label)
       child.deadline.label = label
     } catch {
       throw .exhausted

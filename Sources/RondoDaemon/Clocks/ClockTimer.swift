@@ -83,7 +83,9 @@ public struct ClockTimer: DaemonSource {
     line: UInt = #line, handler: sending @escaping (ClockTimer, Tick) -> Void
   ) throws(ClockError) {
     contract(
-      interval > .zero, "A timer's interval is more than nothing. Use ClockTimer(at:) for one that fires once.")
+      interval > .zero, "A timer's interval is more than nothing. Use ClockTimer(at:) for one that fires once.",
+      file: fileID,
+      line: line)
     let grid = ClockDates.grid(interval: interval.saturatingNanoseconds, offset: offset.saturatingNanoseconds)
     try self.init(grid, clock, order, Label(fileID: fileID, line: line), handler)
   }
@@ -131,7 +133,7 @@ public struct ClockTimer: DaemonSource {
         if alarm.next == nil { timer.invalidate() }
         handler(timer, tick)
       }
-      item.label = label
+      item.wasMade(at: label)
     } catch {
       throw .exhausted
     }

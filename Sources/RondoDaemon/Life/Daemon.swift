@@ -35,6 +35,10 @@ public final class Daemon: @unchecked Sendable {
   /// *constant* once the daemon is made. Signalled by ``stop()``: unlike a block, it is performed by a run that another
   /// block of the same drain has begun.
   @safe @exclusivity(unchecked) private var stopSource: Loop.Source?
+  /// *loop thread* The process whose signals it has; 0 for none.
+  @safe @exclusivity(unchecked) private var claim: pid_t = 0
+  /// *atomic* The process whose signals a daemon has; 0 for none. A forked child's are its own.
+  private static let claimant = Atomic<pid_t>(0)
   /// *loop thread* Its timers.
   @safe @exclusivity(unchecked) private var timers: [Loop.Timer] = []
 
@@ -75,7 +79,8 @@ public final class Daemon: @unchecked Sendable {
   ///   - claimsSignals: Whether SIGTERM, SIGINT and SIGHUP belong to the daemon. Use false if other code handles them
   ///     and calls ``stop()``.
   ///   - environment: The variables to read for systemd; nil for the process's own.
-  /// - Throws: An error in the environment, or a signal that cannot have a source.
+  /// - Throws: An error in the environment, or a signal that cannot have a source. `.secondDaemon` while another
+  ///   daemon of the process has the signals.
   public init(
     on loop: Loop = .main, drainingFor limit: Duration = .seconds(30), claimsSignals: Bool = true,
     environment: [String: String]? = nil
@@ -85,6 +90,10 @@ public final class Daemon: @unchecked Sendable {
     let environment = environment ?? ServiceEnvironment.own
     watchdogPeriod = try ServiceEnvironment.watchdogPeriod(in: environment, for: getpid())
     manager = try ServiceManager(environment: environment)
+    if claimsSignals {
+      if Self.claimant.exchange(getpid(), ordering: .relaxed) == getpid() { throw .secondDaemon }
+      claim = getpid()
+    }
     do throws(SignalError) {
       try SignalSource.ignore(SIGPIPE)
       for signal in claimsSignals ? [SIGTERM, SIGINT] : [] {
@@ -94,7 +103,7 @@ public final class Daemon: @unchecked Sendable {
         signals.append(try SignalSource(SIGHUP) { [weak self] _, delivery in self?.hungUp(delivery) })
       }
     } catch {
-      for source in signals { source.invalidate() }
+      giveSignalsBack()
       throw .signal(error)
     }
     // A tool that lists the loop's items is to say what they are, and not where this file makes them.
@@ -110,10 +119,17 @@ public final class Daemon: @unchecked Sendable {
   }
 
   deinit {
-    for source in signals { source.invalidate() }
+    giveSignalsBack()
     stopSource?.invalidate()
     for timer in timers { timer.invalidate() }
     manager?.invalidate()
+  }
+
+  /// From now on another daemon may have them.
+  private func giveSignalsBack() {
+    for source in signals { source.invalidate() }
+    if claim == getpid() { Self.claimant.store(0, ordering: .relaxed) }
+    claim = 0
   }
 
   // MARK: - Handlers
@@ -187,7 +203,7 @@ public final class Daemon: @unchecked Sendable {
     while outcome == nil {
       if loop.run() != .timedOut, outcome == nil { machine.withLock { $0.runWasStopped() } }
     }
-    for source in signals { source.invalidate() }
+    giveSignalsBack()
     stopSource?.invalidate()
     for timer in timers { timer.invalidate() }
     manager?.invalidate()

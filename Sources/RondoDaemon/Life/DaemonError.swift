@@ -14,6 +14,8 @@ public enum DaemonError: Error, Hashable, Sendable, CustomStringConvertible {
   case notifySocket(SocketError)
   /// A signal of the daemon cannot have a source.
   case signal(SignalError)
+  /// Another daemon of this process has the signals, and has not ended.
+  case secondDaemon
 
   /// A sentence with the cause.
   public var description: String {
@@ -24,6 +26,11 @@ public enum DaemonError: Error, Hashable, Sendable, CustomStringConvertible {
     case .notifyAddress(let error): "NOTIFY_SOCKET is no address: \(error)"
     case .notifySocket(let error): "no socket for NOTIFY_SOCKET: \(error)"
     case .signal(let error): "\(error)"
+    case .secondDaemon:
+      """
+      another Daemon of this process has its signals: use that one, wait until its run() has returned, or make this one \
+      with claimsSignals: false and call its stop()
+      """
     }
   }
 }

@@ -63,7 +63,7 @@ open class Timer: NSObject, @unchecked Sendable {
     fire date: Date, interval: TimeInterval, repeats: Bool, fileID: StaticString = #fileID, line: UInt = #line,
     block: @escaping Block
   ) {
-    contract(!interval.isNaN, "A timer's interval is a number of seconds, not NaN.")
+    contract(!interval.isNaN, "A timer's interval is a number of seconds, not NaN.", file: fileID, line: line)
     self.interval = repeats ? (interval > 0 ? max(interval, 1e-9) : 0.0001) : 0
     let link = Link()
     let delay = date.durationFromNow

@@ -37,7 +37,7 @@ extension Socket {
     }
     if isThere { return socket }
     try await socket.waitForRoom(on: loop, timeout, mode)
-    if let error = socket.takeError() { throw .socket(error) }
+    if let error = socket.takeError(at: address) { throw .socket(error) }
     return socket
   }
 

@@ -27,9 +27,12 @@ extension Socket {
   }
 
   /// Returns and clears the socket's pending error; nil for none. See socket(7), SO_ERROR.
-  public func takeError(of call: SocketError.Call = .connect) -> SocketError? {
+  public func takeError(of call: SocketError.Call = .connect) -> SocketError? { takeError(of: call, at: nil) }
+
+  /// The same for a call that concerned an address.
+  func takeError(of call: SocketError.Call = .connect, at address: SocketAddress?) -> SocketError? {
     let error = rondo_socket_option(descriptor, SOL_SOCKET, SO_ERROR)
-    return error == 0 ? nil : SocketError(call, error < 0 ? error : -error)
+    return error == 0 ? nil : SocketError(call, error < 0 ? error : -error, at: address)
   }
 
   /// Returns the value of an option. See getsockopt(2).

@@ -109,7 +109,7 @@ extension Socket {
       }
     }
     try waitUntilWritable(deadline)
-    if let error = takeError() { throw error }
+    if let error = takeError(at: address) { throw error }
   }
 
   private func waitUntilWritable(_ deadline: SuspendingClock.Instant) throws(SocketError) {

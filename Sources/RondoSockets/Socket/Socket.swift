@@ -53,8 +53,10 @@ public final class Socket: Sendable {
 
 /// The result of a call, or the error that minus errno means.
 @discardableResult
-func check(_ call: SocketError.Call, _ result: CInt) throws(SocketError) -> CInt {
-  if result < 0 { throw SocketError(call, result) }
+func check(
+  _ call: SocketError.Call, _ result: CInt, at address: @autoclosure () -> SocketAddress? = nil
+) throws(SocketError) -> CInt {
+  if result < 0 { throw SocketError(call, result, at: address()) }
   return result
 }
 
@@ -113,7 +115,7 @@ extension Socket {
   /// - Throws: `.addressInUse`, `.notPermitted`, `.notFound` for a missing directory, and other errors of bind(2).
   public func bind(to address: SocketAddress) throws(SocketError) {
     let bytes = address.socketBytes
-    try check(.bind, unsafe rondo_bind(descriptor, bytes, UInt32(bytes.count)))
+    try check(.bind, unsafe rondo_bind(descriptor, bytes, UInt32(bytes.count)), at: address)
   }
 
   /// The default number of connections that may wait to be accepted: net.core.somaxconn since Linux 5.4.
@@ -125,7 +127,7 @@ extension Socket {
   ///
   /// - Throws: `.addressInUse`, and other errors of listen(2).
   public func listen(backlog: Int = Socket.usualBacklog) throws(SocketError) {
-    try check(.listen, rondo_listen(descriptor, CInt(clamping: backlog)))
+    try check(.listen, rondo_listen(descriptor, CInt(clamping: backlog)), at: localAddress)
   }
 
   /// Begins to connect. See connect(2).
@@ -137,7 +139,7 @@ extension Socket {
     let bytes = address.socketBytes
     let result = unsafe rondo_connect(descriptor, bytes, UInt32(bytes.count))
     if result == -EINPROGRESS { return false }
-    try check(.connect, result)
+    try check(.connect, result, at: address)
     return true
   }
 

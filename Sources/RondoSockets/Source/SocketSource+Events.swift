@@ -182,14 +182,17 @@ extension SocketSource {
 
   // MARK: - Connecting
 
-  private var isConnecting: Bool {
-    state.withLock { if case .connecting = $0.phase { true } else { false } }
+  private var isConnecting: Bool { destination != nil }
+
+  /// Where it is connecting to, as long as it is.
+  private var destination: SocketAddress? {
+    state.withLock { if case .connecting(let attempt) = $0.phase { attempt.address } else { nil } }
   }
 
   /// The socket is writable: it is connected, or has failed. Calls out.
   private func finishConnecting() {
     guard let socket else { return }
-    if let error = socket.takeError() { return failToConnect(error) }
+    if let error = socket.takeError(at: destination) { return failToConnect(error) }
     becomeConnected()
   }
 

@@ -63,7 +63,7 @@ public final class SocketSource: @unchecked Sendable {
     _ socket: Socket, for callbacks: Callbacks, order: Int = 0, fileID: StaticString = #fileID,
     line: UInt = #line, handler: sending @escaping (SocketSource, Event) -> Void
   ) {
-    Self.check(callbacks)
+    Self.check(callbacks, fileID, line)
     state = Guarded(
       SocketState(
         socket: socket, callbacks: callbacks, order: order, label: Label(fileID: fileID, line: line), phase: .ready,
@@ -81,7 +81,7 @@ public final class SocketSource: @unchecked Sendable {
     for callbacks: Callbacks, order: Int = 0, fileID: StaticString = #fileID,
     line: UInt = #line, handler: sending @escaping (SocketSource, Event) -> Void
   ) throws(SocketError) {
-    Self.check(callbacks)
+    Self.check(callbacks, fileID, line)
     let socket = try Socket(family: address.family, .stream)
     for option in options { try socket.set(option) }
     var isBusy = false
@@ -103,11 +103,18 @@ public final class SocketSource: @unchecked Sendable {
     self.state = Guarded(state)
   }
 
-  private static func check(_ callbacks: Callbacks) {
+  deinit {
+    guard Hint.isOn, let place = state.withLock({ $0.placeIfNeverAdded }) else { return }
+    Hint.say(
+      of: place, "The socket source \(place) was freed and never added to a loop. Add it to one, which keeps it.")
+  }
+
+  private static func check(_ callbacks: Callbacks, _ fileID: StaticString, _ line: UInt) {
     let input = callbacks.intersection(.input)
     contract(
       input.rawValue.nonzeroBitCount <= 1,
-      "A socket source takes what comes in in one way. Choose one of .read, .accept and .data.")
+      "A socket source takes what comes in in one way. Choose one of .read, .accept and .data.", file: fileID,
+      line: line)
   }
 
   // MARK: - State

@@ -70,6 +70,9 @@ struct SocketState {
     enabled = callbacks
   }
 
+  /// Where the source was made, if no loop was asked to take it and nobody has ended it.
+  var placeIfNeverAdded: String? { socket != nil && membership.version == 0 ? label.text : nil }
+
   /// What the loop has to ask the kernel for.
   var interest: Loop.DescriptorSource.Readiness {
     switch phase {

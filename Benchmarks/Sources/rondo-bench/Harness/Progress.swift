@@ -1,10 +1,12 @@
 import Foundation
 
-/// One line on the terminal that says how far the run is; silent when standard error is none.
+/// Says on standard error how far the run is: in one line on a terminal, and else in a line for every twentieth of it.
 struct Progress {
   private let total: Int
   private var done = 0
-  private let isShown = isatty(STDERR_FILENO) == 1
+  private let isTerminal = isatty(STDERR_FILENO) == 1
+  /// The per cent from which on the next line is due, where there is no terminal.
+  private var next = 0
 
   init(total: Int) {
     self.total = total
@@ -13,14 +15,19 @@ struct Progress {
   mutating func step(_ text: String, count: Int = 1) {
     let percent = total > 0 ? 100 * done / total : 100
     done += count
-    show("[\(percent) %] \(text)")
+    if isTerminal {
+      show("[\(percent) %] \(text)")
+    } else if percent >= next {
+      next = percent + 5
+      FileHandle.standardError.write(Data("[\(percent) %] \(text)\n".utf8))
+    }
   }
 
   /// Takes the line away again.
   func clear() { show("") }
 
   private func show(_ text: String) {
-    guard isShown else { return }
+    guard isTerminal else { return }
     FileHandle.standardError.write(Data("\r\(text)\u{1B}[K".utf8))
   }
 }
