@@ -162,7 +162,8 @@ let package = Package(
     program("rondo-stuck", at: "Tests/RondoStuck", ["CTests", "Rondo", "RondoInspect"]),
     // Ported and unported files on one thread.
     program(
-      "foundation-probe", at: "Tests/FoundationProbe", ["CTests", "Rondo", "RondoFoundation", "RondoTestSupport"], plain),
+      "foundation-probe", at: "Tests/FoundationProbe", ["CTests", "Rondo", "RondoFoundation", "RondoTestSupport"], plain
+    ),
     // Programs of each form of main. No test target depends on them, for it would be linked with RondoMain itself.
     support("RondoMainGuest", at: "Tests/RondoMainGuest", ["CLinux", "RondoMain"]),
     program("rondo-main-probe", at: "Tests/RondoMainProbe", ["CLinux", "Rondo", "RondoMain", "RondoTestSupport"]),
@@ -194,7 +195,8 @@ let package = Package(
     tests(
       "RondoInspectTests",
       [
-        "CInspect", "CLinux", "RondoDaemon", "RondoInspect", "Rondo", "RondoTesting", "RondoTestSupport", "rondo-inspect",
+        "CInspect", "CLinux", "RondoDaemon", "RondoInspect", "Rondo", "RondoTesting", "RondoTestSupport",
+        "rondo-inspect",
         "rondo-stuck",
       ]),
     tests("RondoCTests", ["CRondo", "CStranger", "Rondo", "RondoC", "RondoCoreFoundation"]),

@@ -35,7 +35,8 @@ enum Compiler {
       try source.write(to: file, atomically: true, encoding: .utf8)
       let objects = try ["Rondo", "RondoDaemon", "RondoMain", "RondoSockets", "CDaemon"].flatMap { module in
         let directory = try built.appending(path: "\(module).build")
-        return try FileManager.default.subpathsOfDirectory(atPath: directory.path).filter { $0.hasSuffix(".o") }.sorted()
+        return try FileManager.default.subpathsOfDirectory(atPath: directory.path).filter { $0.hasSuffix(".o") }
+          .sorted()
           .map { directory.appending(path: $0).path }
       }
       let program = folder.appending(path: "program")

@@ -49,7 +49,8 @@ import Testing
   private func withProgram(importing module: String, _ body: (URL) throws -> Void) throws {
     let blocks = try Repository.text("README.md").matches(of: /(?ms)^```swift\n(.*?)^```$/).map(\.1)
     let source = try #require(
-      blocks.last { $0.contains("import \(module)\n") && (module == "RondoMain" || !$0.contains("import RondoMain\n")) })
+      blocks.last { $0.contains("import \(module)\n") && (module == "RondoMain" || !$0.contains("import RondoMain\n")) }
+    )
     try Compiler.withProgram(String(source), body)
   }
 }

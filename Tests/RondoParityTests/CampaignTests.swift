@@ -1,6 +1,6 @@
-internal import rondo_parity
 internal import RondoTestSupport
 internal import Testing
+internal import rondo_parity
 
 @Suite(.offThePool) struct CampaignTests {
   /// The same scenarios on every machine, every flavour among them.

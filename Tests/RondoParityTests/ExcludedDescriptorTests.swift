@@ -1,8 +1,8 @@
 internal import Glibc
 internal import Rondo
-internal import rondo_parity
 internal import RondoTestSupport
 internal import Testing
+internal import rondo_parity
 
 /// Rows about pipes: CFRunLoop reads eight bytes of them and watches edges, Rondo reads nothing and watches levels.
 @Suite(.serialized, .offThePool) struct ExcludedDescriptorTests {

@@ -1,9 +1,9 @@
 internal import Glibc
 internal import Rondo
-internal import rondo_parity
 internal import RondoTestSupport
 internal import Synchronization
 internal import Testing
+internal import rondo_parity
 
 /// What Rondo does where no scenario can be put to both loops; `Table.exclusions` names these tests.
 @Suite(.serialized, .offThePool) struct ExcludedTests {

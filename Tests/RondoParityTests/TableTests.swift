@@ -1,6 +1,6 @@
-internal import rondo_parity
 internal import RondoTestSupport
 internal import Testing
+internal import rondo_parity
 
 /// The behaviour table, row by row, on the real CFRunLoop and on Rondo.
 @Suite(.serialized, .offThePool) struct TableTests {

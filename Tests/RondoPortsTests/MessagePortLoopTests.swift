@@ -190,7 +190,12 @@ import Testing
         }
         note((try? request(remote, running: "asking")) ?? "none")
         // Without the stop the run would go on for ever.
-        loop.perform { loop.perform { note("another turn"); loop.requestStop() } }
+        loop.perform {
+          loop.perform {
+            note("another turn")
+            loop.requestStop()
+          }
+        }
       }
       trace.note("\(loop.run())")
       try answerer.join()

@@ -1,5 +1,5 @@
 import Glibc
-import RondoTestTraits
+import RondoTestSupport
 import Testing
 
 @testable import Rondo

@@ -70,4 +70,3 @@ final class Thread {
     init(_ run: @escaping @Sendable () -> Void) { self.run = run }
   }
 }
-
