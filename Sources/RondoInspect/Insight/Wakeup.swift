@@ -41,13 +41,13 @@ public struct Wakeup: Sendable {
   }
 }
 
-/// What wakes a loop, and how often.
+/// A cause of wakeups, and how often it wakes the loop.
 public struct Waker: Sendable {
   public let reason: String
   public let kind: String?
   public let name: String?
   public let wakeups: Int
-  /// Wakeups a second, from the first of the last turns until now. That time counts as a second at least.
+  /// Wakeups a second, from the first of the last turns until now, over at least one second.
   public let perSecond: Double
 
   var json: JSON {
