@@ -105,7 +105,7 @@ parity: setup ## Compare with CFRunLoop on COUNT random scenarios from SEED, and
 	swift build -c release --product rondo-parity
 	"$$(swift build -c release --show-bin-path)/rondo-parity" model $(SEED) $(COUNT)
 	"$$(swift build -c release --show-bin-path)/rondo-parity" $(SEED) $(COUNT)
-stress: setup ## The races and counts of the tests at ten times their length, and of programs built in release.
+stress: setup ## The races and counts of the tests at thirty times their length, and of programs built in release.
 	RONDO_WHOLE=1 swift test --filter '$(WHOLE)'
 examples: setup ## Run the tests of the examples, a package of its own: each is a process that clients attack.
 	swift test $(EXAMPLES)

@@ -156,7 +156,7 @@ private enum Life {
     }
     daemon.whenStopping { stage.note("last") }
     let thread = TestThread {
-      while !daemon.isStopping || daemon.workCount > 1 { sched_yield() }
+      while !daemon.isStopping || daemon.workCount > 1 { usleep(100) }
       second.value = nil
     }
     daemon.loop.perform { raise(SIGINT) }

@@ -320,7 +320,7 @@ import Testing
             while case .bytes(let bytes, _)? = try? near.receive() { count.value += bytes.count }
           })
         stage.loop.add(source)
-        let sender = TestThread { for _ in 0..<1_000 { while (try? far.send([1])) != 1 { sched_yield() } } }
+        let sender = TestThread { for _ in 0..<1_000 { while (try? far.send([1])) != 1 { usleep(100) } } }
         stage.run { count.value == 1_000 }
         sender.join()
         #expect(count.value == 1_000)

@@ -271,7 +271,7 @@ import Testing
       // The mode becomes common when the loop's thread next looks at its mail, which is when it adds or removes.
       let other = Thread { loop.addCommonMode("later") }
       other.start()
-      while !other.isFinished { sched_yield() }
+      while !other.isFinished { usleep(100) }
       if isLeaving {
         RunLoop.current.remove(port, forMode: .default)
       } else {

@@ -7,9 +7,9 @@ internal import rondo_parity
   ///
   /// A slow machine cannot fail it: where a wait or a callout was late, the scenario is repeated, in the end given up.
   @Test func noDifferences() {
-    let report = Campaign(seed: 20_261_121, count: 3_000).run()
+    let report = Campaign(seed: 20_261_121, count: 1_000).run()
     for difference in report.differences { Issue.record("\(difference)") }
     // In most of them no time passes, so that on every machine they say something.
-    #expect(report.compared > 2_000)
+    #expect(report.compared > 660)
   }
 }

@@ -58,7 +58,7 @@ final class RunningLoop: @unchecked Sendable {
       made.value = loop
       return loop.run()
     }
-    while made.value == nil { sched_yield() }
+    while made.value == nil { usleep(100) }
     loop = made.value!
   }
 
@@ -94,7 +94,7 @@ final class Box<Value>: @unchecked Sendable {
 /// Waits, giving others the processor, until `condition` holds; a test's time limit is a minute.
 func waitUntil(_ condition: () -> Bool) {
   let end = SuspendingClock.now.advanced(by: .seconds(60))
-  while !condition(), SuspendingClock.now < end { sched_yield() }
+  while !condition(), SuspendingClock.now < end { usleep(100) }
 }
 
 /// A name nobody else uses.
@@ -150,7 +150,7 @@ final class RawClient {
       }
       switch received {
       case .bytes(let bytes, _): decoder.append(bytes)
-      case .nothing: sched_yield()
+      case .nothing: usleep(100)
       case .end: return frames
       }
       while let frame = try decoder.next() { frames.append(frame) }

@@ -272,7 +272,7 @@ final class RunningLoop: @unchecked Sendable {
 
   /// Returns when the loop sleeps.
   func waitUntilAsleep() {
-    while !loop.isWaiting { sched_yield() }
+    while !loop.isWaiting { usleep(100) }
   }
 
   @discardableResult
@@ -296,7 +296,7 @@ final class Handover<Value: Sendable>: Sendable {
   func take() -> Value {
     while true {
       if let value = value.withLock({ $0 }) { return value }
-      sched_yield()
+      usleep(100)
     }
   }
 }
@@ -329,5 +329,5 @@ struct SeededRandom: RandomNumberGenerator {
 
 /// Gives other threads a chance to run.
 func yieldThread() {
-  sched_yield()
+  usleep(100)
 }

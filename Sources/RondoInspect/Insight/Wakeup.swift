@@ -47,7 +47,7 @@ public struct Waker: Sendable {
   public let kind: String?
   public let name: String?
   public let wakeups: Int
-  /// Wakeups a second, from the first of the last turns until now, over at least one second.
+  /// Wakeups a second since the first of the last turns. At least one second counts.
   public let perSecond: Double
 
   var json: JSON {
