@@ -1,6 +1,6 @@
-// Draws the two pictures of the documentation: `make pictures`.
+// Draws the two pictures of the documentation.
 //
-//   swift draw.swift DIRECTORY    writes turn.svg and threads.svg there
+//   swift Sources/Tools/pictures.swift Sources/Rondo/Rondo.docc/Resources    writes turn.svg and threads.svg there
 
 import Foundation
 

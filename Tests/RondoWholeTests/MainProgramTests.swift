@@ -9,12 +9,6 @@ import Testing
     #expect(end.status == 0 && !end.wasSignalled && end.errors == "")
   }
 
-  @Test func `the example async-main says that all is on the main thread`() throws {
-    let end = try Programs.run("async-main", in: "debug")
-    #expect(end.lines == ["the main queue, on the main thread: true", "main, on the main thread: true"])
-    #expect(end.status == 0 && !end.wasSignalled)
-  }
-
   @Test(arguments: Programs.configurations)
   func `top-level code resumes on the main thread, and ends with what it exits with`(_ configuration: String) throws {
     let end = try Programs.run("rondo-main-lines", in: configuration)
