@@ -81,6 +81,16 @@ final class Daemon: Sendable {
     }
   }
 
+  /// How many sockets are open: Dispatch, which the runtime's pool is on, opens other descriptors when it is first used.
+  var openSockets: Int {
+    get throws {
+      let folder = "/proc/\(identifier)/fd/"
+      return try FileManager.default.contentsOfDirectory(atPath: folder).count {
+        (try? FileManager.default.destinationOfSymbolicLink(atPath: folder + $0))?.hasPrefix("socket:") == true
+      }
+    }
+  }
+
   /// In bytes.
   var residentMemory: Int {
     get throws { try statusNumber("VmRSS") * 1024 }

@@ -43,7 +43,7 @@ import Testing
     let daemon = try Daemon(name, descriptors: 40)
     let first = try Client(daemon)
     #expect(try first.isServed())
-    let open = try daemon.openDescriptors
+    let open = try daemon.openSockets
     var others = try (1...64).map { _ in try Client(daemon) }
     try wait("for the daemon to have no descriptor left") { try daemon.openDescriptors == 40 }
     let before = try daemon.processorTime
@@ -51,7 +51,7 @@ import Testing
     #expect(try daemon.processorTime - before < 0.2)
     #expect(try first.isServed())
     others.removeAll()
-    try wait("for the daemon to let go of those who left") { try daemon.openDescriptors == open }
+    try wait("for the daemon to let go of those who left") { try daemon.openSockets == open }
     #expect(try Client(daemon).isServed())
     #expect(try daemon.terminate() == 0)
   }
@@ -78,20 +78,20 @@ import Testing
     let daemon = try Daemon(name)
     let honest = try Client(daemon)
     #expect(try honest.isServed())
-    let open = try daemon.openDescriptors
+    let open = try daemon.openSockets
     let bytes = (0..<4 << 20).map { UInt8(truncatingIfNeeded: $0 / 4093) }
     for _ in 1...3 {
       let client = try Client(daemon)
       #expect(try client.exchange(bytes) == bytes)
     }
-    try wait("for the connections to be closed") { try daemon.openDescriptors == open }
+    try wait("for the connections to be closed") { try daemon.openSockets == open }
   }
 
   @Test(arguments: servers) func `clients that reset their connections leave nothing behind`(_ name: String) throws {
     let daemon = try Daemon(name)
     let honest = try Client(daemon)
     #expect(try honest.isServed())
-    let open = try daemon.openDescriptors
+    let open = try daemon.openSockets
     let room = try kernelRoom() + 1 << 20
     for number in 1...100 {
       let client = try Client(daemon)
@@ -100,7 +100,7 @@ import Testing
       if number % 25 == 0 { _ = try client.flood(with: pattern, limit: room) }
       client.resetOnClose()
     }
-    try wait("for the connections to be closed") { try daemon.openDescriptors == open }
+    try wait("for the connections to be closed") { try daemon.openSockets == open }
     #expect(try honest.isServed())
     #expect(try daemon.terminate() == 0)
   }
