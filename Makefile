@@ -38,7 +38,7 @@ PUBLISH ?=
 FORMATTED := Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources Benchmarks/Tests
 # The program that `make run` starts.
 EXAMPLE ?= async-echo
-EXAMPLES := --package-path Sources/Examples
+EXAMPLES := --package-path Sources/Examples --scratch-path .build/examples
 # SwiftPM would remember for which libraries the manifest looked last time.
 BENCH := --package-path Benchmarks --manifest-cache none
 # SwiftNIO takes two minutes to build, so only the full suite has it, in a directory of its own.
@@ -79,7 +79,7 @@ docs: setup ## Make the documentation: DocC's archives, in .build/docs.
 install: setup ## Install librondo.so, its headers, rondo.pc and rondo-inspect under PREFIX; DESTDIR=, RUNTIME=shared.
 	@Sources/CRondo/Library/install.sh '$(PREFIX)' '$(DESTDIR)' '$(RUNTIME)'
 clean: ## Remove everything that was built.
-	rm -rf .build Benchmarks/.build Sources/Examples/.build
+	rm -rf .build Benchmarks/.build
 
 bench-build: setup-bench ## Build the benchmarks, for release.
 	swift build -c release $(BENCH)

@@ -29,7 +29,7 @@ case $1 in
     export ASAN_OPTIONS=suppressions=$PWD/.build/overflows-of-others
     swift test --sanitize=address --scratch-path .build/asan --filter "$sanitized|RondoCTests" --skip "$compiled"
     # The servers among the examples, attacked.
-    swift test --sanitize=address --package-path Sources/Examples --scratch-path Sources/Examples/.build/asan \
+    swift test --sanitize=address --package-path Sources/Examples --scratch-path .build/examples-asan \
       --filter 'ChaosTests|ChatTests|EchoTests'
     ;;
   thread)

@@ -10,11 +10,12 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 Sources/Tools/setup.sh c
 
+package=(--package-path Sources/Examples --scratch-path .build/examples)
 for product in foundation-probe rondo-stuck; do swift build --product "$product"; done
 swift build --target RondoC
-swift build --package-path Sources/Examples
+swift build "${package[@]}"
 built=$(cd "$(swift build --show-bin-path)" && pwd -P)
-examples=$(cd "$(swift build --package-path Sources/Examples --show-bin-path)" && pwd -P)
+examples=$(cd "$(swift build "${package[@]}" --show-bin-path)" && pwd -P)
 
 # The examples in C, with the objects of librondo.so.
 mkdir -p "$built/torture-c"
