@@ -109,6 +109,8 @@ stress: setup ## The races and counts of the tests at thirty times their length,
 	RONDO_WHOLE=1 swift test --filter '$(WHOLE)'
 examples: setup ## Run the tests of the examples, a package of its own: each is a process that clients attack.
 	swift test $(EXAMPLES)
+api: setup ## Compare the public declarations in Swift and C with those of a commit: SINCE=main; without it, the newest tag.
+	@SINCE='$(SINCE)' Sources/Tools/api.sh
 stranger: setup ## Walk a stranger's way: a package that depends on a tag, the README's server, a test in virtual time.
 	@Sources/Tools/stranger.sh
 chaos: setup ## Open, half-close, reset and stall CHAOS_CONNECTIONS at random for CHAOS_SECONDS from SEED.
@@ -130,7 +132,7 @@ counts: ## Count what each operation costs, to the unit, and compare with the ta
 	UPDATE='$(UPDATE)' Sources/Tools/counts.sh $(ONLY)
 fuzz: setup ## Fuzz the decoders of frames with RUNS inputs each; what breaks one is left in .build/fuzz/found.
 	@RUNS=$(RUNS) Sources/Tools/fuzz.sh
-torture: ## Fail each system call of fifteen programs, for each errno it may meet; QUICK=1, SEED=, ONLY='rondo-echo accept4'.
+torture: ## Fail each system call of sixteen programs, for each errno it may meet; QUICK=1, SEED=, ONLY='rondo-echo accept4'.
 	@QUICK='$(QUICK)' SEED='$(ASKED_SEED)' ONLY='$(ONLY)' Sources/Tools/torture.sh
 c-test: ## Install librondo.so in both forms; compile and run the examples in C, C++ and Python with it.
 	@Sources/Tools/setup.sh c

@@ -7,7 +7,14 @@ scratch=$(mktemp -d)
 server=
 trap '[[ -z $server ]] || kill "$server" 2>/dev/null || true; rm -rf "$scratch"' EXIT
 version=$(sed -nE 's/.*version = "([0-9.]+)".*/\1/p' Sources/Rondo/Loop/Loop+Version.swift)
-TIMEFORMAT='%1R s'
+
+# Runs a step, and prints how long it took, or all that it printed.
+step() {
+  local name=$1 begin=$EPOCHREALTIME
+  shift
+  "$@" >"$scratch/log" 2>&1 || { cat "$scratch/log" >&2; exit 1; }
+  awk -v name="$name" -v begin="$begin" -v end="$EPOCHREALTIME" 'BEGIN { printf "%s in %.0f s\n", name, end - begin }'
+}
 
 # The first Swift block of a document that has the line.
 block() {
@@ -35,9 +42,9 @@ block "$readme" 'import RondoMain' >Sources/echo/main.swift
   printf '}\n'
 } >Tests/EchoTests/EchoTests.swift
 
-echo "resolved: $({ time swift package resolve >resolve.log 2>&1; } 2>&1)" || { cat resolve.log >&2; exit 1; }
+step resolved swift package resolve
 grep -q "\"version\" : \"$version\"" Package.resolved || { echo "Not $version:" >&2; cat Package.resolved >&2; exit 1; }
-echo "built: $({ time swift build >build.log 2>&1; } 2>&1)" || { cat build.log >&2; exit 1; }
+step built swift build
 mkfifo said
 "$(swift build --show-bin-path)/echo" 127.0.0.1:0 >said &
 server=$!
@@ -51,5 +58,5 @@ read -r -t 60 answer <&3
 kill -TERM "$server"
 wait "$server"
 server=
-echo "tested: $({ time swift test >test.log 2>&1; } 2>&1)" || { cat test.log >&2; exit 1; }
-grep -q 'Test run with 1 test' test.log || { cat test.log >&2; exit 1; }
+step tested swift test
+grep -q 'Test run with 1 test.* passed' "$scratch/log" || { cat "$scratch/log" >&2; exit 1; }

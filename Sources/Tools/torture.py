@@ -32,7 +32,7 @@ WORDS = {
     "EMFILE": "no descriptors?,? .*(is|are) left|too many open files",
     "ENFILE": "no descriptors?,? .*(is|are) left|too many open files",
     "ENOMEM": "no memory (is )?left|out of memory", "ENOBUFS": "no memory (is )?left", "ENOSPC": "max_user_watches",
-    "EADDRINUSE": "address is in use|another port has the name", "EACCES": "not permitted|may not be read",
+    "EADDRINUSE": "is in use|another port has the name", "EACCES": "not permitted|may not be read",
     "EPERM": "not permitted", "ECONNREFUSED": "nobody listens|no port has the name", "ETIMEDOUT": "the time given is over",
     "ENETUNREACH": "cannot be reached", "ENOENT": "there is no|there is nothing", "ECONNRESET": "the peer has gone", "EPIPE": "the peer has gone",
     "EAGAIN": "queue is full|no process, is left",

@@ -273,6 +273,7 @@ def programs(directories):
         return [re.search(f'"isOver":{word}', text) is not None for word in ("false", "true")]
 
     return [
+        Echo("async-echo", at("async-echo"), "{address}:7007"),
         Echo("echo-daemon", at("echo-daemon"), "{address}:7007"),
         RondoEcho("rondo-echo", at("rondo-echo"), "--listen", "{address}:7007", "--listen", "{scratch}/echo.sock",
                   "--threads", "2", "--linger", "0.1"),
