@@ -2,7 +2,7 @@
 //
 //   cc signals.c $(pkg-config --cflags --libs rondo) -pthread -o signals && ./signals
 //
-// It sends itself the signal, and prints:
+// It sends itself the signal. It prints:
 //
 //   waiting
 //   signal 15: stopping
