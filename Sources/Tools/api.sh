@@ -33,7 +33,7 @@ products=$(sed -nE 's/^    \.library\(name: "(Rondo[A-Za-z]*)".*/\1/p' Package.s
   grep -vxE 'RondoC|RondoCoreFoundation|RondoGLib|RondoLibuv|RondoLog|RondoMetrics|RondoServiceLifecycle|RondoTLS')
 swift package --scratch-path .build/api diagnose-api-breaking-changes "$since" --products $products \
   --breakage-allowlist-path "$allowed" >"$scratch/log" 2>&1 || {
-  grep -E 'API breakage:|error:' "$scratch/log" || tail -n 20 "$scratch/log"
+  sed -nE 's/^.*(API breakage:.*)/\1/p' "$scratch/log" | grep . || tail -n 20 "$scratch/log"
   failures=1
 }
 ((failures == 0)) || echo "The API is not what it was at $since." >&2
