@@ -11,7 +11,7 @@ unsafe="a forked child's signals are its own"
 # They link programs without the sanitizer, count what a program costs, or look at how functions call each other; a
 # sanitizer changes both.
 unfit='ReadmeProgramTests|CompilerMessagesTests|CallPathTests'
-unfit+='|RondoWholeTests\.(CountTests|BridgeCountTests|ContractTests|HostTests|ShortageTests|MainProgramTests)'
+unfit+='|RondoWholeTests\.(CountTests|BridgeCountTests|ContractTests|HostTests|MainThreadTests|ShortageTests|MainProgramTests)'
 thread=(--sanitize=thread --scratch-path .build/tsan)
 mkdir -p .build
 
