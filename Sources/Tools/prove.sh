@@ -58,7 +58,6 @@ prove counts "all operations" counts
 prove mutants "10 of what changed since ${since:0:9}" mutants SINCE="$since" MOST=10
 prove c "both forms of librondo.so" c-test
 prove examples "all of them" examples
-prove api "public declarations since ${since:0:9}" api SINCE="$since"
 prove stranger "from a tag to a server" stranger
 prove chaos "twice 30 s, 1000 connections" chaos CHAOS_SECONDS=30 CHAOS_CONNECTIONS=1000
 prove stress "whole lengths" stress
