@@ -1,23 +1,13 @@
 import Rondo
 import RondoTesting
-import Synchronization
 import Testing
 
 // The examples of the article HowALoopRuns and of Rondo's landing page, run.
 
-/// What an example has printed.
-private final class Output: Sendable {
-  private let lines = Mutex<[String]>([])
-
-  func print(_ line: String) { lines.withLock { $0.append(line) } }
-
-  var text: String { lines.withLock { $0.joined(separator: ", ") } }
-}
-
 @Suite struct HowALoopRunsTests {
   @Test func `Rondo: a first loop`() {
     let output = Output()
-    @Sendable func print(_ text: String) { output.print(text) }
+    @Sendable func print(_ text: String) { output.add(text) }
     withVirtualLoop { _ in
       let loop = Loop.current
       loop.add(
@@ -30,7 +20,7 @@ private final class Output: Sendable {
 
   @Test func `a run ends by itself`() {
     let output = Output()
-    @Sendable func print(_ text: String) { output.print(text) }
+    @Sendable func print(_ text: String) { output.add(text) }
     withVirtualLoop { _ in
       let loop = Loop.current
       loop.add(Loop.Timer(after: .seconds(1)) { _ in print("a second later") })
@@ -56,7 +46,7 @@ private final class Output: Sendable {
 
   @Test func `a nested run suspends other modes, and has a result of its own`() {
     let output = Output()
-    @Sendable func print(_ text: String) { output.print(text) }
+    @Sendable func print(_ text: String) { output.add(text) }
     withVirtualLoop { virtual in
       let loop = virtual.loop
 
@@ -82,8 +72,8 @@ private final class Output: Sendable {
     let output = Output()
     withVirtualLoop { virtual in
       let loop = virtual.loop
-      loop.add(Loop.Timer(after: .milliseconds(10)) { _ in output.print("ordinary") })
-      loop.add(Loop.Timer(after: .milliseconds(20)) { _ in output.print("urgent") }, to: "urgent")
+      loop.add(Loop.Timer(after: .milliseconds(10)) { _ in output.add("ordinary") })
+      loop.add(Loop.Timer(after: .milliseconds(20)) { _ in output.add("urgent") }, to: "urgent")
       #expect(loop.run(in: "urgent") == .finished)
       #expect(loop.run() == .finished)
       #expect(virtual.elapsed == .milliseconds(20))

@@ -4,32 +4,12 @@ import RondoDaemon
 import RondoSockets
 import RondoTestSupport
 import RondoTesting
-import Synchronization
 import Testing
 
 // The examples of RunningADaemon.md and of RondoDaemon's page, compiled and run. `ExampleTextTests` compares the texts.
 
-/// What the examples of this file print.
-private final class Output: Sendable {
-  private let lines = Mutex<[String]>([])
-
-  func add(_ line: String) { lines.withLock { $0.append(line) } }
-
-  var text: String { lines.withLock { $0.joined(separator: "\n") } }
-}
-
-/// The output of the example on this thread.
-@TaskLocal private var output = Output()
-
 /// Stands in for the library's function: a test compares what an example prints.
-private func print(_ text: String) { output.add(text) }
-
-/// Runs `body`, and gives back what it printed.
-private func printed(_ body: () throws -> Void) rethrows -> String {
-  let own = Output()
-  try $output.withValue(own, operation: body)
-  return own.text
-}
+private func print(_ text: String) { Output.current.add(text) }
 
 @Suite(.offThePool) struct RunningADaemonTests {
   @Test func `a daemon reloads, stops and exits with a code`() async {
@@ -229,7 +209,7 @@ private enum RunningADaemonExamples {
     let loop = Loop.current
     loop.perform { raise(SIGHUP) }
     let end = Loop.Timer(every: .milliseconds(1)) { tick in
-      guard output.text == "reload" else { return }
+      guard Output.current.lines == ["reload"] else { return }
       tick.timer.invalidate()
       raise(SIGTERM)
     }
@@ -241,7 +221,8 @@ private enum RunningADaemonExamples {
     let outcome = daemon.run()
     print("exit code \(outcome.exitCode)")
 
-    precondition(output.text == "reload\nstop listening\nexit code 0", output.text)
+    precondition(
+      Output.current.lines == ["reload", "stop listening", "exit code 0"], Output.current.text)
   }
 }
 

@@ -3,18 +3,10 @@ import Rondo
 import RondoSockets
 import RondoTestSupport
 import RondoTesting
-import Synchronization
 import Testing
 
 /// The examples of the article Sockets and protocols, compiled, run and given to hostile peers.
 @Suite struct SocketsAndProtocolsTests {
-  /// What the examples print.
-  private final class Output: Sendable {
-    private let added = Mutex<[String]>([])
-    func add(_ line: String) { added.withLock { $0.append(line) } }
-    var lines: [String] { added.withLock { $0 } }
-  }
-
   // MARK: - Frames
 
   /// Bytes that have arrived and are not a whole frame yet.

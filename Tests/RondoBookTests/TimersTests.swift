@@ -3,18 +3,10 @@ import RondoDaemon
 import RondoSockets
 import RondoTestSupport
 import RondoTesting
-import Synchronization
 import Testing
 
 /// The examples of the article Timers, compiled and run.
 @Suite struct TimersTests {
-  /// What the examples print.
-  private final class Output: Sendable {
-    private let lines = Mutex<[String]>([])
-    func add(_ line: String) { lines.withLock { $0.append(line) } }
-    var text: String { lines.withLock { $0.joined(separator: ", ") } }
-  }
-
   @Test func `a grid, and points that are missed`() {
     let output = Output()
     @Sendable func print(_ text: String) { output.add(text) }

@@ -8,26 +8,8 @@ import Testing
 
 // The examples of WhenItMisbehaves.md and of RondoInspect's page, compiled and run. `ExampleTextTests` compares the texts.
 
-/// What the examples of this file print.
-private final class Output: Sendable {
-  private let lines = Mutex<[String]>([])
-
-  func add(_ line: String) { lines.withLock { $0.append(line) } }
-
-  var text: String { lines.withLock { $0.joined(separator: "\n") } }
-}
-
-@TaskLocal private var output = Output()
-
 /// Stands in for the library's function: a test compares what an example prints.
-private func print(_ text: String) { output.add(text) }
-
-/// Runs `body`, and gives back what it printed.
-private func printed(_ body: () throws -> Void) rethrows -> String {
-  let own = Output()
-  try $output.withValue(own, operation: body)
-  return own.text
-}
+private func print(_ text: String) { Output.current.add(text) }
 
 @Suite(.offThePool) struct WhenItMisbehavesTests {
   @Test func `a loop says which of its items wait in vain`() {

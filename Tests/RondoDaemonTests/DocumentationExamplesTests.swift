@@ -23,20 +23,6 @@ private final class Log: Sendable {
   @Test(.offThePool) func `RondoDaemon: signals, children and a daemon's life`() async {
     await #expect(processExitsWith: .success) { inOwnProcess(Examples.run) }
   }
-
-  @Test func `ManyConnections: a server with an idle limit, in virtual time`() throws {
-    try withVirtualLoop { virtual in
-      let (near, far) = try Socket.pair()
-      let client = EchoClient(near, on: virtual.loop, limit: .seconds(30))
-      _ = try far.send([1, 2, 3])
-      virtual.makeReady(near.descriptor, .read, at: .seconds(20))
-      virtual.advance(by: .seconds(49))
-      #expect(try far.receive() == .bytes([1, 2, 3]))
-      #expect(!client.isOver)
-      virtual.advance(by: .seconds(1))
-      #expect(client.isOver)
-    }
-  }
 }
 
 private enum Examples {
@@ -45,7 +31,6 @@ private enum Examples {
       try signals(Loop.current)
       try children(Loop.current)
       try life(Loop.current)
-      try server(Loop.current)
       try files(Loop.current)
       try clocks(Loop.current)
       pressure(Loop.current)
@@ -181,17 +166,6 @@ private enum Examples {
     precondition(log.text == "reload, stop listening, exit code 0", log.text)
   }
 
-  static func server(_ loop: Loop) throws {
-    let daemon = try Daemon(on: loop, drainingFor: .seconds(10))
-    let listener = SocketSource(try .listening(at: .loopback()), for: .accept) { _, event in
-      if case .accepted(let socket, from: _) = event { _ = EchoClient(socket, on: loop, limit: .seconds(30)) }
-    }
-    loop.add(listener)
-    daemon.whenStopping { listener.invalidate() }
-    loop.perform { daemon.stop() }
-    precondition(daemon.run() == .drained && !listener.isValid)
-  }
-
   static func activation() throws {
     let log = Log()
     let activated = try ActivatedDescriptor.all()
@@ -199,39 +173,5 @@ private enum Examples {
       try activated.first { $0.name == "echo" }?.socket() ?? .listening(at: .loopback()), for: .accept
     ) { _, event in log.note("\(event)") }
     precondition(door.socket?.localAddress != nil)
-  }
-}
-
-// MARK: - ManyConnections
-
-/// Echoes to a client until it goes, or is quiet for too long. On the loop's thread alone.
-final class EchoClient: @unchecked Sendable {
-  private let loop: Loop
-  private let limit: Duration
-  private var source: SocketSource!
-  private var idle: Loop.Timeout!
-
-  init(_ socket: Socket, on loop: Loop, limit: Duration) {
-    (self.loop, self.limit) = (loop, limit)
-    source = SocketSource(socket, for: .data) { _, event in self.serve(event) }
-    idle = loop.makeIdleTimeout(of: source, after: limit) { self.end() }
-    loop.add(source)
-  }
-
-  var isOver: Bool { !source.isValid }
-
-  private func serve(_ event: SocketSource.Event) {
-    loop.arm(idle, after: limit)
-    switch event {
-    case .received(let bytes, from: _) where (try? source.send(bytes)) != nil:
-      if source.queuedByteCount > 0 { source.disable(.data) }  // Who does not read is not read from.
-    case .sent: source.enable(.data)
-    default: end()
-    }
-  }
-
-  private func end() {
-    loop.discard(idle)
-    source.invalidate()
   }
 }

@@ -8,7 +8,7 @@ package enum Hint {
   @inlinable
   package static var isOn: Bool { _isDebugAssertConfiguration() }
 
-  /// The subjects of which something was said.
+  /// *its own lock* The subjects of which something was said.
   private static let said = Guarded<Set<String>>([])
   /// A program that makes more mistakes than these has seen enough. Chosen.
   private static let most = 32

@@ -10,10 +10,10 @@ import Testing
     #expect(foundation == rondo)
   }
 
-  @Test func `the two programs are one file`() throws {
+  @Test(arguments: ["main.swift", "Support.swift"]) func `the two programs are the same files`(_ name: String) throws {
     let examples = URL(filePath: #filePath).appending(path: "../../../CFRunLoop").standardized
-    let shared = examples.appending(path: "transcript-rondo/main.swift").resolvingSymlinksInPath()
-    #expect(shared == examples.appending(path: "transcript/main.swift").resolvingSymlinksInPath())
+    let shared = examples.appending(path: "transcript-rondo/\(name)").resolvingSymlinksInPath()
+    #expect(shared == examples.appending(path: "transcript/\(name)").resolvingSymlinksInPath())
   }
 
   @Test func `the program names every member of the classes it is about`() throws {
