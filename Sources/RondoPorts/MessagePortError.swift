@@ -1,57 +1,60 @@
 public import RondoSockets
 
-/// Why something with a message port failed.
+/// The reason why a call on a message port failed.
 public enum MessagePortError: Error, Hashable, Sendable {
-  /// The name is empty, too long, or contains a slash or a zero byte.
+  /// The name is empty or too long, is `.` or `..`, or contains a slash or NUL.
   case badName(String)
-  /// A live port has the name.
+  /// Another live port has the name.
   case nameTaken(MessagePortName)
   /// No live port has the name.
   case notFound(MessagePortName)
-  /// There is no directory for the user's runtime files: neither XDG_RUNTIME_DIR nor /run/user/UID.
+  /// The user has no runtime directory: neither $XDG_RUNTIME_DIR nor /run/user/UID.
   case noRuntimeDirectory
-  /// Others than its owner may write to the directory, so they could replace the port.
+  /// Another user may write to the directory, and so could replace the port.
   case unsafeDirectory(String)
-  /// The peer belongs to a user who is not let in.
+  /// `MessagePortOptions.peers` excludes the peer's user.
   case peerNotPermitted(PeerCredentials)
-  /// The message could not be handed over in time, because the receiver does not read. It is not sent, unless its
-  /// beginning had gone: then the rest will follow it, and a reply is ignored.
+  /// The receiver did not make room in time, for a connection or for a message.
+  ///
+  /// The port drops a message of which no byte was sent. If it has sent the beginning, it sends the rest later and
+  /// ignores the reply.
   case sendTimedOut
-  /// The message was sent, and no reply came in time. One that comes later is ignored.
+  /// The message was sent, and no reply came in time. A later reply is ignored.
   case replyTimedOut
-  /// The port was invalidated here.
+  /// The port was invalidated by this process, or is in no loop.
   case invalid
-  /// The peer has closed the connection, or died.
+  /// The peer closed the connection or ended.
   case peerGone
-  /// The receiver let go of the request without answering it.
+  /// The receiver released the request without a reply.
   case unanswered
-  /// The request has been answered before, or wants no answer.
+  /// The request already has a reply, or wants none.
   case notAwaited
-  /// The sender has left too many bytes of earlier replies unread. The request still waits for an answer: it can be
-  /// answered when some have gone.
+  /// The sender has left too many bytes of earlier replies unread.
+  ///
+  /// The request still waits. You can reply once the sender has read some of them.
   case tooManyReplies(waiting: Int, limit: Int)
-  /// The message is longer than the port's limit.
+  /// The message is longer than the port's limit, in bytes.
   case messageTooLong(count: Int, limit: Int)
-  /// The receiver ended the connection and said why.
+  /// The receiver refused the request or ended the connection, for this reason.
   case refused(Refusal)
-  /// What the peer sent is no message; the connection was closed.
+  /// The peer sent bytes that are no message. The port closed the connection.
   case malformed(FrameError)
   /// A system call on the port's socket or file failed.
   case socket(SocketError)
 
-  /// Why a receiver ends a connection.
+  /// The reason why a receiver refuses a request or ends a connection.
   public enum Refusal: String, Sendable {
-    /// It could not read what it was sent.
+    /// The sender's bytes are no message.
     case malformed
-    /// A message was longer than it takes.
+    /// A message was longer than the receiver's limit.
     case tooLong
-    /// The sender's user is not let in.
+    /// The receiver's options exclude the sender's user.
     case notPermitted
-    /// It has as many connections, bytes or requests as its limits say.
+    /// The receiver has reached its limit of connections, bytes or requests.
     case crowded
-    /// A message was left unfinished, or a reply unread, for longer than it waits.
+    /// The sender left a message unfinished, or a reply unread, for too long.
     case tooSlow
-    /// It was invalidated.
+    /// The receiver was invalidated.
     case closing
   }
 }

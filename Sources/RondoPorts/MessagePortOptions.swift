@@ -1,48 +1,54 @@
 internal import Rondo
 import RondoSockets
 
-/// Whom a message port talks to, and how much it takes from them.
+/// The peers that a message port accepts, and the limits of their use of it.
 ///
-/// All the memory that its peers can make a local port hold is within `maximumHeldBytes`, and one message more.
+/// The peers of a local port make it hold at most `maximumHeldBytes` and one message of memory.
 public struct MessagePortOptions: Sendable, Hashable {
-  /// Whose processes may be at the other end. The kernel's word counts (SO_PEERCRED), not the peer's.
+  /// The users whose processes may be the peer. The kernel states the user: SO_PEERCRED.
   public var peers: Peers
   /// The longest message sent and accepted, in bytes.
   public var maximumMessageLength: Int
-  /// How many connections a local port holds at once; one more is told `.refused(.crowded)`.
+  /// The most connections of a local port.
   ///
-  /// If one of them has been quiet for `maximumIdleTime`, it has to make room instead.
+  /// If a full port has a connection that was quiet for `maximumIdleTime`, it ends that one for a new one. Otherwise
+  /// the new one gets `.refused(.crowded)`.
   public var maximumConnections: Int
-  /// How many bytes of replies wait for one slow reader at most. Beyond it, no more of its requests are read or served.
+  /// The most bytes of replies that wait for one slow reader.
   ///
-  /// A reply is accepted as long as no more wait; so this much and one message is the most that ever does.
+  /// Beyond it, the port reads and serves none of that reader's requests. A reply is accepted while no more bytes wait,
+  /// so at most this number and one message wait.
   public var maximumQueuedReplies: Int
-  /// How many requests of one sender are being answered at once. Beyond it, no more of its messages are served.
+  /// The most requests of one sender that wait for your reply.
+  ///
+  /// Beyond it, the port serves none of that sender's messages.
   public var maximumKeptRequests: Int
-  /// What all senders together can make a local port hold, in bytes of memory. That is half messages, messages that
-  /// were read and wait, replies that wait for their readers, and requests that wait for their answers.
+  /// The most memory that all senders together make a local port hold, in bytes.
   ///
-  /// Beyond it, the connection that has stood still longest is ended with `.refused(.crowded)`. Requests that wait for
-  /// their answers may be half of it, 512 bytes each beside their own; one more is answered `.refused(.crowded)`. It is
-  /// never less than four messages need.
+  /// It includes partial messages, messages that wait for the handler, replies that wait for their readers, and
+  /// requests that wait for a reply. Beyond it, the port ends the connection that has not moved a byte for longest,
+  /// with `.refused(.crowded)`. Requests that wait for a reply may take half of it, each with 512 bytes beside its own.
+  /// A further request gets `.refused(.crowded)`. The limit is at least the need of four messages.
   public var maximumHeldBytes: Int
-  /// How long a sender may leave a message unfinished or a reply unread. Without a byte that moves; nil is for ever.
+  /// How long a sender may pause within a message or leave a reply unread.
   ///
-  /// It is ended with `.refused(.tooSlow)`, never before this time and at most as long again after it.
+  /// The pause lasts while no byte moves. The port ends the connection with `.refused(.tooSlow)` after one to two times
+  /// this duration. Nil is no limit.
   public var maximumIdleTime: Duration?
-  /// How long a sender may take for one message, or for reading one reply. Though bytes move; nil is for ever.
+  /// How long a sender may take for one message, or to read one reply.
   ///
-  /// It is ended with `.refused(.tooSlow)`, never before this time and at most four times as long after the beginning.
+  /// It limits a sender that moves bytes slowly. The port ends the connection with `.refused(.tooSlow)` after one to
+  /// four times this duration. Nil is no limit.
   public var maximumMessageTime: Duration?
 
   public enum Peers: Sendable, Hashable {
-    /// The user this process acts as (its effective user).
+    /// The effective user of this process.
     case sameUser
     case users(Set<UInt32>)
     case anyone
   }
 
-  /// A quarter of the descriptors this process may open (RLIMIT_NOFILE), and 1,024 at most. A port leaves room.
+  /// A quarter of the descriptors this process may open (RLIMIT_NOFILE), at most 1,024.
   public static var defaultMaximumConnections: Int {
     min(1024, max(1, descriptorLimit / 4))
   }

@@ -71,21 +71,22 @@ package struct Frame: Hashable, Sendable {
   package static let longestPayload = Int(UInt32.max)
 }
 
-/// What is wrong with a row of bytes that should have been frames.
+/// The reason why a port cannot decode the bytes of its peer.
 public enum FrameError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// It does not begin as a frame does.
+  /// The bytes do not begin with the magic number of a frame.
   case noFrame
-  /// Another version of the protocol.
+  /// The frame has another version of the protocol.
   case unknownVersion(UInt8)
   case unknownKind(UInt8)
-  /// Something in the frame contradicts the rest. Bytes that have to be zero are not; a serial is missing or
-  /// superfluous; a payload where there is none; a failure of an unknown code.
+  /// A field of the frame is invalid, or contradicts another field.
+  ///
+  /// Examples are a reserved byte other than zero, a missing serial, and a failure with an unknown code.
   case inconsistent
-  /// The header states a longer payload than is accepted.
+  /// The header states a longer payload than the limit, in bytes.
   case tooLong(stated: Int, limit: Int)
   /// The bytes end inside a frame.
   case truncated
-  /// A socket port's message has more components than are accepted.
+  /// A socket port's message has more components than the limit.
   case tooManyComponents(limit: Int)
 
   public var description: String {

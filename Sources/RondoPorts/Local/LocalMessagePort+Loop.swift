@@ -3,20 +3,20 @@ import RondoSockets
 
 /// Membership.
 extension Loop {
-  /// Receives a port's messages in a mode. Any thread. See CFMessagePortCreateRunLoopSource.
+  /// Adds a port to a mode of the loop. Any thread. See CFMessagePortCreateRunLoopSource.
   ///
-  /// - Returns: False if the port is invalid or in another loop, or the loop is gone.
+  /// - Returns: False if the port is invalid or in another loop, or if the loop has ended.
   @discardableResult
   public func add(_ port: LocalMessagePort, to mode: Mode = .default) -> Bool {
     port.join(self, mode)
   }
 
-  /// No longer receives a port's messages in a mode. It holds at once; they wait. Any thread.
+  /// Removes a port from a mode of the loop, where its messages then wait. Any thread.
   public func remove(_ port: LocalMessagePort, from mode: Mode = .default) {
     port.leave(self, mode)
   }
 
-  /// Whether a port's messages are received in a mode. Any thread.
+  /// Whether a port is in a mode of the loop. Any thread.
   public func contains(_ port: LocalMessagePort, in mode: Mode = .default) -> Bool {
     port.belongs(to: self, mode)
   }

@@ -2,11 +2,11 @@ import Glibc
 import Rondo
 public import RondoSockets
 
-/// The end of a named message port that receives. See CFMessagePortCreateLocal.
+/// The receiving end of a named message port. See CFMessagePortCreateLocal.
 ///
-/// Add it to a loop; its handler is called there, one message a callout, in the order each sender sent them. One loop
-/// at a time, several modes; the loop keeps an added port alive. Every member may be used from any thread. What its
-/// senders can make it hold is bounded: see `MessagePortOptions`.
+/// Add it to a loop, which keeps it alive. The loop calls its handler with one message a callout, in the order of each
+/// sender. A port is in one loop at a time, in several modes. Every member may be used from any thread.
+/// `MessagePortOptions` limits the memory that its senders make it hold.
 public final class LocalMessagePort: @unchecked Sendable {
   public let name: MessagePortName
   public let options: MessagePortOptions
@@ -36,12 +36,14 @@ public final class LocalMessagePort: @unchecked Sendable {
     var acceptError: SocketError?
   }
 
-  /// Takes the name and listens; senders wait until the port is added to a loop.
+  /// Takes the name and listens. Senders wait until you add the port to a loop.
   ///
   /// - Parameters:
-  ///   - connectionEnded: Told on the loop's thread when a sender's connection is over: `.peerGone` is the usual end.
-  ///   - handler: Gets each message. A request it lets go of is answered with `.unanswered`.
-  /// - Throws: `.nameTaken`; for files `.unsafeDirectory`, `.noRuntimeDirectory`, or `.socket` if they cannot be made.
+  ///   - connectionEnded: Called on the loop's thread when a sender's connection ends, usually with `.peerGone`.
+  ///   - handler: Called on the loop's thread with each message. If you release a request without a reply, its sender
+  ///     gets `.unanswered`.
+  /// - Throws: `.nameTaken`; `.socket` if a system call fails; for a name in a directory also `.unsafeDirectory` and
+  ///   `.noRuntimeDirectory`.
   public init(
     _ name: MessagePortName, options: MessagePortOptions = MessagePortOptions(),
     connectionEnded: ((PeerCredentials, MessagePortError) -> Void)? = nil,
@@ -53,9 +55,11 @@ public final class LocalMessagePort: @unchecked Sendable {
     state = Guarded(State(claim: try NameClaim(name), handler: handler, ended: connectionEnded))
   }
 
-  /// A port that answers each message with what `answer` returns. Nil is an answer without bytes.
+  /// Creates a port that replies to each message with the result of `answer`.
   ///
-  /// - Throws: What the other initialiser throws.
+  /// Nil is a reply without bytes. If a result is too long for a reply, the sender gets `.unanswered`.
+  ///
+  /// - Throws: The errors of the other initializer.
   public convenience init(
     answering name: MessagePortName, options: MessagePortOptions = MessagePortOptions(),
     with answer: @escaping (MessagePortRequest) -> [UInt8]?
@@ -76,25 +80,27 @@ public final class LocalMessagePort: @unchecked Sendable {
     state.withLock { $0.claim != nil }
   }
 
-  /// How many senders are connected.
+  /// The number of connected senders.
   public var connectionCount: Int {
     state.withLock { $0.connections.count }
   }
 
-  /// How much memory, in bytes, the senders make the port hold: see `MessagePortOptions.maximumHeldBytes`.
+  /// The memory that senders make the port hold, in bytes. See `MessagePortOptions.maximumHeldBytes`.
   public var heldByteCount: Int { account.held }
 
-  /// Why the last sender could not be let in: `.exhausted` if no descriptor was left. Nil if the last one was.
+  /// The error of the last attempt to accept a sender; nil if it succeeded.
   ///
-  /// It goes on waiting, and is tried again by itself; that a port is short of descriptors is also said on stderr.
+  /// It is `.exhausted` if no descriptor was left. The sender waits, and the port tries again. The port writes a new
+  /// error to stderr.
   public var acceptError: SocketError? {
     state.withLock { $0.acceptError }
   }
 
-  /// Gives up the name and ends every connection; nothing is called afterwards. See CFMessagePortInvalidate.
+  /// Releases the name and ends every connection. See CFMessagePortInvalidate.
   ///
-  /// Requests not yet answered fail at their sender with `.refused(.closing)`. On the loop's thread the name is free at
-  /// once; asked for elsewhere, an abstract one is when the loop has let go.
+  /// Only a callout that is under way may still call a handler. Requests without a reply fail at their sender with
+  /// `.refused(.closing)`. If you call it on the loop's thread, the name is free when it returns. On another thread, an
+  /// abstract name is free once the loop has released the socket.
   public func invalidate() {
     let (old, turn, watch) = state.withLock { state in
       defer { state = State() }

@@ -1,16 +1,16 @@
 import Rondo
 public import RondoSockets
 
-/// A message that came in at a local port, and the duty to answer it.
+/// A message that a local port received, and the means to reply to it. Any thread.
 ///
-/// Whoever lets go of it unanswered has its sender told `.unanswered`, so no sender waits in vain. Any thread.
+/// If you release a request without a reply, its sender gets `.unanswered`.
 public final class MessagePortRequest: Sendable {
-  /// What the sender chose to say what the message is.
+  /// The sender's number for the kind of message.
   public let identifier: Int32
   public let bytes: [UInt8]
-  /// Who sent it, by the kernel's word.
+  /// The sender's credentials, as the kernel states them.
   public let sender: PeerCredentials
-  /// Whether the sender wants an answer.
+  /// Whether the sender wants a reply.
   public let wantsReply: Bool
   private let serial: UInt32
   private let connection: ServedConnection
@@ -37,12 +37,12 @@ public final class MessagePortRequest: Sendable {
     _ = connection.answer(.failure(.unanswered, serial: serial), isBounded: false)
   }
 
-  /// Answers the message, now or later. With bytes, or with nil for an answer without any. Any thread.
+  /// Replies to the message, now or later; nil is a reply without bytes. Any thread.
   ///
-  /// It returns at once; a sender that does not read is waited for by the loop.
+  /// It returns immediately. If the sender does not read, the loop sends the rest later.
   ///
-  /// - Throws: `.notAwaited` the second time or for a message that wants none; `.peerGone`. `.messageTooLong`, and
-  ///   `.tooManyReplies` if more than `maximumQueuedReplies` bytes wait: it can still be answered then.
+  /// - Throws: `.notAwaited` for a second reply or a message that wants none; `.peerGone`; `.messageTooLong`;
+  ///   `.tooManyReplies` if more than `maximumQueuedReplies` bytes wait. After the last two you can still reply.
   public func reply(_ bytes: [UInt8]? = nil) throws(MessagePortError) {
     let limit = connection.options.maximumMessageLength
     if let bytes, bytes.count > limit { throw .messageTooLong(count: bytes.count, limit: limit) }

@@ -2,26 +2,27 @@ import CLinux
 import Glibc
 package import RondoSockets
 
-/// What a message port is found by.
+/// The name and place by which a sender finds a message port.
 public struct MessagePortName: Hashable, Sendable, CustomStringConvertible {
   public let text: String
   public let place: Place
 
-  /// Where names live.
+  /// The set of names that a name belongs to.
   public enum Place: Hashable, Sendable {
-    /// The abstract namespace of Unix-domain sockets, one set of names for each user. Nothing is left behind, and no
-    /// file system is needed. Anybody on the machine, in the same network namespace, can take such a name; each end
-    /// therefore asks the kernel who the other is. Nil is the user this process acts as.
+    /// The abstract namespace of Unix-domain sockets, one set for each user. See unix(7).
+    ///
+    /// Nil is the effective user of this process. The name is free when its port ends, and needs no file system. Any
+    /// process in the same network namespace can take such a name, so each end asks the kernel for the other's user.
     case abstract(user: UInt32? = nil)
-    /// The user's runtime directory: $XDG_RUNTIME_DIR, /run/user/UID, or for root /run.
+    /// The user's runtime directory: $XDG_RUNTIME_DIR, otherwise /run/user/UID, or /run for root.
     case runtimeDirectory
-    /// A directory that its owner alone may write to.
+    /// A directory to which only this user or root may write.
     case directory(String)
   }
 
-  /// A name, which is compared byte by byte.
+  /// Creates a name. Names are compared byte by byte.
   ///
-  /// - Throws: `.badName` if it is empty or too long, or contains a slash or a zero byte; `.noRuntimeDirectory`.
+  /// - Throws: `.badName`; `.noRuntimeDirectory`.
   public init(_ text: String, in place: Place = .abstract()) throws(MessagePortError) {
     self.text = text
     self.place = place

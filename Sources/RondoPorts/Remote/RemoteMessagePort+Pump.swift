@@ -180,20 +180,22 @@ extension RemoteMessagePort {
 }
 
 extension Loop {
-  /// Has the port tell in a mode of the loop, also when its peer goes. Any thread.
+  /// Adds a port to a mode of the loop. Any thread.
   ///
-  /// - Returns: False if the port is invalid or in another loop, or the loop is gone.
+  /// The loop calls the port's completions there, and `invalidated` when the peer ends.
+  ///
+  /// - Returns: False if the port is invalid or in another loop, or if the loop has ended.
   @discardableResult
   public func add(_ port: RemoteMessagePort, to mode: Mode = .default) -> Bool {
     port.join(self, mode)
   }
 
-  /// Undoes `add`. Any thread.
+  /// Removes a port from a mode of the loop. Any thread.
   public func remove(_ port: RemoteMessagePort, from mode: Mode = .default) {
     port.leave(self, mode)
   }
 
-  /// Whether a port is in a mode. Any thread.
+  /// Whether a port is in a mode of the loop. Any thread.
   public func contains(_ port: RemoteMessagePort, in mode: Mode = .default) -> Bool {
     port.loopItem.map { contains($0, in: mode) } ?? false
   }

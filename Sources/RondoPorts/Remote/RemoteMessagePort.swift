@@ -2,14 +2,14 @@ import Glibc
 public import Rondo
 public import RondoSockets
 
-/// The end of a named message port that sends. See CFMessagePortCreateRemote.
+/// The sending end of a named message port. See CFMessagePortCreateRemote.
 ///
-/// Every member may be used from any thread, and several threads may wait for replies at once. Added to a loop, it
-/// notices there when the peer goes, even while nothing is being sent; the loop keeps it alive.
+/// Every member may be used from any thread, and several threads may wait for replies simultaneously. A loop keeps the
+/// port alive, and notices the end of the peer even while you send nothing.
 public final class RemoteMessagePort: @unchecked Sendable {
   public let name: MessagePortName
   public let options: MessagePortOptions
-  /// Who made the port, by the kernel's word.
+  /// The credentials of the port's creator, as the kernel states them.
   public let peer: PeerCredentials
   let state: Guarded<State>
 
@@ -30,13 +30,14 @@ public final class RemoteMessagePort: @unchecked Sendable {
     weak var keeper: SocketKeeper?
   }
 
-  /// Connects to the port of that name.
+  /// Connects to the port of a name. Blocks the thread up to `timeout`.
   ///
   /// - Parameters:
-  ///   - timeout: How long to wait, on this thread, while more senders connect than the port has room for.
-  ///   - invalidated: Told once why the port became invalid, unless by `invalidate()`: on the thread of its loop, in
-  ///     its modes; without one on the thread that noticed.
-  /// - Throws: `.notFound` if no live port has the name, `.peerNotPermitted` if one of another user has it.
+  ///   - timeout: The longest wait while the receiver's queue of connections is full.
+  ///   - invalidated: Called once with the reason why the port became invalid, except after `invalidate()`. The port's
+  ///     loop calls it in the port's modes. Without a loop, the thread that found the reason calls it.
+  /// - Throws: `.notFound` if no live port has the name; `.peerNotPermitted` if a port of another user has it;
+  ///   `.sendTimedOut`; `.peerGone`; `.noRuntimeDirectory`; `.socket` if a system call fails.
   @available(*, noasync, message: "It may block the thread. Call it from a synchronous function.")
   public init(
     _ name: MessagePortName, options: MessagePortOptions = MessagePortOptions(), timeout: Duration = .seconds(5),
@@ -62,17 +63,17 @@ public final class RemoteMessagePort: @unchecked Sendable {
     state = Guarded(State(wire: Wire(socket, options), invalidation: invalidated))
   }
 
-  /// Whether the port can still send, as far as it has noticed.
+  /// Whether the port can still send, as far as the port has noticed.
   public var isValid: Bool {
     state.withLock { $0.wire != nil }
   }
 
-  /// Why the port is invalid; nil while it is valid.
+  /// The reason why the port is invalid; nil while it is valid.
   public var invalidationReason: MessagePortError? {
     state.withLock { $0.end }
   }
 
-  /// Ends the connection: whoever waits gets `.invalid`. See CFMessagePortInvalidate.
+  /// Ends the connection. Waiting calls fail with `.invalid`. See CFMessagePortInvalidate.
   public func invalidate() {
     state.withLock { $0.invalidation = nil }
     end(.invalid)
@@ -80,12 +81,12 @@ public final class RemoteMessagePort: @unchecked Sendable {
 
   // MARK: - Sending
 
-  /// Sends a message that wants no reply. Waits until it is handed over, up to `timeout`. Blocks the thread.
+  /// Sends a message that wants no reply. Blocks the thread up to `timeout`.
   ///
-  /// Handed over means to the kernel: the receiver may not have read it yet, and may die before.
+  /// It returns once the kernel has the message. The receiver may end before it reads the message.
   ///
-  /// - Throws: `.sendTimedOut`, never before its time; `.messageTooLong`; why the port is invalid; `.socket(.exhausted)`
-  ///   if there is no descriptor to wait with.
+  /// - Throws: `.sendTimedOut`, never before its time; `.messageTooLong`; `.socket(.exhausted)` if no descriptor is left
+  ///   to wait with; the reason why the port is invalid.
   @available(*, noasync, message: "It blocks the thread. Call it from a synchronous function.")
   public func send(_ bytes: [UInt8], identifier: Int32 = 0, timeout: Duration) throws(MessagePortError) {
     let waiting = try ThreadWaiting()
@@ -93,19 +94,20 @@ public final class RemoteMessagePort: @unchecked Sendable {
     try waitUntilSent(ticket, nil, timeout, waiting)
   }
 
-  /// Sends a message and waits for its reply. Blocks the thread, or runs its loop. See CFMessagePortSendRequest.
+  /// Sends a message and waits for its reply. See CFMessagePortSendRequest.
   ///
-  /// Without a mode nothing else happens on the thread meanwhile. With one, the thread's loop runs in it, and whatever
-  /// else is in the mode is served too: name the mode of a local port so that two processes can ask each other at the
-  /// same time, or one with nothing else in it. A `stop()` of the loop meanwhile ends the run around this call, when
-  /// the reply is there.
+  /// Without a mode, it blocks the thread. With a mode, it runs the thread's loop in that mode, which serves the other
+  /// items of the mode too. Name the mode of a local port so that two processes can send requests to each other
+  /// simultaneously, or a mode without other items. If a handler stops the loop, the call still waits for the reply,
+  /// and the run around the call ends after it.
   ///
   /// - Parameters:
   ///   - sendTimeout: How long the receiver may take to make room for the message.
-  ///   - replyTimeout: How long the reply may take from then on.
-  /// - Returns: The reply, or nil for one without bytes.
-  /// - Throws: `.sendTimedOut` and `.replyTimedOut`, never before their time; `.unanswered`; `.messageTooLong`; why the
-  ///   port is invalid, `.peerGone` for instance; `.socket(.exhausted)` if there is no descriptor to wait with.
+  ///   - replyTimeout: How long the reply may take after that.
+  /// - Returns: The reply; nil for a reply without bytes.
+  /// - Throws: `.sendTimedOut` and `.replyTimedOut`, never before their time; `.unanswered`; `.refused(.crowded)`;
+  ///   `.messageTooLong`; `.socket(.exhausted)` if no descriptor is left to wait with; the reason why the port is
+  ///   invalid, such as `.peerGone`.
   @available(*, noasync, message: "It blocks the thread. Call it from a synchronous function.")
   public func request(
     _ bytes: [UInt8], identifier: Int32 = 0, sendTimeout: Duration, replyTimeout: Duration,
@@ -122,14 +124,14 @@ public final class RemoteMessagePort: @unchecked Sendable {
     return try outcome.get()
   }
 
-  /// Sends a message without waiting for room. The reply is told in the port's loop and modes.
+  /// Sends a message and returns immediately. The port's loop calls `completion` with the reply.
   ///
   /// - Parameters:
   ///   - replyTimeout: How long the reply may take from now on.
-  ///   - completion: Told once, on the loop's thread, with what `request` would have returned or thrown; not at all if
-  ///     the loop ends before.
+  ///   - completion: Called once on the loop's thread, in the port's modes, with the result of a blocking `request`. If
+  ///     the loop ends before, it is never called.
   /// - Throws: `.sendTimedOut` if more than `maximumQueuedReplies` bytes already wait for room; `.invalid` if the port
-  ///   is in no loop; `.messageTooLong`; why the port is invalid.
+  ///   is in no loop; `.messageTooLong`; the reason why the port is invalid.
   public func request(
     _ bytes: [UInt8], identifier: Int32 = 0, replyTimeout: Duration,
     completion: @escaping (Result<[UInt8]?, MessagePortError>) -> Void
