@@ -2,7 +2,7 @@ public import RondoSockets
 
 /// The reason why a call on a message port failed.
 public enum MessagePortError: Error, Hashable, Sendable {
-  /// The name is empty or too long, is `.` or `..`, or contains a slash or NUL.
+  /// The name is empty, too long, `.` or `..`, or contains a slash or NUL.
   case badName(String)
   /// Another live port has the name.
   case nameTaken(MessagePortName)

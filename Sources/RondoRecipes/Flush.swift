@@ -2,10 +2,11 @@ public import Rondo
 import Synchronization
 
 extension Loop {
-  /// Calls its handler once for any number of marks. It does before the loop sleeps, or at the end of a run.
+  /// Calls its handler once before the loop sleeps, however often you mark it.
   ///
-  /// For what is changed bit by bit and committed as a whole: a transaction, a redraw, a write-back. Whoever makes it
-  /// keeps it. An observer before waiting and at exit, ordered late.
+  /// It also calls the handler when a run ends. Use it for changes that you commit as a whole, such as a transaction, a
+  /// redraw or a write-back. Keep a reference to it: it works until it is freed. It is an observer before waiting and
+  /// at exit, with a late order.
   public final class Flush: Sendable {
     /// *constant*
     private let loop: Loop
@@ -14,12 +15,12 @@ extension Loop {
     /// *constant*
     private let observer: Observer
 
-    /// A flush of what `loop` does in `mode`.
+    /// Creates a flush and adds it to a mode of `loop`.
     ///
     /// - Parameters:
-    ///   - order: Its place among the observers. The default is that of Core Animation's commit: after the others, which
-    ///     may still mark.
-    ///   - handler: Called on the loop's thread. What it marks is flushed in the next turn.
+    ///   - order: Its place among the observers. The default is the order of Core Animation's commit: after other
+    ///     observers, which may still mark the flush.
+    ///   - handler: Called on the loop's thread. If it marks the flush, the loop calls it again in the next turn.
     public init(
       on loop: Loop, in mode: Mode = .default, order: Int = 2_000_000, handler: sending @escaping () -> Void
     ) {
@@ -38,14 +39,14 @@ extension Loop {
       observer.invalidate()
     }
 
-    /// Has the handler called before the loop sleeps next. Any thread. O(1), one exchange if it is marked already.
+    /// Marks the flush for a call before the next sleep. Any thread. O(1).
     public func setNeedsFlush() {
       guard !mark.isDirty.exchange(true, ordering: .acquiringAndReleasing) else { return }
       // On the loop's thread the observer is yet to come, unless it has been told in this turn.
       if !loop.isCurrent || mark.passed.contains(loop.depth) { loop.wakeUp() }
     }
 
-    /// Whether it is marked. Any thread.
+    /// Whether the flush is marked. Any thread.
     public var needsFlush: Bool { mark.isDirty.load(ordering: .acquiring) }
   }
 

@@ -2,20 +2,21 @@ public import Rondo
 import Synchronization
 
 extension Loop {
-  /// Calls its handler for each frame of a steady clock, and counts the skipped ones.
+  /// Calls its handler for each frame of a steady clock, and counts skipped frames.
   ///
-  /// Frames lie on a grid that never shifts; those that pass while the loop is busy are merged into the next one. The
-  /// loop keeps it until `invalidate()`. Every member may be used from any thread. A repeating timer.
+  /// Frames lie on a fixed grid. Frames that pass while the loop is busy merge into the next one. The clock is a
+  /// repeating timer, which runs until `invalidate()` even if you release the clock. Every member may be used from any
+  /// thread.
   public final class FrameClock: Sendable {
-    /// What a frame's callout learns.
+    /// A frame, as the handler receives it.
     public struct Frame: Sendable, Hashable {
-      /// Which frame it is, from 1 on; skipped ones have numbers too.
+      /// The number of the frame, from 1; skipped frames have numbers too.
       public let number: UInt64
-      /// How many frames before it were skipped.
+      /// The number of frames skipped since the previous callout.
       public let skipped: Int
-      /// When the frame was due.
+      /// The date at which the frame was due.
       public let scheduled: SuspendingClock.Instant
-      /// When the loop came to it.
+      /// The date at which the loop served the timer.
       public let actual: SuspendingClock.Instant
     }
 
@@ -35,11 +36,12 @@ extension Loop {
       let isPaused = Atomic<Bool>(false)
     }
 
-    /// A clock in `loop` that tells its first frame one interval from now.
+    /// Creates a clock in a mode of `loop`, its first frame due after one interval.
     ///
     /// - Parameters:
     ///   - interval: The time between frames; a sixtieth of a second is `.nanoseconds(16_666_667)`.
-    ///   - tolerance: How much later a frame may be told so that wakeups are shared.
+    ///   - tolerance: How much later the loop may call the handler, to share a wakeup.
+    ///   - handler: Called on the loop's thread.
     public init(
       every interval: Duration, tolerance: Duration = .zero, on loop: Loop, in mode: Mode = .default,
       handler: sending @escaping (Frame) -> Void
@@ -56,10 +58,13 @@ extension Loop {
       loop.add(timer, to: mode)
     }
 
-    /// How many frames have been skipped since the beginning.
+    /// The number of frames skipped since the clock was created.
     public var skippedFrames: UInt64 { count.skipped.load(ordering: .relaxed) }
 
-    /// Whether frames are held back. Going on begins a new grid one interval later; what was paused is not skipped.
+    /// Whether the clock is paused.
+    ///
+    /// If you resume it, the first frame of a new grid is due after one interval. Frames of the pause do not count as
+    /// skipped.
     public var isPaused: Bool {
       get { count.isPaused.load(ordering: .relaxed) }
       set {
@@ -68,7 +73,7 @@ extension Loop {
       }
     }
 
-    /// Ends it for good.
+    /// Stops the clock permanently.
     public func invalidate() {
       timer.invalidate()
     }

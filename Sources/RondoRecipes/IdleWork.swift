@@ -1,10 +1,10 @@
 public import Rondo
 
 extension Loop {
-  /// Does queued work one piece a turn, right before the loop would sleep.
+  /// Runs queued pieces of work, one a turn, before the loop sleeps.
   ///
-  /// Between two pieces everything that has become due is served, so pieces should be short. Whoever makes it keeps
-  /// it: when it goes, pieces that have not begun are dropped. An observer before waiting.
+  /// The loop serves due items between two pieces, so keep pieces short. Keep a reference to the object. When it is
+  /// freed, the pieces that have not begun are dropped. It is an observer before waiting.
   public final class IdleWork: Sendable {
     /// *constant*
     private let loop: Loop
@@ -13,9 +13,9 @@ extension Loop {
     /// *constant*
     private let observer: Observer
 
-    /// Work for `loop` to do while it runs in `mode`.
+    /// Creates a queue of work in a mode of `loop`.
     ///
-    /// - Parameter order: Its place among the observers; the default lets ordinary ones go first.
+    /// - Parameter order: Its place among the observers; the default is after ordinary observers.
     public init(on loop: Loop, in mode: Mode = .default, order: Int = 1_000_000) {
       self.loop = loop
       let pieces = pieces
@@ -31,12 +31,14 @@ extension Loop {
       observer.invalidate()
     }
 
-    /// Queues a piece of work behind the others. Wakes the loop if it was out of work. Any thread. O(1).
+    /// Appends a piece of work to the queue. Any thread. O(1).
+    ///
+    /// If the queue was empty, it wakes the loop.
     public func add(_ piece: sending @escaping () -> Void) {
       if pieces.append(piece) { loop.wakeUp() }
     }
 
-    /// How many pieces have not begun. Any thread.
+    /// The number of pieces that have not begun. Any thread.
     public var count: Int { pieces.count }
 
     /// Drops the pieces that have not begun. Any thread.

@@ -2,13 +2,13 @@ public import Rondo
 
 /// Short runs with a purpose.
 extension Loop {
-  /// Runs `mode` until `condition` holds or `timeout` is over. The loop's own thread.
+  /// Runs a mode until `condition` holds or `timeout` has passed. On the loop's thread.
   ///
-  /// The condition is looked at before the run, in each turn and at the end, on the loop's thread. Whoever makes it true
-  /// on another thread also wakes the loop, with `perform` or `wakeUp()`. The run ends early if it is stopped or if
-  /// nothing is left in the mode.
+  /// It checks the condition before the run, in each turn and at the end. If another thread makes the condition true,
+  /// that thread must also wake the loop, with `perform` or `wakeUp()`. The run ends early if it is stopped or if the
+  /// mode is empty.
   ///
-  /// - Parameter timeout: Nil for none.
+  /// - Parameter timeout: The longest run; nil for no limit.
   /// - Returns: Whether the condition holds.
   @available(*, noasync, message: "Running a loop blocks its thread. Call it from a synchronous function.")
   public func run(in mode: Mode = .default, timeout: Duration? = nil, until condition: () -> Bool) -> Bool {
@@ -27,12 +27,12 @@ extension Loop {
     return condition()
   }
 
-  /// Runs each mode that exists once, one after the other, for `duration`. What is ready everywhere is served.
+  /// Runs the loop's modes for `duration` each, one after another. On the loop's thread.
   ///
-  /// For a program that has to keep going where nobody runs its loop, as after an error in the middle of a run. With
-  /// no duration it only looks. The loop's own thread.
+  /// Use it where a program must continue but its loop does not run, for example after an error within a run. If the
+  /// duration is zero, it serves the ready items of every mode without a wait.
   ///
-  /// - Returns: What became of each run, in the order of `modes`.
+  /// - Returns: The result of each run, in the order of `modes`.
   @available(*, noasync, message: "Running a loop blocks its thread. Call it from a synchronous function.")
   @discardableResult
   public func runAllModes(for duration: Duration = .zero) -> [(mode: Mode, result: RunResult)] {

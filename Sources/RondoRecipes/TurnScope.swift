@@ -1,11 +1,12 @@
 public import Rondo
 
 extension Loop {
-  /// Opens a scope for each turn. It is pushed when a run begins, renewed before sleeping, popped when the run ends.
+  /// Calls `push` and `pop` around the work between two sleeps.
   ///
-  /// For whatever is collected while a turn lasts and let go as a whole, as an autorelease pool. Pushes and pops are
-  /// balanced and nest as runs do. Two observers: the first at entry, the last before waiting and at exit. They stay
-  /// until `invalidate()`, whoever keeps the scope.
+  /// It pushes when a run begins, pops and pushes before each sleep, and pops when the run ends. Use it for objects
+  /// that you collect during a turn and release as a whole, as in an autorelease pool. Calls are balanced and nest as
+  /// runs do. It is two observers: the first at entry, the last before waiting and at exit. They work until
+  /// `invalidate()`, even if you release the scope.
   public final class TurnScope: Sendable {
     /// *constant*
     private let loop: Loop
@@ -14,9 +15,9 @@ extension Loop {
     /// *constant*
     private let observers: [Observer]
 
-    /// A scope for each turn of `loop` in `mode`. The closures are called on its thread.
+    /// Creates a scope in a mode of `loop`. The loop's thread calls the closures.
     ///
-    /// Added while the mode runs, it begins when the loop sleeps next.
+    /// If you create it while the mode runs, it first pushes before the next sleep.
     @discardableResult
     public init(
       on loop: Loop, in mode: Mode = .default, push: sending @escaping () -> Void, pop: sending @escaping () -> Void
@@ -34,7 +35,7 @@ extension Loop {
       for observer in observers { loop.add(observer, to: mode) }
     }
 
-    /// Ends it, and pops the scopes that are open, the innermost first. The loop's thread.
+    /// Stops it, and pops open scopes, the innermost first. On the loop's thread, otherwise traps.
     public func invalidate() {
       contract(
         loop.isCurrent, "A scope is popped on its loop's thread. Use loop.perform { scope.invalidate() }.")

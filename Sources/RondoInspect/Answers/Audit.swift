@@ -2,9 +2,10 @@ import Rondo
 import Synchronization
 
 extension LoopInsight {
-  /// What does not look right, in words. Things that wait for nobody, wake for little, or pile up.
+  /// Returns a sentence for each problem of the loop. On the loop's thread, otherwise traps.
   ///
-  /// The loop's own thread. Empty if all is well. What needs a while to show is judged by the last turns.
+  /// Examples are an item in a mode that was never run, a needless wakeup, and a long queue. It judges wakeups by the
+  /// last turns. If there is no problem, the result is empty.
   public func audit() -> [String] {
     contract(loop.isCurrent, "A loop is audited on its own thread. Use loop.perform { }.")
     return Audit.findings(loop, loop.inventory, recorder)

@@ -4,17 +4,19 @@ import Glibc
 public import Rondo
 import Synchronization
 
-/// Opens the process to `rondo-inspect`, a command of the same user. It says which loops it tells of.
+/// Opens this process to the command `rondo-inspect`, run by the same user.
 ///
-/// The environment does the same: `RONDO_INSPECT=socket` for every loop that is made, `measure` to measure them as well,
-/// and `stalls=250` to have stalls of more than 250 ms reported on stderr; several of them with commas in between. A
-/// program that has more rights than its caller does not obey: secure_getenv(3).
+/// The environment variable `RONDO_INSPECT` applies to every loop that is made. Its word `socket` opens the process,
+/// `measure` also measures the loops, and `stalls=250` reports stalls of more than 250 ms on stderr. Separate several
+/// words with commas. A program with more rights than its caller ignores the variable. See secure_getenv(3).
 public enum Inspector {
   private static let responder = Guarded<Responder?>(nil)
 
   /// Opens the socket, if it is not open. Any thread.
   ///
-  /// Every loop of the process that is made from now on is told of, and those whose ``Rondo/Loop/insight`` was asked for.
+  /// `rondo-inspect` then shows every loop that is made from now on. It also shows earlier loops that a monitor watches
+  /// or whose ``Rondo/Loop/insight`` was read.
+  ///
   /// - Throws: `OpenError` if there is no socket or no thread for it.
   public static func open() throws(OpenError) {
     LoopAttendants.set(attend)
@@ -30,11 +32,13 @@ public enum Inspector {
     responder?.end()
   }
 
-  /// Why the process cannot be asked.
+  /// The reason why the socket cannot open.
   public enum OpenError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The watcher's thread could not be started.
+    /// The watcher's thread could not start.
     case noThread(LoopThread.StartError)
-    /// No directory is the user's alone, or no descriptor is left. errno says which.
+    /// The socket could not be opened, for this errno.
+    ///
+    /// Either no directory is private to the user, or no descriptor is left.
     case noSocket(errno: CInt)
 
     public var description: String {

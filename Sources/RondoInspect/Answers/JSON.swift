@@ -1,9 +1,9 @@
-/// A value to be written as JSON: RFC 8259, in the order given.
+/// A JSON value, written with its members in the order given. See RFC 8259.
 public enum JSON: Sendable, Hashable {
   case null
   case bool(Bool)
   case number(Int64)
-  /// A number with three digits behind the point.
+  /// A number of thousandths, written with three decimals.
   case thousandths(Int64)
   case string(String)
   case array([JSON])
@@ -21,7 +21,7 @@ public enum JSON: Sendable, Hashable {
 
   static func optional(_ number: Int64?) -> JSON? { number.map(JSON.number) }
 
-  /// The text, without a line feed in it.
+  /// The text of the value, in one line.
   public var text: String {
     var text = ""
     write(to: &text)

@@ -1,11 +1,13 @@
 internal import CInspect
 internal import Rondo
 
-/// How long something took, each time, in HdrHistogram's form. To 3 %, from 1 ns to an hour.
+/// Durations from 1 ns to an hour, each within 3 %.
+///
+/// It has the form of HdrHistogram.
 public struct Histogram: Sendable, Hashable {
-  /// How many values there are.
+  /// The number of values.
   public private(set) var count: UInt64 = 0
-  /// The longest.
+  /// The longest value.
   public private(set) var longest: Duration = .zero
   private var sum: UInt64 = 0
   /// By bucket; empty for none.
@@ -24,10 +26,12 @@ public struct Histogram: Sendable, Hashable {
 
   public var mean: Duration { count == 0 ? .zero : .nanoseconds(Int64(clamping: sum / count)) }
 
-  /// The sum of all.
+  /// The sum of all values.
   public var total: Duration { .nanoseconds(Int64(clamping: sum)) }
 
-  /// What that part of the values does not exceed: 0.5 for the median. At most 3 % too much, and never more than the longest.
+  /// Returns the duration that a part of the values does not exceed.
+  ///
+  /// 0.5 is the median. The result is at most 3 % too high, and never above `longest`. A part below 0 or above 1 traps.
   public func value(at part: Double) -> Duration {
     contract(part >= 0 && part <= 1, "A part of the values is from 0 to 1, not \(part).")
     guard count > 0 else { return .zero }
@@ -42,7 +46,7 @@ public struct Histogram: Sendable, Hashable {
     return longest
   }
 
-  /// Both together.
+  /// Returns a histogram with the values of both.
   public func merging(_ other: Histogram) -> Histogram {
     if buckets.isEmpty { return other }
     if other.buckets.isEmpty { return self }

@@ -3,14 +3,14 @@ public import Rondo
 import Synchronization
 
 extension Loop {
-  /// What the loop can be asked. It is kept from the first time that it is asked for. Any thread.
+  /// The loop's record of its turns and callouts. The first access begins it. Any thread.
   ///
-  /// From then on the loop keeps a record of its callouts and its last 1,024 turns, which costs 60 KiB, a reading of the
-  /// clock before and after a sleep, and some nanoseconds a callout.
+  /// The record has the last 1,024 turns and takes 60 KiB. The loop then reads the clock before and after each sleep.
+  /// Each callout takes some nanoseconds more.
   public var insight: LoopInsight { LoopInsight(loop: self, recorder: Recorders.recorder(of: self)) }
 }
 
-/// What a loop can be asked about what it does. Any thread.
+/// A loop's turns, callouts, measures and stack. Any thread.
 public struct LoopInsight: Sendable {
   let loop: Loop
   let recorder: Recorder
@@ -24,47 +24,52 @@ public struct LoopInsight: Sendable {
     self.recorder = recorder
   }
 
-  /// Measures callouts from now on: how long they waited, and how long they ran. Two readings of the clock a callout.
+  /// Begins to measure how long callouts wait and how long they run.
   ///
-  /// It takes 80 KiB, and 20 KiB for each place in the source whose items are called, up to 512 of them.
+  /// The loop then reads the clock twice for each callout. The measures take 80 KiB, and 20 KiB for each name whose
+  /// items are called, up to 512 names.
   ///
-  /// - Parameter names: Parts of the names of the items to measure; all of them if there is none.
+  /// - Parameter names: Parts of the names of the items to measure. If it is empty, all items are measured.
   public func measure(only names: [String] = []) {
     recorder.measure(true, names: names)
   }
 
-  /// Measures no more; what was measured stays.
+  /// Stops measuring. The measures so far remain.
   public func stopMeasuring() {
     recorder.measure(false)
   }
 
-  /// What was measured, by item, what took the most time first. Looks up symbols for blocks and jobs.
+  /// The measures of each item name, the longest total run first.
+  ///
+  /// It looks up symbols for blocks and jobs.
   public var measures: [Measures] { recorder.measured }
 
-  /// The same, by kind.
+  /// The measures of each kind of item.
   public var measuresByKind: [Measures] {
     let all = measures
     return Set(all.map(\.kind)).sorted().map { kind in Measures.sum(of: all.filter { $0.kind == kind }, kind: kind) }
   }
 
-  /// The same, all in one.
+  /// The measures of the whole loop.
   public var measuresOfLoop: Measures { Measures.sum(of: measures, kind: "loop") }
 
-  /// The last turns in which it did something or woke, the oldest first. At most 1,024 of them.
+  /// The last 1,024 turns in which the loop woke or called an item, oldest first.
   public var wakeups: [Wakeup] { recorder.wakeups }
 
-  /// What woke it in the last turns, the most frequent first.
+  /// The causes of the last wakeups, the most frequent first.
   public var wakers: [Waker] { WakeupSummary.wakers(recorder.wakeups) }
 
-  /// Timers whose wakeups a tolerance would have saved in the last turns. Something else was about to come.
+  /// Timers whose wakeups in the last turns a tolerance would have saved.
+  ///
+  /// The loop woke shortly afterwards for another cause.
   public var savableWakeups: [SavableWakeups] { WakeupSummary.savable(recorder.wakeups) }
 
   /// The callouts under way, the innermost last.
   public var callouts: [Stall.Callout] { CalloutsUnderWay.read(recorder).callouts }
 
-  /// What the loop's thread does at present, and its stack, the innermost function first.
+  /// The loop thread's present activity and stack, the innermost function first.
   ///
-  /// Not on the loop's own thread. A blocked thread is not disturbed; a running one is stopped by a signal for some
+  /// It traps on the loop's own thread. A blocked thread is not disturbed. A signal stops a running thread for some
   /// microseconds.
   public var stack: (activity: ThreadActivity, frames: [StackFrame]) {
     contract(!loop.isCurrent, "A loop's stack is looked at by another thread, which the loop's own is not.")

@@ -2,24 +2,29 @@ internal import CInspect
 internal import Rondo
 import Synchronization
 
-/// What the callouts of items of one name took. Those made in one place have one.
+/// The measures of the callouts of all items with one name.
+///
+/// Unnamed items made at one place in the source have one name.
 public struct Measures: Sendable {
   /// "timer", "descriptor", "source", "observer", "timeout", "block", "main queue" or "job".
+  ///
+  /// "others" is for names beyond 512, and "loop" for the whole loop.
   public let kind: String
-  /// What the items are called, or the code of blocks and jobs. Empty for a whole kind or loop.
+  /// The items' name, or a block's or job's function. Empty for a kind or loop.
   public let name: String
   public private(set) var callouts: UInt64
-  /// How often it was the first callout after a sleep: the cause of a wakeup.
+  /// The number of callouts that were the first after a sleep.
   public private(set) var wakeups: UInt64
-  /// Grid points of timers that passed without a fire.
+  /// The number of grid points of timers that passed without a fire.
   public private(set) var missed: UInt64
-  /// From when it was ready to its callout. Ready is a timer's date, a signal, a post, or the end of the sleep for a
-  /// descriptor.
+  /// The time from when an item was ready to its callout.
+  ///
+  /// An item is ready at a timer's date, a signal or a post; a descriptor at the end of the sleep.
   public private(set) var ready: Histogram
-  /// From the beginning of the callout to its end.
+  /// The time from the beginning of a callout to its end.
   public private(set) var run: Histogram
 
-  /// Callouts that shared another one's wakeup.
+  /// The number of callouts that shared the wakeup of another callout.
   public var coalesced: UInt64 { callouts - min(wakeups, callouts) }
 
   init(kind: String, name: String) {

@@ -2,19 +2,21 @@ internal import CInspect
 internal import CLinux
 internal import Rondo
 
-/// A turn in which a loop did something, or woke: why, and what for.
+/// A turn in which a loop woke or called an item.
 public struct Wakeup: Sendable {
-  /// The number of the turn, among all those of the loop.
+  /// The number of the turn among all turns of the loop.
   public let turn: UInt64
-  /// When the loop woke, in nanoseconds of CLOCK_MONOTONIC. Nil if it did not sleep in this turn.
+  /// The time of the wakeup, in nanoseconds of CLOCK_MONOTONIC; nil without a sleep.
   public let time: Int64?
-  /// How long it had slept.
+  /// The length of the sleep; nil without a sleep.
   public let asleep: Duration?
-  /// "descriptor", "main queue", "post", "timer" or "timeout", the end of the run's time. It is "none" if it did not
-  /// sleep.
+  /// The cause of the wakeup: "descriptor", "main queue", "post", "timer", "timeout" or "none".
+  ///
+  /// "timeout" is the end of the run's time, and "none" a turn without a sleep.
   public let reason: String
-  /// The kind and the name of the first item that was called. Observers aside; nil if none was.
+  /// The kind of the first called item other than observers; nil without one.
   public let kind: String?
+  /// The name of the first called item other than observers; nil without one.
   public let name: String?
   public let callouts: Int
   /// Of a timer, in nanoseconds.
@@ -41,13 +43,13 @@ public struct Wakeup: Sendable {
   }
 }
 
-/// A cause of wakeups, and how often it wakes the loop.
+/// A cause of wakeups, and how often it woke the loop.
 public struct Waker: Sendable {
   public let reason: String
   public let kind: String?
   public let name: String?
   public let wakeups: Int
-  /// Wakeups a second since the first of the last turns. At least one second counts.
+  /// Wakeups a second since the oldest recorded turn, counted as at least one second.
   public let perSecond: Double
 
   var json: JSON {
@@ -58,11 +60,11 @@ public struct Waker: Sendable {
   }
 }
 
-/// A timer that woke its loop although something else was about to.
+/// A timer that woke its loop shortly before another cause.
 public struct SavableWakeups: Sendable {
-  /// What the timer is called.
+  /// The name of the timer.
   public let name: String
-  /// How many of the last wakeups a tolerance would have saved.
+  /// The number of the last wakeups that a tolerance would have saved.
   public let count: Int
   /// The tolerance that saves them: at most a tenth of the interval.
   public let tolerance: Duration

@@ -1,19 +1,21 @@
-/// One function of a stuck thread's stack.
+/// One function of a thread's stack.
 public struct StackFrame: Sendable, Hashable, CustomStringConvertible {
-  /// In memory.
+  /// The address in memory.
   public let address: UInt64
-  /// The function, in its readable form; nil if the file has no name for it.
+  /// The readable name of the function; nil if the file has none for it.
   public var function: String?
-  /// How many bytes into the function.
+  /// The distance from the beginning of the function, in bytes.
   public var offset: Int64 = 0
-  /// The file that the code is in.
+  /// The file that contains the code.
   public var image: String?
-  /// Where it stands in the source, if the program has debug information.
+  /// The file of the source; nil if the program has no debug information.
   public var file: String?
   public var line: Int?
-  /// Whether the compiler has put the function into the one after it.
+  /// Whether the compiler inlined the function into that of the next frame.
   public var isInlined = false
-  /// Whether it was found without a frame pointer to vouch for it. It may be a trace of an earlier call.
+  /// Whether the frame was found without a frame pointer.
+  ///
+  /// It may then be a trace of an earlier call.
   public var isGuess = false
 
   public var description: String {

@@ -1,15 +1,18 @@
 import CInspect
 import CLinux
 
-/// What the kernel says of a thread of this process: /proc/self/task, see proc(5).
+/// The state of a thread of this process, from /proc/self/task. See proc(5).
 public enum ThreadActivity: Sendable, Hashable, CustomStringConvertible {
-  /// On a processor, or ready to be.
+  /// The thread is on a processor, or ready to run.
   case running
-  /// In a system call. Nil where it is none of the usual ones, or the thread waits for memory.
+  /// The thread is blocked in the kernel.
+  ///
+  /// `call` is nil if the kernel states no system call, for example if the thread waits for memory. `descriptor` is nil
+  /// if the call has none.
   case blocked(call: String?, descriptor: CInt?, file: String?)
-  /// Stopped by a signal or a debugger.
+  /// A signal or a debugger has stopped the thread.
   case stopped
-  /// There is no such thread, or the kernel does not tell.
+  /// There is no such thread, or the kernel does not state its activity.
   case unknown
 
   public var description: String {

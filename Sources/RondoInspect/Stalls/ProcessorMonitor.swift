@@ -2,21 +2,21 @@ internal import CInspect
 internal import CLinux
 public import Rondo
 
-/// Watches how much of a processor loops take. It tells which of them takes too much for too long, and what for.
+/// Reports loops that take too much of a processor for too long.
 ///
-/// It looks at each loop twenty times in the given time, and notes the callout that it finds. Every member may be used from
+/// It looks at each loop twenty times in the given time, and notes the callout under way. Every member may be used from
 /// any thread.
 public final class ProcessorMonitor: Sendable {
   private let rounds: ProcessorRounds
   private let watcher: Watcher
 
-  /// A monitor that watches nothing yet.
+  /// Creates a monitor that watches no loop yet.
   ///
   /// - Parameters:
-  ///   - share: Of one processor, more than 0 and at most 1.
-  ///   - time: For how long; 100 ms at least.
-  ///   - report: Called on the watcher's thread, at most once in `time` for each loop. Without it, reports go to stderr.
-  /// - Throws: What the watcher's thread lacks, if there is none yet.
+  ///   - share: The share of one processor that a loop may take, more than 0 and at most 1.
+  ///   - time: The time over which the share is measured, at least 100 ms.
+  ///   - report: Called on the watcher's thread, at most once in `time` for each loop. The default writes to stderr.
+  /// - Throws: The reason why the watcher's thread cannot start.
   public init(
     above share: Double = 0.9, for time: Duration = .seconds(10),
     report: @escaping @Sendable (ProcessorUse) -> Void = ProcessorMonitor.write
@@ -37,7 +37,7 @@ public final class ProcessorMonitor: Sendable {
     ErrorOutput.write("\(use)\n")
   }
 
-  /// Watches a loop from now on, as long as it lives.
+  /// Begins to watch a loop, until the loop is freed.
   public func watch(_ loop: Loop) {
     let recorder = Recorders.recorder(of: loop)
     let rounds = rounds
@@ -47,15 +47,16 @@ public final class ProcessorMonitor: Sendable {
   }
 }
 
-/// A loop that takes much of a processor, and what for.
+/// A report of a loop that takes too much of a processor.
 public struct ProcessorUse: Sendable, CustomStringConvertible {
   public let loop: String
   public let thread: Int32
-  /// Of one processor, 1 for all of it.
+  /// The share of one processor; 1 is all of it.
   public let share: Double
   public let time: Duration
-  /// The callouts that were found under way, the most frequent first, and how often. The name "none" is the loop
-  /// itself.
+  /// The callouts found under way and how often, the most frequent first.
+  ///
+  /// The name "none" is the loop's own work.
   public let samples: [(callout: String, count: Int)]
 
   public var description: String {

@@ -1,41 +1,48 @@
 public import Rondo
 
-/// A callout that has kept its loop for longer than a limit. What it is, where it is, and what holds it up.
+/// A report of a callout that keeps its loop for longer than a limit.
 public struct Stall: Sendable, CustomStringConvertible {
-  /// What the loop is called.
+  /// The name of the loop.
   public let loop: String
-  /// The kernel's number and name of its thread.
+  /// The kernel's number of the loop's thread.
   public let thread: Int32
+  /// The kernel's name of the loop's thread.
   public let threadName: String
-  /// What the loop was doing.
+  /// The loop's phase at the report.
   public let phase: Loop.Heartbeat.Phase
-  /// How many runs are nested in each other.
+  /// The number of nested runs.
   public let depth: Int
-  /// The callouts under way, the innermost last. None if the loop is stuck outside of callouts: where an item joins or
-  /// leaves a mode, or where something dies.
-  public let callouts: [Callout]
-  /// How long it has lasted at least. Counted from the moment it was seen first, not from its beginning.
-  public let duration: Duration
-  /// Whether this reports the end; `duration` is then all that was seen of it.
-  public let isOver: Bool
-  /// What the thread does: it runs, or is blocked. Of the end: what it did when the stall was reported.
-  public let activity: ThreadActivity
-  /// The thread's stack, the innermost function first. Looks up symbols when it is first asked for: some 0.2 s.
+  /// The callouts under way, the innermost last.
   ///
-  /// Empty where the thread could not be looked at.
+  /// It is empty if the loop is stuck outside of callouts: where an item joins or leaves a mode, or is freed.
+  public let callouts: [Callout]
+  /// The least duration, counted from when the monitor first saw the callout.
+  public let duration: Duration
+  /// Whether the stall has ended. `duration` is then the whole time that the monitor saw.
+  public let isOver: Bool
+  /// The activity of the loop's thread when the stall was first reported.
+  public let activity: ThreadActivity
+  /// The stack of the loop's thread, the innermost function first.
+  ///
+  /// The first access looks up symbols, which takes some 0.2 s. The stack is empty if the thread could not be sampled,
+  /// and in the report of the end.
   public var stack: [StackFrame] { trace.frames }
   let trace: StackTrace
-  /// How many stalls since the report before were not reported. There is at most one report a second.
+  /// The number of stalls not reported since the previous report.
+  ///
+  /// A monitor reports at most one stall a second.
   public let unreported: Int
 
   /// A callout under way.
   public struct Callout: Sendable, Hashable, CustomStringConvertible {
     /// "timer", "descriptor", "source", "observer", "timeout", "block", "main queue" or "job".
     public let kind: String
-    /// What the item is called, or the code of a block or a job. Looks up a symbol for code.
+    /// The item's name, or the function of a block or job.
+    ///
+    /// It looks up a symbol for a function.
     public var name: String { Names.text(of: label) }
     let label: Label
-    /// Of a descriptor source.
+    /// The descriptor of a descriptor source; nil for other kinds.
     public let descriptor: CInt?
 
     public var description: String {
@@ -49,7 +56,7 @@ public struct Stall: Sendable, CustomStringConvertible {
     }
   }
 
-  /// One line.
+  /// The report in one line.
   public var description: String {
     let what = callouts.last.map { "\($0)" } ?? "its own work"
     let place = "\(loop) (thread \(thread), \(phase))"
@@ -60,7 +67,7 @@ public struct Stall: Sendable, CustomStringConvertible {
     return "rondo: loop \(place) is stuck for at least \(milliseconds) in \(what)\(nesting), \(activity)\(more)"
   }
 
-  /// The line, and the stack below it.
+  /// The line of `description`, and the stack below it.
   public var report: String {
     ([description] + lines).joined(separator: "\n")
   }

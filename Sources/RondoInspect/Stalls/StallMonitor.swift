@@ -3,25 +3,25 @@ internal import CLinux
 public import Rondo
 import Synchronization
 
-/// Watches loops from a thread of its own. It tells of a callout that keeps one for too long while it still does.
+/// Reports callouts that keep their loop for too long, while they run.
 ///
-/// A report says what is called out to, since when, what its thread does, and its stack. There is at most one report a
-/// second, and one more when the reported stall is over. A stopped process, a debugger, a suspended machine, and a thread
-/// that waits for a processor are no stall. Loops that are idle let the watcher sleep. Every member may be used from any
-/// thread.
+/// A watcher's thread looks at the loops. A report has the callout, its duration, and the thread's activity and stack.
+/// The monitor reports at most one stall a second, and the end of each reported stall. A stopped process, a debugger, a
+/// suspended machine and a thread that waits for a processor cause no report. While all loops are idle, the watcher
+/// sleeps. Every member may be used from any thread.
 public final class StallMonitor: Sendable {
-  /// What a callout may take.
+  /// The longest time that a callout may take.
   public let limit: Duration
   /// *watcher* What it watches.
   private let rounds: StallRounds
   private let watcher: Watcher
 
-  /// A monitor that watches nothing yet.
+  /// Creates a monitor that watches no loop yet.
   ///
   /// - Parameters:
-  ///   - limit: What a callout may take, 1 ms at least.
-  ///   - report: Called on the watcher's thread, which watches nothing meanwhile. Without it, reports go to stderr.
-  /// - Throws: What the watcher's thread lacks, if there is none yet.
+  ///   - limit: The longest time that a callout may take, at least 1 ms.
+  ///   - report: Called on the watcher's thread, which watches no loop until it returns. The default writes to stderr.
+  /// - Throws: The reason why the watcher's thread cannot start.
   public init(
     limit: Duration = .milliseconds(250), report: @escaping @Sendable (Stall) -> Void = StallMonitor.write
   ) throws(LoopThread.StartError) {
@@ -37,7 +37,7 @@ public final class StallMonitor: Sendable {
     watcher.perform { rounds.end() }
   }
 
-  /// Watches a loop from now on, as long as it lives.
+  /// Begins to watch a loop, until the loop is freed.
   public func watch(_ loop: Loop) {
     let recorder = Recorders.recorder(of: loop)
     let rounds = rounds
@@ -46,13 +46,13 @@ public final class StallMonitor: Sendable {
     }
   }
 
-  /// Watches a loop no more.
+  /// Stops watching a loop.
   public func stopWatching(_ loop: Loop) {
     let rounds = rounds
     watcher.perform { rounds.remove(loop) }
   }
 
-  /// Writes a report to stderr. First the line, then the stack, whose symbols take their time.
+  /// Writes a report to stderr: first the line, then the stack.
   @Sendable public static func write(_ stall: Stall) {
     ErrorOutput.write(stall.description + "\n")
     let stack = stall.lines

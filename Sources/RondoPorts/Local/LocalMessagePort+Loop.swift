@@ -11,7 +11,9 @@ extension Loop {
     port.join(self, mode)
   }
 
-  /// Removes a port from a mode of the loop, where its messages then wait. Any thread.
+  /// Removes a port from a mode of the loop. Any thread.
+  ///
+  /// The port's messages wait until you add it again.
   public func remove(_ port: LocalMessagePort, from mode: Mode = .default) {
     port.leave(self, mode)
   }

@@ -1,7 +1,7 @@
 import Rondo
 public import RondoSockets
 
-/// A message that a local port received, and the means to reply to it. Any thread.
+/// A message that a local port received and that you may reply to. Any thread.
 ///
 /// If you release a request without a reply, its sender gets `.unanswered`.
 public final class MessagePortRequest: Sendable {

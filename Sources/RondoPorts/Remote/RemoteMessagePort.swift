@@ -85,8 +85,8 @@ public final class RemoteMessagePort: @unchecked Sendable {
   ///
   /// It returns once the kernel has the message. The receiver may end before it reads the message.
   ///
-  /// - Throws: `.sendTimedOut`, never before its time; `.messageTooLong`; `.socket(.exhausted)` if no descriptor is left
-  ///   to wait with; the reason why the port is invalid.
+  /// - Throws: `.sendTimedOut`, never before its time; `.messageTooLong`; `.socket(.exhausted)` if no descriptor is
+  ///   left to wait with; the reason why the port is invalid.
   @available(*, noasync, message: "It blocks the thread. Call it from a synchronous function.")
   public func send(_ bytes: [UInt8], identifier: Int32 = 0, timeout: Duration) throws(MessagePortError) {
     let waiting = try ThreadWaiting()
