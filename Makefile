@@ -68,8 +68,8 @@ test: setup ## Run the tests, the comparison with the real CFRunLoop among them.
 check: lint ## The inner loop: lint, build, the tests of the core. Half a minute once it is built.
 	swift build --build-tests
 	swift test --skip-build --filter '^RondoTests\.'
-lint: setup ## Check the format, the length of files, left-over markers and the tics of prose; UPDATE=1.
-	@UPDATE='$(UPDATE)' Sources/Tools/lint.sh $(FORMATTED)
+lint: setup ## Check the format, the length of files, left-over markers and the tics of prose.
+	@Sources/Tools/lint.sh $(FORMATTED)
 format: setup ## Rewrite the code in the project's format.
 	swift format --in-place --parallel --recursive $(FORMATTED)
 run: setup ## Start the README's server, or another program of Sources/Examples: EXAMPLE=first-loop.

@@ -2,10 +2,10 @@
 
 // The functions are in RondoCF, which the package links with this module: what Swift calls here is the symbol that C calls.
 
-/// What Apple's systems have for a mode beside its string.
+/// The modes' constants as members, as on Apple's systems.
 extension CFString {
-  /// The mode of ordinary work: `kCFRunLoopDefaultMode`.
+  /// The mode of ordinary work, `kCFRunLoopDefaultMode`.
   public static var defaultMode: CFRunLoopMode { kCFRunLoopDefaultMode }
-  /// Stands for every common mode: `kCFRunLoopCommonModes`.
+  /// The name of all common modes, `kCFRunLoopCommonModes`.
   public static var commonModes: CFRunLoopMode { kCFRunLoopCommonModes }
 }

@@ -1,6 +1,6 @@
-# Counts the tics of prose in documents and in what is said of public declarations: `count path`, one line a file.
+# Finds the tics of prose in documents and in the comments of public declarations: `path:line: tic`, one line a tic.
 #
-#   awk -f prose.awk [-v show=1] FILE...      with show, one line a tic instead: `path:line: tic`
+#   awk -f prose.awk FILE...
 #
 # In a .md file, everything counts but code, headings and links' targets; in another one, comments of three strokes before
 # public declarations and before the cases of public enums. The line is the one that the paragraph begins at.
@@ -45,8 +45,7 @@ function flush(    text, i, rest) {
   for (i = 1; i <= n; i++) {
     rest = text
     while (match(rest, tics[i])) {
-      count++
-      if (show) print FILENAME ":" begun ":" substr(rest, RSTART, RLENGTH)
+      print file ":" begun ":" substr(rest, RSTART, RLENGTH)
       # The blank behind a tic is the one before the next.
       rest = substr(rest, RSTART + RLENGTH - 1)
     }
@@ -77,8 +76,6 @@ function parentheses(text) { return gsub(/[(]/, "", text) - gsub(/[)]/, "", text
 function finish() {
   flush()
   commented = 0
-  if (count && !show) print count, file
-  count = 0
 }
 
 FNR == 1 { finish(); file = FILENAME; isCode = 0; isPublicEnum = 0; line = 0; attribute = 0 }

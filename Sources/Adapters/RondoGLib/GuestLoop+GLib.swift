@@ -2,22 +2,23 @@
   public import Rondo
 
   extension Loop.GuestLoop {
-    /// GLib's main context as a guest. Its sources are served by the loop it is added to.
+    /// Makes a guest of GLib's main context, so that a loop serves its sources.
     ///
-    /// Each dispatch is an iteration of the context: sources of one priority, the most urgent of those that are ready.
-    /// Its callbacks are callouts of a descriptor source, or of a timeout. They may do anything: a run nested in one
-    /// serves the context as well, but for the sources that are being dispatched and do not recurse, and so does
-    /// `g_main_loop_run`, with GLib's own poll(2).
+    /// Each dispatch is one iteration of the context: it serves the ready sources of the most urgent priority. GLib's
+    /// callbacks are callouts of a descriptor source, or of a timeout. In a callback you may run the loop, or call
+    /// `g_main_loop_run`, which uses GLib's own poll(2). Both serve the context, except sources that are being
+    /// dispatched and do not recurse.
     ///
-    /// The calling thread, which has to be the loop's, owns the context until the guest is invalid: other threads attach
-    /// sources and `g_main_context_invoke` as ever, and wake the loop. While the context waits, it costs nothing; a turn
-    /// costs one system call for each of its descriptors, of which it has at least one.
+    /// Call it on the loop's thread, which owns the context until the guest is invalid. Other threads may attach
+    /// sources and call `g_main_context_invoke`, which wakes the loop. While the context waits, it costs nothing. A
+    /// turn costs one system call for each descriptor of the context, which has at least one.
     ///
     /// ```swift
     /// loop.add(try .glib(), to: .common)
     /// ```
     ///
-    /// - Parameter context: A `GMainContext *`; nil for the thread's default one, most often the process's.
+    /// - Parameter context: A `GMainContext *`; nil for the thread's default, which is usually the process's.
+    /// - Throws: `.ownedByAnotherThread`, `.noDescriptor`.
     @available(*, noasync, message: "A main context belongs to its loop's thread. Add it in a synchronous function.")
     public static func glib(_ context: OpaquePointer? = nil, order: Int = 0) throws(GLibError) -> Loop.GuestLoop {
       let iterations = unsafe try GLibIterations(context)
@@ -30,11 +31,11 @@
       }
     }
 
-    /// Why a main context cannot be a guest.
+    /// The reason why a main context cannot be a guest.
     public enum GLibError: Error, Hashable, Sendable, CustomStringConvertible {
-      /// Another thread runs the context, or has it as a guest.
+      /// Another thread runs the context, or serves it as a guest.
       case ownedByAnotherThread
-      /// There is no descriptor for it, of the process's or the system's.
+      /// The process or the system has no descriptor left: errno.
       case noDescriptor(errno: CInt)
 
       public var description: String {

@@ -3,14 +3,14 @@
   public import Rondo
 
   extension Loop.GuestLoop {
-    /// libuv's loop as a guest. Its timers, handles and requests are served by the loop it is added to.
+    /// Makes a guest of a libuv loop, with its timers, handles and requests.
     ///
-    /// Its callbacks are callouts: of a descriptor source, or of a timeout where libuv waits for no more than a time. A run
-    /// nested in one leaves it alone, since `uv_run` is not re-entrant. While nothing keeps the libuv loop alive, as
-    /// `uv_loop_alive` says, it is not served, just as `uv_run` would return; nor is what is unreferenced then.
+    /// libuv's callbacks are callouts of a descriptor source, or of a timeout. A run nested in a callback does not
+    /// serve the guest, since `uv_run` is not re-entrant. While `uv_loop_alive` is false, the loop does not serve the
+    /// guest, nor its unreferenced handles: `uv_run` would return too.
     ///
-    /// Use the libuv loop on the loop's own thread alone, but for `uv_async_send`, and do not run it elsewhere meanwhile.
-    /// Invalidate the guest before `uv_loop_close`; what is closing then is finished by `uv_run`.
+    /// Use the libuv loop on the loop's own thread only, except `uv_async_send`. Do not run it yourself while the guest
+    /// is valid. Invalidate the guest before `uv_loop_close`; `uv_run` then finishes the closing handles.
     ///
     /// ```swift
     /// let guest = try Loop.GuestLoop.libuv(server.loop)
@@ -18,7 +18,7 @@
     /// ```
     ///
     /// - Parameter loop: A `uv_loop_t *`; nil for `uv_default_loop()`.
-    /// - Throws: `.notOpen` if that loop has been closed.
+    /// - Throws: `.notOpen` if the libuv loop has been closed.
     public static func libuv(
       _ loop: UnsafeMutableRawPointer? = nil, order: Int = 0
     ) throws(Loop.DescriptorError) -> Loop.GuestLoop {

@@ -4,10 +4,10 @@
   public import Rondo
   internal import RondoSockets
 
-  /// Takes lines without holding up a loop. It has a bounded buffer, and a thread that writes it to a descriptor.
+  /// Writes lines to a descriptor from a separate thread, so that no loop blocks.
   ///
-  /// Whoever writes a line copies it into the buffer, and never waits for a disk, a terminal or a pipe that nobody reads.
-  /// What does not fit is dropped and counted, and the count stands among the lines as soon as there is room. Any thread.
+  /// A write copies the line into a bounded buffer, and never waits for a disk, a terminal or a full pipe. The sink
+  /// drops and counts a line that does not fit. It logs the count when there is room again. Any thread.
   public final class LogSink: Sendable {
     /// *constant*
     private let buffer: LogBuffer
@@ -16,14 +16,15 @@
     /// *constant* Signalled when there is something to write.
     private let source: Loop.Source
 
-    /// A sink with a thread of its own. Costs its loop's three descriptors.
+    /// Makes a sink and starts its thread, whose loop takes three descriptors.
     ///
-    /// What is in it is written before the process exits, by exit(3) or a return from main, if that takes no longer than a
-    /// second; and when the last reference to the sink goes.
+    /// At exit(3) or a return from main, the sink writes its buffer for up to a second. It also writes its buffer when
+    /// you release its last reference.
     ///
     /// - Parameters:
-    ///   - descriptor: Written to as it is, blocking or not; 2 is the standard error. It stays the caller's, who keeps it open.
-    ///   - limit: How many bytes may wait to be written; as many may be under way.
+    ///   - descriptor: A blocking or non-blocking descriptor; 2 is the standard error. Keep it open; the sink does not
+    ///     close it.
+    ///   - limit: The most bytes that may wait. The thread may be writing as many more.
     /// - Throws: `.noThread`, `.noDescriptors`.
     public init(
       descriptor: CInt = 2, limit: Int = 1024 * 1024
@@ -48,7 +49,7 @@
       thread.execute { buffer.drain() }
     }
 
-    /// Keeps a line to be written, its end included. Drops it if there is no room.
+    /// Queues a line, which includes its newline. Drops the line if the buffer is full.
     public func write(_ line: String) {
       write(Array(line.utf8))
     }
@@ -58,12 +59,12 @@
       source.signal()
     }
 
-    /// How many lines were dropped, for want of room or because the descriptor takes none.
+    /// The number of dropped lines: the buffer was full, or write(2) failed.
     public var droppedLineCount: Int { buffer.dropped }
 
-    /// Waits until what was written before has reached the descriptor. Blocks the thread.
+    /// Waits until the descriptor has taken the lines queued before. Blocks the thread.
     ///
-    /// - Returns: False if that took longer than `limit`.
+    /// - Returns: False if that took longer than `limit`, or if no descriptors were left to wait with.
     @available(*, noasync, message: "It blocks the thread. Call it where the program ends.")
     @discardableResult
     public func flush(within limit: Duration = .seconds(1)) -> Bool {

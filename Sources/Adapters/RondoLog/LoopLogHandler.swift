@@ -2,9 +2,9 @@
   internal import Glibc
   public import Logging
 
-  /// Writes what swift-log is told into a ``LogSink``, one line a message, without ever waiting.
+  /// Writes swift-log's messages to a ``LogSink``, one line each, without waiting.
   ///
-  /// Characters that could end a line or command a terminal are escaped: what a stranger has sent stays in its line.
+  /// The handler escapes characters that end a line or control a terminal, so that data of a peer cannot forge a line.
   ///
   /// ```swift
   /// let sink = try LogSink()
@@ -18,11 +18,11 @@
     private let sink: LogSink
     private let style: Style
 
-    /// How a line begins.
+    /// The beginning of a line.
     public enum Style: Hashable, Sendable {
-      /// With the time in UTC, and the level's name.
+      /// The time in UTC, and the level's name.
       case dated
-      /// With the level as systemd's journal reads it, which knows the time. See sd-daemon(3).
+      /// The level as systemd's journal reads it, without a time. See sd-daemon(3).
       case journal
     }
 

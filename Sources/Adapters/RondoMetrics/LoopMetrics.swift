@@ -2,27 +2,29 @@
   public import CoreMetrics
   public import Rondo
 
-  /// Reports what loops do to swift-metrics. It tells turns, sleeps, wakeups, callouts, and how long a block waits for its turn.
+  /// Reports the counts of loops to swift-metrics: turns, sleeps, wakeups, callouts, delays.
   ///
-  /// Loops count all the time, at no cost that could be seen; every so often a timer of one of them reads the counts of all
-  /// and reports what has been added. Each metric has the dimension `loop`, with the loop's name.
+  /// Once an interval, a timer reads the counts of all the loops, and reports the increase. It also measures how long a
+  /// block waits for its turn. Each metric has the dimension `loop`, with the loop's name.
   ///
   /// ```swift
   /// let metrics = LoopMetrics(of: ["main": loop], every: .seconds(10), on: loop)
   /// ```
   ///
-  /// It reports as long as somebody holds it. Any thread.
+  /// Keep the object: it stops reporting when you release it. Any thread.
   public final class LoopMetrics: Sendable {
     /// *constant*
     private let subjects: [Subject]
     /// *constant*
     private let timer: Loop.Timer
 
-    /// Reports of loops, by name, whenever a timer on `loop` fires.
+    /// Begins to report the counts of `loops` every `interval`, by a timer on `loop`.
     ///
     /// - Parameters:
-    ///   - factory: Where the metrics are made; nil for the process's, `MetricsSystem.factory`.
-    ///   - loop: Whose timer it is. Counts are read on its thread, without asking the other loops.
+    ///   - loops: The loops by name.
+    ///   - interval: The timer's tolerance is a tenth of it.
+    ///   - loop: Its thread reads the counts of all the loops, without waiting for them.
+    ///   - factory: Makes the metrics; nil for `MetricsSystem.factory`.
     public init(
       of loops: [String: Loop], every interval: Duration = .seconds(10), on loop: Loop,
       factory: (any MetricsFactory)? = nil
@@ -40,7 +42,7 @@
       timer.invalidate()
     }
 
-    /// Reports at once what was added since the last time. Before the process exits, for one. Any thread.
+    /// Reports the increase since the last report. Use it before the process exits. Any thread.
     public func report() {
       for subject in subjects { subject.report() }
     }

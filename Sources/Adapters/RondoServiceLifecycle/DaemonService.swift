@@ -3,11 +3,11 @@
   public import RondoDaemon
   public import ServiceLifecycle
 
-  /// A daemon on a thread of its own, as a service of swift-service-lifecycle's.
+  /// A daemon on its own thread, as a service of swift-service-lifecycle.
   ///
-  /// The group's graceful shutdown is `Daemon.stop()`: the stop handlers are called, and work under way is
-  /// waited for. Its cancellation ends the run at once. A daemon that stops by itself ends the service, and the group does
-  /// then what its configuration says.
+  /// The group's graceful shutdown calls `Daemon.stop()`: the daemon calls its stop handlers and waits for work under
+  /// way. A cancellation ends the run immediately. A daemon that stops by itself ends the service, and the group acts
+  /// as you configured it.
   ///
   /// ```swift
   /// let service = DaemonService(name: "echo") { loop in
@@ -17,16 +17,17 @@
   /// }
   /// ```
   ///
-  /// Signals are for one of the two: either the group has `gracefulShutdownSignals`, and the daemon is made with
-  /// `claimsSignals: false`; or the group has none, and is told to shut down when the daemon has ended.
+  /// Let either the group or the daemon handle signals. If the group has `gracefulShutdownSignals`, make the daemon
+  /// with `claimsSignals: false`. If not, configure the group to shut down when the service has ended.
   public struct DaemonService: Service, CustomStringConvertible {
     /// The name of its thread.
     public let name: String
     private let make: @Sendable (Loop) throws -> Daemon
 
-    /// A service whose daemon is made when it is started, on the daemon's own thread.
+    /// Makes a service that makes its daemon when it starts.
     ///
-    /// - Parameter make: Makes the daemon on that loop, and puts into the loop what it serves.
+    /// - Parameter make: Called on the daemon's thread. It makes the daemon on the loop, and adds the items that it
+    ///   serves.
     public init(name: String = "daemon", _ make: @escaping @Sendable (Loop) throws -> Daemon) {
       self.name = name
       self.make = make
@@ -34,10 +35,10 @@
 
     public var description: String { name }
 
-    /// Makes the daemon, and runs it until it has ended. Its thread ends as well.
+    /// Runs the daemon on a new thread, and returns when both have ended.
     ///
-    /// - Throws: What making it threw; `LoopThread.StartError`; ``DaemonServiceError``, if it lost work;
-    ///   `CancellationError`, if it was cancelled.
+    /// - Throws: The error of the closure that makes the daemon; `LoopThread.StartError`; ``DaemonServiceError`` if
+    ///   work may be lost; `CancellationError` if the task was cancelled.
     public func run() async throws {
       let thread = try LoopThread(name: name)
       do {
@@ -72,9 +73,9 @@
     }
   }
 
-  /// How a daemon ended that did not end well.
+  /// The reason why a daemon ended before its work.
   public enum DaemonServiceError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// Its time was over, and this many pieces of work were not.
+    /// The drain limit passed, and this many pieces of work had not ended.
     case timedOut(left: Int)
     /// A second signal came.
     case interrupted(by: CInt)

@@ -1,34 +1,36 @@
 #if TLS
   extension TLSConnection {
-    /// How long things may take, and how much may wait.
+    /// The time limits and queue limits of a connection.
     public struct Limits: Hashable, Sendable {
       /// How long connecting and the handshake may take.
+      ///
+      /// If data of the peer is unread when the time has passed, the connection waits once more.
       public var handshake: Duration = .seconds(10)
-      /// For how long no byte may move before the connection fails. Nil for as long as the peer likes.
+      /// The time without a transferred byte after which the connection fails; nil for no limit.
       public var idle: Duration? = .seconds(300)
-      /// `.writable` is told when no more than this many bytes wait.
+      /// A congested connection reports `.writable` when at most this many bytes wait.
       public var lowWater = 16 * 1024
-      /// Whoever has more than this many bytes wait had better not send until `.writable`.
+      /// The connection is congested when more bytes than this wait.
       public var highWater = 64 * 1024
-      /// How many bytes may wait at most.
+      /// The most bytes that may wait.
       public var queue = 1024 * 1024
 
       public init() {}
     }
 
-    /// What the handler is told.
+    /// An event that the connection passes to its handler.
     public enum Event: Hashable, Sendable {
-      /// The handshake is over. Once, and before anything else.
+      /// The handshake succeeded. Once, before every other event except `.failed`.
       case connected
-      /// Data came in.
+      /// Data arrived.
       case received([UInt8])
-      /// The peer has said that it sends no more. It can still be sent to: invalidate or close the connection when done.
+      /// The peer sends no more. You can still send; close or invalidate the connection afterwards.
       case end
-      /// Few enough bytes wait again: no more than `lowWater`, after more than `highWater`.
+      /// The connection is no longer congested: at most `lowWater` bytes wait.
       case writable
-      /// All that waited has been handed to the kernel.
+      /// The kernel has taken all queued bytes.
       case sent
-      /// The connection is over, and invalid afterwards.
+      /// The connection failed. It is invalid after the handler returns.
       case failed(TLSError)
     }
   }

@@ -4,10 +4,9 @@
 
   /// A TLS connection in a mode of a loop, by OpenSSL on libevent.
   ///
-  /// It is put into one mode of one loop, and stays there until it is over: `try loop.add(connection)`. From then on it
-  /// belongs to that loop's thread, where its handler is called, one event a callout; what is called elsewhere traps. The
-  /// loop keeps it alive. Its callouts are those of `Loop.withEventBase(in:_:)`: a run nested in one serves no
-  /// TLS connection of the same mode.
+  /// `try loop.add(connection)` adds it to one mode of one loop, which keeps it until it ends. From then on, use it on
+  /// the loop's thread only: a member called on another thread traps. The loop calls the handler on that thread. Its
+  /// callouts are those of `Loop.withEventBase(in:_:)`: a run nested in one serves no TLS connection of the same mode.
   ///
   /// ```swift
   /// let connection = TLSConnection(accepting: socket, with: context) { connection, event in
@@ -58,7 +57,7 @@
       let timeout: Loop.Timeout
     }
 
-    /// The server's side of a connection that was accepted.
+    /// Makes the server's side of an accepted connection.
     public convenience init(
       accepting socket: Socket, with context: TLSServerContext, limits: Limits = Limits(),
       handler: sending @escaping (TLSConnection, Event) -> Void
@@ -66,11 +65,11 @@
       self.init(.init(socket: socket, context: context.handle, host: nil), limits, handler)
     }
 
-    /// The client's side of a connection that begins to be made to `address` now.
+    /// Begins to connect to `address`, and makes the client's side of the connection.
     ///
-    /// - Parameter host: Whose certificate the server must have: a name, which it is told as well (SNI), or an address.
-    ///   A name is in ASCII, an internationalized one as `xn--…`; `Loop.add` refuses any other.
-    /// - Throws: What fails at once. What fails later is told as `.failed`.
+    /// - Parameter host: The name or address that the server's certificate must match. A name is sent to the server
+    ///   (SNI). It is in ASCII, with `xn--…` for international labels; `Loop.add` throws for any other.
+    /// - Throws: Errors of socket(2), and immediate errors of connect(2). A later error is the event `.failed`.
     public convenience init(
       connectingTo address: SocketAddress, as host: String, with context: TLSClientContext, limits: Limits = Limits(),
       handler: sending @escaping (TLSConnection, Event) -> Void
@@ -80,7 +79,7 @@
       self.init(over: socket, as: host, with: context, limits: limits, handler: handler)
     }
 
-    /// The client's side of a connection that is there already, or being made.
+    /// Makes the client's side of a connection on a connected or connecting socket.
     public convenience init(
       over socket: Socket, as host: String, with context: TLSClientContext, limits: Limits = Limits(),
       handler: sending @escaping (TLSConnection, Event) -> Void
@@ -100,25 +99,25 @@
 
     // MARK: - State
 
-    /// Whether the connection is not over.
+    /// Whether the connection has not ended.
     public var isValid: Bool {
       checkThread()
       return plan != nil || stay != nil
     }
 
-    /// The socket, nil once the connection is over. So the last one to hold it closes it.
+    /// The socket; nil after the end. It closes when its last reference is released.
     public var socket: Socket? {
       checkThread()
       return plan?.socket ?? stay?.session.socket
     }
 
-    /// What ALPN has chosen; nil before the handshake is over, or if nothing was.
+    /// The protocol that ALPN chose; nil without one, before the handshake, and after the end.
     public var applicationProtocol: String? {
       checkThread()
       return isOpen ? stay?.session.chosenProtocol : nil
     }
 
-    /// The version of TLS that was agreed on, as `TLSv1.3`. Nil before the handshake is over.
+    /// The TLS version, as `TLSv1.3`; nil before the handshake and after the end.
     public var version: String? {
       checkThread()
       return isOpen ? stay?.session.version : nil
@@ -132,23 +131,21 @@
 
     // MARK: - Sending
 
-    /// Queues bytes to be sent in order, before the handshake is over as well. Copies them.
+    /// Queues a copy of bytes, and sends them in order.
     ///
-    /// - Throws: `.queueFull`, `.sendingFinished`, `.invalid`, `.noMemory`; then none of them was taken.
+    /// You can queue bytes before the handshake has ended.
+    ///
+    /// - Throws: `.queueFull`, `.sendingFinished`, `.invalid`, `.noMemory`. No byte is then queued.
     public func send(_ bytes: [UInt8]) throws(TLSError) {
       try send(unsafe bytes.span.bytes)
     }
 
-    /// Queues bytes to be sent in order, before the handshake is over as well. Copies them.
-    ///
-    /// - Throws: `.queueFull`, `.sendingFinished`, `.invalid`, `.noMemory`; then none of them was taken.
+    /// Queues a copy of a slice's bytes.
     public func send(_ bytes: ArraySlice<UInt8>) throws(TLSError) {
       try send(unsafe bytes.span.bytes)
     }
 
-    /// Queues bytes to be sent in order, before the handshake is over as well. Copies them.
-    ///
-    /// - Throws: `.queueFull`, `.sendingFinished`, `.invalid`, `.noMemory`; then none of them was taken.
+    /// Queues a copy of bytes of any memory.
     public func send(_ bytes: RawSpan) throws(TLSError) {
       checkThread()
       guard let session = stay?.session, !isClosing else { throw .invalid }
@@ -160,21 +157,21 @@
       if session.queuedByteCount > limits.highWater { isAboveMark = true }
     }
 
-    /// How many bytes wait for room.
+    /// The number of bytes that wait to be sent.
     public var queuedByteCount: Int {
       checkThread()
       return stay?.session.queuedByteCount ?? 0
     }
 
-    /// Whether more than `highWater` bytes have waited, and not yet as few as `lowWater` since.
+    /// Whether data waits for a slow peer: more than `highWater` bytes, until `lowWater` is left.
     ///
-    /// `.writable` tells when it ends.
+    /// When it becomes false, the handler is called with `.writable`.
     public var isCongested: Bool {
       checkThread()
       return isAboveMark
     }
 
-    /// Sends no more after what is queued, and says so. The peer is told of an end, and can still send.
+    /// Ends sending with close_notify after the queued bytes. The peer can still send.
     ///
     /// - Throws: `.invalid`.
     public func finishSending() throws(TLSError) {
@@ -186,7 +183,7 @@
 
     // MARK: - Receiving
 
-    /// Whether what comes in is read. What is not waits in the kernel, and holds up the peer.
+    /// Whether the connection reads. If false, data waits in the kernel and slows the peer.
     public var isReceiving: Bool {
       get {
         checkThread()
@@ -211,9 +208,10 @@
 
     // MARK: - Ends
 
-    /// Sends what waits, and says goodbye. It is over when the peer has done the same, or after `limit`.
+    /// Closes the connection gracefully: sends the queued bytes, then close_notify.
     ///
-    /// The handler is called no more, and what still comes in is dropped. Before the handshake is over, it is over at once.
+    /// It ends when the peer's close_notify has arrived, or after `limit`. The handler is not called again. Data that
+    /// arrives is dropped. If the handshake has not ended, the call is `invalidate()`.
     public func close(within limit: Duration = .seconds(5)) {
       checkThread()
       if isClosing { return }
@@ -229,9 +227,9 @@
       old.1?.end(nil)
     }
 
-    /// Ends the connection at once. What waits is dropped, and then the peer is not told of an end. Closes the socket.
+    /// Ends the connection immediately, and releases the socket. You may call it in the handler.
     ///
-    /// Nothing is called afterwards. In its own callout as well.
+    /// Queued bytes are dropped. The peer gets close_notify only if none was queued. The handler is not called again.
     public func invalidate() {
       checkThread()
       end(nil)
@@ -366,12 +364,14 @@
 
     // MARK: - The sequence
 
-    /// What arrives, as an async sequence instead of `.received`. Everything else is still told the handler. Once.
+    /// Returns the arriving data as an async sequence, which replaces `.received`. Once.
     ///
-    /// Ask for it right after the connection was added, so that nothing is told the handler before.
-    /// Any task may read it, on any thread. The connection is read from no further while `limit` bytes or more wait to be
-    /// asked for: a task that stops asking holds up its peer. It ends with the peer's end and when the connection is
-    /// invalidated, and throws what the connection fails with. A task that is cancelled is given the end at once.
+    /// The handler still gets the other events. Call it right after you add the connection, so that the handler gets no
+    /// data before. One task at a time may read the sequence, on any thread. While `limit` bytes or more wait for the
+    /// task, the connection does not read, and the peer must wait.
+    ///
+    /// The sequence ends when the peer ends, and when you close or invalidate the connection. It throws the error with
+    /// which the connection fails. If the task is cancelled, the sequence ends immediately and drops its data.
     public func received(atMost limit: Int = 65_536) -> Received {
       checkThread()
       contract(plan == nil, "What arrives is read in a loop. Add the connection to its loop first.")
@@ -386,12 +386,12 @@
   }
 
   extension Loop {
-    /// Puts a TLS connection into a mode, where it begins its handshake. The loop's thread. Once for each connection.
+    /// Adds a TLS connection to a mode, and begins its handshake. The loop's thread.
     ///
-    /// The first one of a mode takes five descriptors, the others none. A mode with connections is not empty, nor is it
-    /// after them: `Loop.stop()` ends its runs.
+    /// Add each connection once. The call takes five descriptors if the mode has no event base yet, otherwise none.
+    /// From then on the mode is never empty: `Loop.stop()` ends its runs.
     ///
-    /// - Parameter mode: By its name; `.common` is none.
+    /// - Parameter mode: Not `.common`, which traps.
     /// - Throws: `.noEventBase`, `.noMemory`, `.invalid`, `.host`.
     public func add(_ connection: TLSConnection, to mode: Mode = .default) throws(TLSError) {
       try connection.begin(on: self, in: mode)

@@ -2,18 +2,20 @@
   internal import CTLSGuest
   internal import Rondo
 
-  /// What a server's connections have in common: its certificate, and its protocols. Any thread.
+  /// The certificate and the protocols that a server's connections share. Any thread.
   ///
-  /// A certificate that is replaced needs a new context; connections keep the one they began with.
+  /// To replace the certificate, make a new context. Connections keep the context they began with.
   public final class TLSServerContext: Sendable {
     let handle: TLSContextHandle
 
-    /// A server with the certificate and the key in two files, both PEM. Reads them at once.
+    /// Makes a server context from a certificate and a key, both files in PEM.
+    ///
+    /// The call reads both files.
     ///
     /// - Parameters:
-    ///   - certificateChain: The server's certificate, then those that vouch for it.
-    ///   - privateKey: The key of the first of them, without a password.
-    ///   - protocols: What it speaks, the best first, as ALPN names it. A client that offers others alone is refused.
+    ///   - certificateChain: The path of the server's certificate, followed by its intermediate certificates.
+    ///   - privateKey: The path of the key of the first certificate, without a password.
+    ///   - protocols: ALPN names in order of preference. The server refuses a client that offers only others.
     /// - Throws: `.certificateChain`, `.privateKey`, `.keyMismatch`, `.noMemory`.
     public init(certificateChain: String, privateKey: String, protocols: [String] = []) throws(TLSError) {
       var refusal = rondo_tls_refusal()
@@ -34,21 +36,21 @@
     }
   }
 
-  /// What a client's connections have in common: whom it trusts, and its protocols. Any thread.
+  /// The trusted authorities and the protocols that a client's connections share. Any thread.
   public final class TLSClientContext: Sendable {
     let handle: TLSContextHandle
 
-    /// Who may vouch for a server.
+    /// The authorities whose certificates a client accepts.
     public enum Trust: Hashable, Sendable {
-      /// Whomever the system trusts: OpenSSL's default files, SSL_CERT_FILE and SSL_CERT_DIR among them.
+      /// OpenSSL's default files. SSL_CERT_FILE and SSL_CERT_DIR replace them.
       case system
-      /// The authorities in this PEM file, and nobody else.
+      /// Only the authorities in this PEM file.
       case authorities(file: String)
     }
 
-    /// A client of servers whose certificate is for their name, by somebody it trusts.
+    /// Makes a client context. Its connections check the server's certificate and name.
     ///
-    /// - Parameter protocols: What it speaks, the best first, as ALPN names it.
+    /// - Parameter protocols: ALPN names in order of preference.
     /// - Throws: `.authorities`, `.noMemory`.
     public init(trusting trust: Trust = .system, protocols: [String] = []) throws(TLSError) {
       var refusal = rondo_tls_refusal()

@@ -2,52 +2,52 @@
   public import Rondo
   public import RondoSockets
 
-  /// What went wrong with a TLS connection, or with what it needs.
+  /// An error of a TLS connection or a TLS context.
   public enum TLSError: Error, Hashable, Sendable {
-    /// The file with the certificate and those that vouch for it is wrong.
+    /// The file of the certificate chain cannot be used.
     case certificateChain(path: String, reason: String)
-    /// The file with the private key is not what it should be. One that needs a password cannot be used.
+    /// The file of the private key cannot be used, or the key has a password.
     case privateKey(path: String, reason: String)
-    /// The key is not that of the chain's first certificate.
+    /// The private key does not belong to the chain's first certificate.
     case keyMismatch(certificateChain: String, privateKey: String)
-    /// The file of authorities to trust is wrong; nil for the system's.
+    /// The file of trusted authorities cannot be used; a nil path is the system's.
     case authorities(path: String?, reason: String)
-    /// The host is no address and no name of DNS in ASCII.
+    /// The host is neither an IP address nor a DNS name in ASCII.
     case host(String)
-    /// The peer's certificate was refused here.
+    /// This side refused the peer's certificate.
     case certificate(CertificateProblem)
-    /// The peer refused to go on, with this alert of RFC 8446, section 6. It may not trust us, for one.
+    /// The peer ended the connection with an alert of RFC 8446, section 6.
     case refused(alert: String)
-    /// What the peer sent is not TLS, or not as it should be.
+    /// The peer's data violates the protocol; the text is OpenSSL's reason.
     case violation(String)
-    /// The peer has closed the connection without close_notify: what it sent may have been cut.
+    /// The peer closed the connection without close_notify. Its data may be incomplete.
     case truncated
-    /// The network's part of it: it could not be made, or is over.
+    /// The network connection failed.
     case connection(SocketError)
-    /// The handshake was not over after this time.
+    /// The handshake did not end within this time.
     case handshakeTimedOut(after: Duration)
-    /// No byte has moved for this time.
+    /// No byte was sent or received for this time.
     case idle(for: Duration)
-    /// More than this many bytes would wait to be sent. None was taken.
+    /// The queue would exceed this many bytes. No byte was queued.
     case queueFull(limit: Int)
-    /// `finishSending` was called before.
+    /// You have called `finishSending()`.
     case sendingFinished
-    /// The connection is over.
+    /// The connection is in no loop yet, is closing, or has ended.
     case invalid
-    /// The loop has no descriptors for libevent's events.
+    /// No descriptors are available for libevent's event base.
     case noEventBase(Loop.EventBaseError)
-    /// There is no memory for it.
+    /// No memory is available.
     case noMemory
 
-    /// Why a certificate is not good enough.
+    /// Why a certificate was refused.
     public enum CertificateProblem: Hashable, Sendable {
-      /// It is of somebody else.
+      /// The certificate is for another host.
       case wrongHost(expected: String)
       case expired
       case notYetValid
-      /// Nobody who is trusted vouches for it.
+      /// The certificate's chain does not end at a trusted authority.
       case untrusted(String)
-      /// Anything else: a number of X509_verify_cert(3), and what it means.
+      /// Another code of X509_verify_cert(3), with its text.
       case other(Int, String)
     }
   }

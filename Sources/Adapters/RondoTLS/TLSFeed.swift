@@ -2,7 +2,7 @@
   internal import Rondo
 
   extension TLSConnection {
-    /// What arrives on a connection; see ``TLSConnection/received(atMost:)``.
+    /// The data that arrives on a connection; see ``TLSConnection/received(atMost:)``.
     public struct Received: AsyncSequence, Sendable {
       public typealias Element = [UInt8]
       public typealias Failure = TLSError
@@ -14,16 +14,18 @@
       public struct Iterator: AsyncIteratorProtocol {
         let feed: TLSFeed
 
-        /// What has arrived since the last time, at least one byte; nil at the end.
+        /// Returns the bytes that arrived since the last call; nil at the end.
         ///
-        /// - Throws: What the connection has failed with.
+        /// It waits until at least one byte has arrived.
+        ///
+        /// - Throws: The error with which the connection failed.
         public mutating func next() async throws(TLSError) -> [UInt8]? {
           try await feed.next()
         }
 
-        /// What has arrived since the last time, at least one byte; nil at the end. The actor is not left.
+        /// Returns the next bytes as `next()` does, and stays on the caller's actor.
         ///
-        /// - Throws: What the connection has failed with.
+        /// - Throws: The error with which the connection failed.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(TLSError) -> [UInt8]? {
           try await feed.next()
         }

@@ -6,19 +6,18 @@ import Synchronization
 extension RunLoop {
   /// Whether Foundation's own loop of the thread and this one serve each other.
   public enum FoundationStatus: Sendable, Hashable {
-    /// The thread has no loop of Foundation's, or `servesFoundation` is false.
+    /// The thread has no Foundation loop, or `servesFoundation` is false.
     case notNeeded
-    /// Whichever of the two runs serves both.
+    /// Each of the two loops serves the other one while it runs.
     case serving
-    /// They cannot, for this reason. Nothing of Foundation's loop is served while this one runs, and the other way
-    /// round.
+    /// The two loops do not serve each other, for this reason.
     case unavailable(String)
   }
 
-  /// Whether this loop and Foundation's own of the thread serve each other. True at first.
+  /// Whether this loop and Foundation's loop of the thread serve each other. True at first.
   ///
-  /// The loop's own thread. Set to true, it makes Foundation's loop, for a thread that might have one later; set to
-  /// false, it saves the system calls that sleeping in Foundation's wait costs.
+  /// Use it on the loop's own thread. Setting true makes the thread's Foundation loop. Setting false saves the system
+  /// calls of a sleep in Foundation's wait.
   public var servesFoundation: Bool {
     get { bridge.isWanted.load(ordering: .relaxed) }
     set {
@@ -30,7 +29,7 @@ extension RunLoop {
     }
   }
 
-  /// How it stands between this loop and Foundation's own of the thread, at this moment. The loop's own thread.
+  /// Whether this loop and Foundation's loop serve each other now. The loop's own thread.
   public var foundationStatus: FoundationStatus {
     contract(
       getLoop().isCurrent, "How a run loop stands with Foundation's is its own thread's affair: ask there.")

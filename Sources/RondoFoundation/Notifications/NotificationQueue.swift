@@ -1,10 +1,10 @@
 public import Foundation
 import Rondo
 
-/// Foundation's NotificationQueue, on Rondo: posts notifications from the run loop, with Apple's documented behaviour.
+/// Posts notifications from the run loop, as Apple documents it. See NSNotificationQueue.
 ///
-/// What was enqueued first is posted first, `.asap` before `.whenIdle`, each only while the loop runs in one of its
-/// modes. A queue belongs to the thread that made it. See NSNotificationQueue.
+/// The queue posts `.asap` notifications before `.whenIdle` ones, each kind in order. It posts a notification only
+/// while the loop runs in one of the notification's modes. Use a queue on the thread that made it.
 open class NotificationQueue: NSObject {
   /// Foundation's own type.
   public typealias PostingStyle = Foundation.NotificationQueue.PostingStyle
@@ -46,7 +46,7 @@ open class NotificationQueue: NSObject {
     return queue
   }
 
-  /// A queue of the calling thread that posts to `notificationCenter`. Whoever makes it keeps it.
+  /// Makes a queue of the calling thread that posts to `notificationCenter`. Keep the queue.
   public init(notificationCenter: NotificationCenter) {
     center = notificationCenter
     runLoop = RunLoop.of(Loop.current)
@@ -59,18 +59,18 @@ open class NotificationQueue: NSObject {
 
   // MARK: - Queueing
 
-  /// Enqueues a notification for the default mode. It is coalesced with those of the same name and sender.
+  /// Enqueues a notification for the default mode, coalesced by name and sender.
   open func enqueue(_ notification: Notification, postingStyle: PostingStyle) {
     enqueue(notification, postingStyle: postingStyle, coalesceMask: [.onName, .onSender], forModes: nil)
   }
 
-  /// Enqueues a notification.
+  /// Enqueues a notification, after it removed similar ones as `coalesceMask` says.
   ///
-  /// `.now` posts it before returning, `.asap` at the end of the turn, `.whenIdle` before the loop sleeps. Coalescing
-  /// takes those that are like it out of the queue first.
+  /// The queue posts it before the call returns (`.now`), at the end of the turn (`.asap`), or before the loop sleeps
+  /// (`.whenIdle`). If the loop runs in another mode than one of `modes`, `.now` posts nothing.
   ///
-  /// - Parameter modes: Where it may be posted; nil for the default mode. `.common` stands for no mode here: a
-  ///   notification with that alone is posted only by `.now`, and only while the loop does not run. Name each mode.
+  /// - Parameter modes: The modes in which it may be posted; nil for the default mode. Name each mode: `.common`
+  ///   matches no mode. With `.common` alone, only `.now` posts it, and only while the loop does not run.
   open func enqueue(
     _ notification: Notification, postingStyle: PostingStyle, coalesceMask: NotificationCoalescing,
     forModes modes: [RunLoop.Mode]?
@@ -93,7 +93,9 @@ open class NotificationQueue: NSObject {
     observe(modes)
   }
 
-  /// Takes out every notification that is like `notification` in the ways that `coalesceMask` says. Of none, nothing.
+  /// Removes every notification with the name, the sender, or both, of `notification`.
+  ///
+  /// - Parameter coalesceMask: The properties to compare. An empty mask removes nothing.
   open func dequeueNotifications(matching notification: Notification, coalesceMask: NotificationCoalescing) {
     guard !coalesceMask.isDisjoint(with: [.onName, .onSender]) else { return }
     let isAlike = { (entry: Entry) in

@@ -1,10 +1,10 @@
 public import Foundation
 
-/// The perform family as Apple's NSObject has it, with a method in place of a selector: `Sensor.poll`.
+/// NSObject's perform methods, where a method such as `Sensor.poll` replaces the selector.
 extension NSObjectProtocol where Self: AnyObject {
-  /// Calls `method` of this object with `argument` after `delay` seconds. On the calling thread's run loop.
+  /// Calls `method` of this object with `argument` after `delay` seconds.
   ///
-  /// See performSelector:withObject:afterDelay:inModes:.
+  /// The calling thread's run loop calls it. See performSelector:withObject:afterDelay:inModes:.
   @available(*, noasync, message: "An async function has no run loop. Use runLoop.perform(afterDelay:).")
   @discardableResult
   public func perform<Argument>(
@@ -27,11 +27,12 @@ extension NSObjectProtocol where Self: AnyObject {
 extension NSObjectProtocol where Self: AnyObject & Sendable {
   /// Calls `method` of this object with `argument` on a thread's run loop. Any thread.
   ///
-  /// It may follow the thread's `start()` at once: it waits, in order, for the thread to ask for its run loop. On that
-  /// thread itself, waiting means calling it at once. See performSelector:onThread:withObject:waitUntilDone:.
+  /// You may call it right after the thread's `start()`: requests wait in order until the thread asks for its run loop.
+  /// On that thread itself, `waitUntilDone` calls the method immediately. See
+  /// performSelector:onThread:withObject:waitUntilDone:.
   ///
-  /// - Throws: `.noRunLoop` if the thread was not started, or has ended, before this or before it asked for its run loop;
-  ///   `.loopEnded` if its run loop ended and it was not done.
+  /// - Throws: `.noRunLoop` if the thread was not started, or has ended; also if you wait, and the thread ends before
+  ///   it asks for its run loop. `.loopEnded` if its run loop ended before.
   @available(*, noasync, message: "This may block the thread until another one is done. Use runLoop.perform { }.")
   public func perform<Argument: Sendable>(
     _ method: @escaping @Sendable (Self) -> (Argument) -> Void, on thread: Thread, with argument: Argument,
@@ -55,7 +56,7 @@ extension NSObjectProtocol where Self: AnyObject & Sendable {
 }
 
 extension NSObject {
-  /// Takes back what `target` was to do on the calling thread's run loop.
+  /// Cancels the requests of `target` in the calling thread's run loop.
   ///
   /// See cancelPreviousPerformRequestsWithTarget:.
   @available(*, noasync, message: "An async function has no run loop. Use runLoop.cancelPerformSelectors(withTarget:).")
@@ -65,9 +66,10 @@ extension NSObject {
 }
 
 extension Thread {
-  /// The thread's run loop, once the thread has asked for it; the main thread's always. Any thread.
+  /// The thread's run loop; nil until the thread has asked for it. Any thread.
   ///
-  /// It is nil for a while after `start()`. An object's `perform(_:on:with:waitUntilDone:modes:)` need not wait for it.
+  /// The main thread's and the calling thread's run loop are never nil. An object's
+  /// `perform(_:on:with:waitUntilDone:modes:)` does not need it.
   public var runLoop: RunLoop? {
     ThreadDirectory.runLoop(of: self)
   }

@@ -1,9 +1,9 @@
 import Foundation
 import Rondo
 
-/// Something asked of a run loop: the token to take it back with.
+/// A block that waits in a run loop, and that you can cancel.
 ///
-/// The request goes on without the token. Every member may be used from any thread.
+/// If you release the object, the request stays in the loop. Use every member from any thread.
 public final class PerformRequest: Sendable {
   /// *its own lock*
   private let state: Guarded<State>
@@ -20,14 +20,14 @@ public final class PerformRequest: Sendable {
     self.state = Guarded(unsafe state)
   }
 
-  /// Whether it is still to be done. Not cancelled, not begun, and its loop has not ended.
+  /// Whether the block has not begun, was not cancelled, and its loop has not ended.
   public var isPending: Bool {
     state.withLock { $0.body != nil }
   }
 
-  /// Takes it back, and lets go of what it captured. One that is running is finished.
+  /// Cancels the request and frees the block. A block that runs is not interrupted.
   ///
-  /// - Returns: Whether it was still to be done.
+  /// - Returns: Whether the request was pending.
   @discardableResult
   public func cancel() -> Bool {
     take() != nil

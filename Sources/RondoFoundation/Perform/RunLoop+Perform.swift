@@ -1,13 +1,13 @@
 public import Foundation
 public import Rondo
 
-/// Why nothing could be performed on a thread.
+/// The reason why a thread did not perform a request.
 public enum PerformError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// The loop has ended, or ended before it came to it.
+  /// The loop ended before it performed the request.
   case loopEnded
   /// The thread has not been started, or has ended.
   ///
-  /// One that Foundation did not start has no run loop until it asks for it.
+  /// A thread that Foundation did not start has no run loop until it asks for its loop.
   case noRunLoop
 
   public var description: String {
@@ -18,17 +18,17 @@ public enum PerformError: Error, Hashable, Sendable, CustomStringConvertible {
   }
 }
 
-/// The perform family of Apple's NSObject and NSRunLoop, for closures.
+/// NSObject's and NSRunLoop's perform methods, for closures.
 ///
-/// Each request is an input source of its own: it wakes the loop, is served in the order of requests, and lets
-/// `run(mode:before:)` return. Of no modes, it is never done.
+/// Each request without a delay is an input source: it wakes the loop, and ends a `run(mode:before:)`. The loop
+/// performs requests in order. Without a mode, a request is never performed.
 extension RunLoop {
-  /// Runs `block` once, in whichever of `modes` is served first. Waits until it is done if told to. Any thread.
+  /// Runs `block` once, in the first of `modes` that runs. Any thread.
   ///
-  /// On the loop's own thread, waiting means running it at once. Elsewhere the wait lasts no longer than the loop. See
-  /// performSelector:onThread:withObject:waitUntilDone:modes:.
+  /// If `waitUntilDone` is true, it blocks until the block has run or the loop has ended. On the loop's own thread, it
+  /// runs the block immediately instead. See performSelector:onThread:withObject:waitUntilDone:modes:.
   ///
-  /// - Throws: `.loopEnded` if it was not, or is not going to be, done.
+  /// - Throws: `.loopEnded` if the block did not run, or cannot run any more.
   @available(*, noasync, message: "This may block the thread until another one is done. Use perform(inModes:block:).")
   public func perform(
     inModes modes: [Mode] = [.common], waitUntilDone: Bool, _ block: @Sendable @escaping () -> Void
@@ -41,11 +41,11 @@ extension RunLoop {
     if !isGiven { throw .loopEnded }
   }
 
-  /// Runs `block` once, `delay` seconds from now, in whichever of `modes` is served first. Any thread.
+  /// Runs `block` once, after `delay` seconds, in the first of `modes` that runs.
   ///
-  /// See performSelector:withObject:afterDelay:inModes:.
+  /// Any thread. See performSelector:withObject:afterDelay:inModes:.
   ///
-  /// - Parameter target: Kept until it is over; names the request for `cancelPerformSelectors(withTarget:)`.
+  /// - Parameter target: Identifies the request in `cancelPerformSelectors(withTarget:)`. Kept until the request ends.
   @discardableResult
   public func perform(
     afterDelay delay: TimeInterval, inModes modes: [Mode] = [.default], target: AnyObject? = nil,
@@ -54,11 +54,11 @@ extension RunLoop {
     perform(afterDelay: delay, inModes: modes, keeping: target, block)
   }
 
-  /// Calls `method` of `target` with `argument` in the next turn. In whichever of `modes` is served first. Any thread.
+  /// Calls `method` of `target` with `argument` in the next turn. Any thread.
   ///
-  /// See performSelector:target:argument:order:modes:.
+  /// The loop calls it in the first of `modes` that runs. See performSelector:target:argument:order:modes:.
   ///
-  /// - Parameter order: Decides between requests that wait for the same turn, lower first.
+  /// - Parameter order: Decides between requests of the same turn: lower comes first.
   @discardableResult
   public func perform<Target: AnyObject & Sendable, Argument: Sendable>(
     _ method: @escaping @Sendable (Target) -> (Argument) -> Void, target: Target, argument: Argument, order: Int = 0,
@@ -69,14 +69,16 @@ extension RunLoop {
     return request
   }
 
-  /// Takes back every request that names `target`, those after a delay among them. Any thread.
+  /// Cancels every request of `target`, with and without a delay. Any thread.
   ///
   /// See cancelPerformSelectorsWithTarget:.
   public func cancelPerformSelectors(withTarget target: AnyObject) {
     requests.cancel(ObjectIdentifier(target))
   }
 
-  /// Takes a request back; another loop's is taken back all the same. See cancelPerformSelector:target:argument:.
+  /// Cancels a request, even a request of another loop. Any thread.
+  ///
+  /// See cancelPerformSelector:target:argument:.
   public func cancelPerform(_ request: PerformRequest) {
     request.cancel()
   }
@@ -116,6 +118,6 @@ extension RunLoop {
 }
 
 extension LoopThread {
-  /// The thread's run loop: one for the thread's life.
+  /// The thread's run loop. It stays the same.
   public var runLoop: RunLoop { .of(loop) }
 }

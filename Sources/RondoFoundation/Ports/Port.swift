@@ -1,13 +1,13 @@
 public import Foundation
 import Rondo
 
-/// A place that messages are sent to. A delegate handles them in a run loop; any thread may send. See NSPort.
+/// Receives messages, which its delegate handles in a run loop. See NSPort.
 ///
-/// `Port()` takes messages of this process's threads, as a Mach port would: Foundation on Linux has none that does.
-/// Add it to a run loop; the loop keeps it alive. Subclasses that carry messages in another way override what
-/// Foundation's would.
+/// Any thread may send. `Port()` takes messages of this process's threads, as a Mach port does; Foundation on Linux has
+/// no such port. Add it to a run loop, which keeps it alive. A subclass for another transport overrides the same
+/// members as a subclass of Foundation's class.
 open class Port: NSObject, NSCopying, @unchecked Sendable {
-  /// Posted by a port that has become invalid.
+  /// The notification that a port posts when it becomes invalid.
   public static let didBecomeInvalidNotification = Foundation.Port.didBecomeInvalidNotification
 
   /// *constant* What came in and waits for its turn.
@@ -21,7 +21,9 @@ open class Port: NSObject, NSCopying, @unchecked Sendable {
     self
   }
 
-  /// Takes the port out of every run loop for good. Drops what waits, and tells `didBecomeInvalidNotification`.
+  /// Removes the port from every run loop permanently, and drops its waiting messages.
+  ///
+  /// The first call posts `didBecomeInvalidNotification`.
   open func invalidate() {
     guard inbox.invalidate() else { return }
     NotificationCenter.default.post(name: Self.didBecomeInvalidNotification, object: self)
@@ -32,7 +34,9 @@ open class Port: NSObject, NSCopying, @unchecked Sendable {
     inbox.isValid
   }
 
-  /// Has `anObject` handle the messages; it is not kept alive. Without one, messages that have their turn are lost.
+  /// Sets the delegate that handles the messages. The reference is weak.
+  ///
+  /// Without a delegate, the port drops each message at its turn.
   open func setDelegate(_ anObject: (any PortDelegate)?) {
     inbox.delegate = anObject
   }
@@ -41,7 +45,9 @@ open class Port: NSObject, NSCopying, @unchecked Sendable {
     inbox.delegate
   }
 
-  /// Has messages handled in a mode of `runLoop`. Call `RunLoop.add(_:forMode:)`, which calls it once for each mode.
+  /// Adds the port to a mode. `RunLoop.add(_:forMode:)` calls it once for each mode.
+  ///
+  /// You may override it. Callers use `RunLoop.add(_:forMode:)`.
   open func schedule(in runLoop: RunLoop, forMode mode: RunLoop.Mode) {
     inbox.schedule(in: runLoop.getLoop(), Loop.Mode(mode)) { message in
       message.arrive(at: self)
@@ -49,15 +55,17 @@ open class Port: NSObject, NSCopying, @unchecked Sendable {
     }
   }
 
-  /// Undoes `schedule`. Call `RunLoop.remove(_:forMode:)`.
+  /// Removes the port from a mode. Called by `RunLoop.remove(_:forMode:)`.
   open func remove(from runLoop: RunLoop, forMode mode: RunLoop.Mode) {
     inbox.remove(from: runLoop.getLoop(), Loop.Mode(mode))
   }
 
-  /// How many bytes a sender leaves free in front of the components.
+  /// The number of bytes that a sender leaves free before the components.
   open var reservedSpaceLength: Int { 0 }
 
-  /// How many messages wait at most; a sender waits for room until its limit date. Mach's default is 5.
+  /// The most messages that may wait. At first 1,024; Mach's default is 5.
+  ///
+  /// If so many wait, a sender blocks until its limit date.
   public final var queueLimit: Int {
     get { inbox.limit }
     set { inbox.limit = newValue }
@@ -71,15 +79,15 @@ open class Port: NSObject, NSCopying, @unchecked Sendable {
     send(before: limitDate, msgid: 0, components: components, from: receivePort, reserved: headerSpaceReserved)
   }
 
-  /// Sends a message. It is handled in one of the port's run loops, after what was sent before. Any thread.
+  /// Sends a message, which one of the port's run loops handles in order. Any thread.
   ///
-  /// Waits until `limitDate` while `queueLimit` messages wait; a thread that sends to a full port of its own waits in
-  /// vain.
+  /// While `queueLimit` messages wait, the call blocks until `limitDate`. If the calling thread is the port's only
+  /// receiver, that wait cannot succeed.
   ///
   /// - Parameters:
   ///   - components: Data and ports. Data is copied.
-  ///   - receivePort: Where answers go; the receiver knows it as `sendPort`.
-  /// - Returns: Whether it is on its way: false for components of other kinds, an invalid port, or no room in time.
+  ///   - receivePort: The port for replies. The receiver gets it as `sendPort`.
+  /// - Returns: False for components of other kinds, an invalid port, or no room until `limitDate`.
   @discardableResult
   open func send(
     before limitDate: Date, msgid msgID: Int, components: NSMutableArray?, from receivePort: Port?,
@@ -100,7 +108,7 @@ open class Port: NSObject, NSCopying, @unchecked Sendable {
   }
 }
 
-/// A port for messages within the process. Foundation on Linux declares it, and lacks it.
+/// A port for messages within the process. Foundation's own does not work on Linux.
 ///
-/// Between processes, by name, use `LocalMessagePort` and `RemoteMessagePort`.
+/// For named ports between processes, use `LocalMessagePort` and `RemoteMessagePort`.
 open class MessagePort: Port, @unchecked Sendable {}

@@ -1,14 +1,14 @@
 public import Foundation
 
-/// A message between ports: components, and the ports it goes and comes by. See NSPortMessage.
+/// A message between ports: its components, its receiver and its sender. See NSPortMessage.
 open class PortMessage: NSObject, NSCopying, @unchecked Sendable {
-  /// What the sender chose to say what the message is.
+  /// The identifier that the sender chose.
   open var msgid: UInt32 = 0
-  /// Data (NSData) and ports, in the order they were sent.
+  /// Data (NSData) and ports, in the order in which they were sent.
   open private(set) var components: [AnyObject]?
-  /// The port it came to. Of a message to send, where answers go.
+  /// The port that received the message. If you send it, the port for replies.
   open private(set) var receivePort: Port?
-  /// The port to send to. Of a message that came in, the port to answer to, if any.
+  /// The destination. In a received message, the port for replies, if any.
   open private(set) var sendPort: Port?
 
   /// *constant once it waits* What it costs a port to keep it, in bytes; 0 for a message of this process.
@@ -20,9 +20,9 @@ open class PortMessage: NSObject, NSCopying, @unchecked Sendable {
     self.components = components
   }
 
-  /// Sends the components to `sendPort`, and waits for room until `date`.
+  /// Sends the components to `sendPort`; blocks until `date` while it has no room.
   ///
-  /// - Returns: Whether the message is on its way.
+  /// - Returns: Whether the message was sent.
   @discardableResult
   open func send(before date: Date) -> Bool {
     let components = NSMutableArray(array: components ?? [])
@@ -40,8 +40,10 @@ open class PortMessage: NSObject, NSCopying, @unchecked Sendable {
   }
 }
 
-/// Handles the messages that come to a port. See NSPortDelegate.
+/// Handles the messages of a port. See NSPortDelegate.
 public protocol PortDelegate: AnyObject {
-  /// Called on the thread of the port's run loop, in one of the port's modes, once for each message, in order.
+  /// Handles one message. Messages arrive in order.
+  ///
+  /// The port calls it on the thread of its run loop, in one of its modes.
   func handle(_ message: PortMessage)
 }

@@ -4,11 +4,11 @@ import Rondo
 import RondoPorts
 import RondoSockets
 
-/// A port that is reached by a socket, from this machine or another. See NSSocketPort.
+/// A port on a socket, for messages of this machine or of others. See NSSocketPort.
 ///
-/// A local one listens; a remote one stands for it elsewhere. Its messages have Foundation's form, so a process that
-/// uses Foundation's own SocketPort can be at the other end. One run loop at a time, several modes, `.common` included.
-/// Anybody who can reach the address can send: on a network, it needs a firewall or a loopback address.
+/// A local port receives. A remote port sends to a local port elsewhere. The messages have Foundation's form, so the
+/// peer may use Foundation's own SocketPort. A port is in one run loop at a time, in several modes, `.common` included.
+/// Every process that can reach the address can send: on a network, use a firewall or a loopback address.
 open class SocketPort: Port, @unchecked Sendable {
   /// *constant*
   let signature: SocketPortSignature
@@ -17,23 +17,31 @@ open class SocketPort: Port, @unchecked Sendable {
   /// *constant* Shared by all ports with the signature.
   private let sender: SocketPortSender
 
-  /// The longest message sent and accepted, header and all. A connection that states a longer one is closed.
-  /// 16 MiB, as of a message port: chosen.
+  /// The longest message in bytes, with its header: 16 MiB.
+  ///
+  /// The port closes a connection that announces a longer message.
   public static let maximumMessageLength = 16 << 20
 
-  /// What senders can make a local port hold.
+  /// The limits of what senders can make a local port hold.
   public struct Limits: Sendable, Hashable {
-    /// How many connections there are at once. One more is closed, unless another one has been quiet for so long that
-    /// it has to make room. By default a quarter of the descriptors this process may open, and 1,024 at most.
+    /// The most connections at a time.
+    ///
+    /// Of one more, the port closes a connection that was quiet for `maximumIdleTime`, or else the new one. The default
+    /// is a quarter of the descriptors that the process may open, and at most 1,024.
     public var maximumConnections = MessagePortOptions.defaultMaximumConnections
-    /// How much memory half messages may take, and as much messages that wait. In bytes, and one message more if need
-    /// be. Beyond it, the connection that has stood still longest is closed, and no more messages are read.
+    /// The most bytes of memory for unfinished messages, and again for waiting messages.
+    ///
+    /// If unfinished messages exceed it, the port closes the connection that has been still longest. If waiting
+    /// messages reach it, the port reads no more, so they exceed it by one message at most. For unfinished messages it
+    /// counts as at least twice `maximumMessageLength`.
     public var maximumHeldBytes = 64 << 20
-    /// How long a sender may leave a message unfinished without a byte that comes. Nil is for ever. It is closed, never
-    /// before this time and at most as long again after it.
+    /// The seconds without a byte that end an unfinished message; nil for no limit.
+    ///
+    /// The port then closes the connection, never before this time and at most as long again after it.
     public var maximumIdleTime: TimeInterval? = 30
-    /// How long a sender may take for one message though bytes come. Nil is for ever. It is closed, never before this
-    /// time and at most four times as long after the beginning.
+    /// The seconds that one message may take although bytes arrive; nil for no limit.
+    ///
+    /// The port then closes the connection, never before this time and at most four times as long after the beginning.
     public var maximumMessageTime: TimeInterval? = 600
 
     public init() {}
@@ -42,7 +50,9 @@ open class SocketPort: Port, @unchecked Sendable {
     var timeBetweenLooks: TimeInterval? { [maximumIdleTime, maximumMessageTime].compactMap { $0 }.min() }
   }
 
-  /// What senders can make this port hold; without effect on a remote port. Set it before adding it to a run loop.
+  /// The port's limits. Set them before you add the port to a run loop.
+  ///
+  /// On a remote port they have no effect.
   public final var limits: Limits {
     get { receiver?.limits ?? Limits() }
     set {
@@ -54,15 +64,17 @@ open class SocketPort: Port, @unchecked Sendable {
     }
   }
 
-  /// How much memory, in bytes, senders make the port hold. Half messages, and messages that wait for their turn.
+  /// The bytes of memory that unfinished messages and waiting messages take.
   public final var heldByteCount: Int {
     (receiver?.heldByteCount ?? 0) + inbox.waitingCost
   }
 
-  /// How many senders are connected.
+  /// The number of connected senders.
   public final var connectionCount: Int { receiver?.connectionCount ?? 0 }
 
-  /// A TCP port that the kernel chooses, on every interface. Ends the process, and says why, if there can be none.
+  /// Makes a local port on a free TCP port of every IPv4 interface.
+  ///
+  /// If that fails, it ends the process with a message.
   public convenience override init() {
     let address = SocketAddress.ipv4(.any, port: 0)
     do {
@@ -80,7 +92,9 @@ open class SocketPort: Port, @unchecked Sendable {
     super.init()
   }
 
-  /// A TCP port on every interface; 0 lets the kernel choose. Nil if it is taken.
+  /// Makes a local port on a TCP port of every IPv4 interface.
+  ///
+  /// With 0 the kernel chooses the port. The result is nil if the TCP port is not available.
   public convenience init?(tcpPort port: UInt16) {
     let address = SocketAddress.ipv4(.any, port: port)
     self.init(
@@ -88,7 +102,7 @@ open class SocketPort: Port, @unchecked Sendable {
       address: Data(address.socketBytes))
   }
 
-  /// A local port at `address`, a sockaddr's bytes. Nil if there can be none.
+  /// Makes a local port at `address`, the bytes of a sockaddr. Nil if that fails.
   public init?(protocolFamily family: Int32, socketType type: Int32, protocol: Int32, address: Data) {
     guard let address = try? SocketAddress(socketBytes: Array(address)), address.family == family,
       let socket = try? Self.makeSocket(type, address)
@@ -99,7 +113,9 @@ open class SocketPort: Port, @unchecked Sendable {
     super.init()
   }
 
-  /// A local port on an open socket, which listens or takes datagrams. The port closes it. Nil if it is no socket.
+  /// Makes a local port on an open socket, and takes ownership of the socket.
+  ///
+  /// The socket listens, or is for datagrams. The result is nil if `sock` is no socket of these.
   public init?(protocolFamily family: Int32, socketType type: Int32, protocol: Int32, socket sock: SocketNativeHandle) {
     guard let socket = try? Socket(owning: sock), let address = socket.localAddress else { return nil }
     receiver = SocketPortReceiver(socket)
@@ -108,10 +124,10 @@ open class SocketPort: Port, @unchecked Sendable {
     super.init()
   }
 
-  /// A remote port that stands for a TCP port of a host. The host is an address, or a name that is looked up now; nil
-  /// is this machine.
+  /// Makes a remote port for a TCP port of a host.
   ///
-  /// IPv4 comes first. Nil if there is no such host. It may block the thread.
+  /// The host is an address or a name; nil is this machine. Looking up a name blocks the thread. If the host has an
+  /// IPv4 address, it is used. The result is nil if the host is not found.
   public convenience init?(remoteWithTCPPort port: UInt16, host hostName: String?) {
     guard let address = Self.address(of: hostName, port) else { return nil }
     self.init(
@@ -119,7 +135,7 @@ open class SocketPort: Port, @unchecked Sendable {
       address: Data(address.socketBytes))
   }
 
-  /// What stands for the port at `address`, a sockaddr's bytes.
+  /// Makes a remote port for the port at `address`, the bytes of a sockaddr.
   public init(remoteWithProtocolFamily family: Int32, socketType type: Int32, protocol: Int32, address: Data) {
     receiver = nil
     signature = SocketPortSignature(family, type, `protocol`, raw: Array(address))
@@ -153,7 +169,9 @@ open class SocketPort: Port, @unchecked Sendable {
     receiver?.invalidate()
   }
 
-  /// Closes a local port and its connections. `didBecomeInvalidNotification` is told of local ports alone.
+  /// Closes a local port and its connections; makes a remote port invalid.
+  ///
+  /// Only a local port posts `didBecomeInvalidNotification`.
   open override func invalidate() {
     guard let receiver else {
       _ = inbox.invalidate()
@@ -174,10 +192,10 @@ open class SocketPort: Port, @unchecked Sendable {
   /// The bytes of the port's sockaddr.
   open var address: Data { Data(signature.address) }
 
-  /// The socket of a local port. It is -1 of a remote one, which has none of its own.
+  /// The socket of a valid local port; -1 for any other port.
   open var socket: SocketNativeHandle { receiver?.socket?.descriptor ?? -1 }
 
-  /// Remote ports of the same signature are equal. On Apple's systems they are the same.
+  /// Remote ports of the same address are equal; on Apple's systems they are one object.
   open override var hash: Int {
     receiver == nil ? signature.hashValue : ObjectIdentifier(self).hashValue
   }
@@ -202,13 +220,15 @@ open class SocketPort: Port, @unchecked Sendable {
 
   // MARK: - Sending
 
-  /// Sends a message to where the port is. The connection is kept for later ones. Any thread; may block it.
+  /// Sends a message to the port's address. Any thread; may block it until `limitDate`.
+  ///
+  /// The connection is kept for later messages.
   ///
   /// - Parameters:
   ///   - components: Data and socket ports.
-  ///   - receivePort: Where answers go, if it is a local socket port.
-  /// - Returns: Whether the kernel has all of it: false for components of other kinds, if nobody listens, or if there
-  ///   was no room until `limitDate`.
+  ///   - receivePort: The local socket port for replies.
+  /// - Returns: Whether the kernel has taken the whole message. False for an invalid port, for components of other
+  ///   kinds, for a message that is too long, without a listener, or without room until `limitDate`.
   @discardableResult
   open override func send(
     before limitDate: Date, msgid msgID: Int, components: NSMutableArray?, from receivePort: Port?,

@@ -1,28 +1,28 @@
 public import Foundation
 public import Rondo
 
-/// Sources, descriptor sources and observers, which Foundation on Linux keeps to itself.
+/// Sources, descriptor sources and observers, which Foundation on Linux does not make public.
 extension RunLoop {
-  /// What a loop's modes hold. See CFRunLoopSource, CFRunLoopObserver.
+  /// An item of a loop's modes: a source, a timer or an observer.
   public typealias Item = Loop.Item
-  /// A source signalled by hand. See CFRunLoopSource.
+  /// A source that you signal. See CFRunLoopSource.
   public typealias Source = Loop.Source
-  /// Tells when a file descriptor is ready. See CFFileDescriptor.
+  /// Calls its handler when a file descriptor is ready. See CFFileDescriptor.
   public typealias DescriptorSource = Loop.DescriptorSource
-  /// Is called at the moments of a turn it asks for. See CFRunLoopObserver.
+  /// Calls its handler at chosen moments of each turn. See CFRunLoopObserver.
   public typealias Observer = Loop.Observer
   /// The moments of a turn, with CFRunLoopActivity's raw values.
   public typealias Activity = Loop.Activity
 
   /// Adds an item to a mode. Any thread. See CFRunLoopAddSource, CFRunLoopAddObserver.
   ///
-  /// - Returns: Whether it is a member afterwards: false if it is invalid, in another loop, or the loop is gone.
+  /// - Returns: Whether it is a member afterwards: false if it is invalid, in another loop, or the loop has ended.
   @discardableResult
   public func add(_ item: Item, forMode mode: Mode) -> Bool {
     getLoop().add(item, to: Loop.Mode(mode))
   }
 
-  /// Takes an item out of a mode. Any thread. See CFRunLoopRemoveSource, CFRunLoopRemoveObserver.
+  /// Removes an item from a mode. Any thread. See CFRunLoopRemoveSource, CFRunLoopRemoveObserver.
   public func remove(_ item: Item, forMode mode: Mode) {
     getLoop().remove(item, from: Loop.Mode(mode))
   }
@@ -37,19 +37,21 @@ extension RunLoop {
     timer.isScheduled(in: getLoop(), forMode: Loop.Mode(mode))
   }
 
-  /// Takes a timer out of a mode; it stays valid, and may be added again. Any thread. See CFRunLoopRemoveTimer.
+  /// Removes a timer from a mode. Any thread. See CFRunLoopRemoveTimer.
+  ///
+  /// The timer stays valid, and you may add it again.
   public func remove(_ timer: Timer, forMode mode: Mode) {
     timer.unschedule(from: getLoop(), forMode: Loop.Mode(mode))
   }
 
   // MARK: - Modes
 
-  /// Makes a mode common for good. Any thread. See CFRunLoopAddCommonMode.
+  /// Makes a mode common permanently. Any thread. See CFRunLoopAddCommonMode.
   public func addCommonMode(_ mode: Mode) {
     getLoop().addCommonMode(Loop.Mode(mode))
   }
 
-  /// Every mode that something was added to. Any thread. See CFRunLoopCopyAllModes.
+  /// The modes that exist, the default mode first. Any thread. See CFRunLoopCopyAllModes.
   public var allModes: [Mode] {
     getLoop().modes.map { Mode($0) }
   }
@@ -61,7 +63,7 @@ extension RunLoop {
 }
 
 extension Foundation.RunLoop.Mode {
-  /// The mode for tracking a gesture or another short, exclusive activity. Common only after `addCommonMode`.
+  /// The mode for a short, exclusive activity, as a gesture. Common only after `addCommonMode`.
   public static let tracking = RunLoop.Mode(.eventTracking)
 
   init(_ mode: Loop.Mode) {
@@ -70,7 +72,7 @@ extension Foundation.RunLoop.Mode {
 }
 
 extension Loop.Mode {
-  /// The mode of that name.
+  /// Makes the mode of the same name.
   public init(_ mode: RunLoop.Mode) {
     self.init(rawValue: mode.rawValue)
   }

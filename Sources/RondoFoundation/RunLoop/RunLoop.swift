@@ -2,12 +2,12 @@ public import Foundation
 public import Rondo
 import Synchronization
 
-/// Foundation's RunLoop, on Rondo: the same members and results, and what Foundation on Linux lacks.
+/// Foundation's RunLoop, on Rondo, with Apple's members that Foundation on Linux lacks.
 ///
-/// A thread has one, made when first asked for. Only its own thread runs it; everything else may be called from any
-/// thread. See NSRunLoop.
+/// A thread has one run loop, made when you first ask for it. Only its own thread can run it. Use the other members
+/// from any thread, unless they say otherwise. See NSRunLoop.
 open class RunLoop: NSObject, @unchecked Sendable {
-  /// Foundation's own type, so that its other interfaces take the same modes.
+  /// Foundation's own type, which its other interfaces take.
   public typealias Mode = Foundation.RunLoop.Mode
 
   /// *constant*
@@ -37,7 +37,7 @@ open class RunLoop: NSObject, @unchecked Sendable {
     of(Loop.main)
   }
 
-  /// The run loop that stands on `loop`: one for each.
+  /// The run loop of `loop`. Each loop has one.
   public static func of(_ loop: Loop) -> RunLoop {
     let runLoop = loop.companion { RunLoop(loop) }
     ThreadDirectory.enter(runLoop, on: loop)
@@ -45,7 +45,7 @@ open class RunLoop: NSObject, @unchecked Sendable {
     return runLoop
   }
 
-  /// The loop underneath, for what Foundation has no name for; the counterpart of `getCFRunLoop()`. Any thread.
+  /// Returns the Rondo loop, as `getCFRunLoop()` returns Core Foundation's. Any thread.
   public final func getLoop() -> Loop {
     // Whoever has kept the run loop may leave something in it, too.
     bridge.attachForCaller()
@@ -59,16 +59,19 @@ open class RunLoop: NSObject, @unchecked Sendable {
 
   // MARK: - Items
 
-  /// Adds a timer to a mode; a timer can be in one loop. Any thread. O(log n).
+  /// Adds a timer to a mode. Any thread. O(log n).
+  ///
+  /// A timer is in one loop at a time.
   open func add(_ timer: Timer, forMode mode: Mode) {
     timer.schedule(in: getLoop(), forMode: Loop.Mode(mode))
   }
 
   // MARK: - Polling
 
-  /// Serves what is ready in `mode` and tells when its next timer is due.
+  /// Serves what is ready in `mode`, and returns the date of its next timer.
   ///
-  /// - Returns: `.distantFuture` if the mode has no timer, nil if it has nothing at all or on another thread.
+  /// - Returns: `.distantFuture` if the mode has no timer. Nil if the mode is empty, if it is `.common`, or on another
+  ///   thread than the loop's own.
   open func limitDate(forMode mode: Mode) -> Date? {
     guard loop.isCurrent, mode != .common else { return nil }
     let mode = Loop.Mode(mode)
@@ -79,7 +82,9 @@ open class RunLoop: NSObject, @unchecked Sendable {
     return Date(timeIntervalSinceNow: loop.clock.now.duration(to: next).timeInterval)
   }
 
-  /// Runs `mode` until a source was handled or `limitDate` has passed. Elsewhere than on its own thread, does nothing.
+  /// Runs `mode` until a source was handled or `limitDate` has passed.
+  ///
+  /// On another thread than the loop's own, it does nothing.
   @available(*, noasync, message: "Running a loop blocks its thread. Call it from a synchronous function.")
   open func acceptInput(forMode mode: String, before limitDate: Date) {
     guard loop.isCurrent, mode != Mode.common.rawValue else { return }
@@ -91,7 +96,9 @@ open class RunLoop: NSObject, @unchecked Sendable {
 // MARK: - Running
 
 extension RunLoop {
-  /// Runs the default mode until it is stopped or nothing is left in it. Elsewhere than on its own thread, does nothing.
+  /// Runs the default mode until it is stopped or the mode is empty.
+  ///
+  /// On another thread than the loop's own, it does nothing.
   @available(*, noasync, message: "Running a loop blocks its thread. Call it from a synchronous function.")
   public func run() {
     guard loop.isCurrent else { return }
@@ -99,7 +106,9 @@ extension RunLoop {
     bridge.attachForFoundation()
   }
 
-  /// Runs the default mode until `limitDate`, until it is stopped, or has nothing left.
+  /// Runs the default mode until `limitDate`, or until it is stopped or empty.
+  ///
+  /// On another thread than the loop's own, it does nothing.
   @available(*, noasync, message: "Running a loop blocks its thread. Call it from a synchronous function.")
   public func run(until limitDate: Date) {
     guard loop.isCurrent else { return }
@@ -111,9 +120,11 @@ extension RunLoop {
     }
   }
 
-  /// Runs `mode` until a source was handled, until `limitDate`, or until it is stopped. A timer does not end it.
+  /// Runs `mode` until a source was handled, until `limitDate`, or until it is stopped.
   ///
-  /// - Returns: False without having run if nothing is in the mode, or on another thread.
+  /// The fire of a timer does not end the run.
+  ///
+  /// - Returns: False, without a run, if the mode is empty or `.common`, or on another thread than the loop's own.
   @available(*, noasync, message: "Running a loop blocks its thread. Call it from a synchronous function.")
   @discardableResult
   public func run(mode: Mode, before limitDate: Date) -> Bool {
@@ -130,15 +141,14 @@ extension RunLoop {
     bridge.attachForFoundation()
   }
 
-  /// Ends the run under way, the innermost if runs are nested. Any thread.
+  /// Ends the innermost run. Any thread. See CFRunLoopStop.
   ///
-  /// A loop that is not running ignores it; `getLoop().requestStop()` also ends a run that is yet to begin. See
-  /// CFRunLoopStop.
+  /// A loop that is not running ignores it. `getLoop().requestStop()` ends every run under way, or else the next one.
   public func stop() {
     loop.stop()
   }
 
-  /// Has a sleeping loop go round once more. Any thread. See CFRunLoopWakeUp.
+  /// Wakes a sleeping loop for another turn. Any thread. See CFRunLoopWakeUp.
   public func wakeUp() {
     loop.wakeUp()
   }
@@ -147,15 +157,16 @@ extension RunLoop {
 // MARK: - Blocks
 
 extension RunLoop {
-  /// Runs `block` once, in a run of one of `modes`. What was posted before goes first. It wakes the loop. Any thread.
+  /// Runs `block` once, in the first of `modes` that runs. Any thread.
   ///
-  /// In no mode, it never runs. Foundation leaves a sleeping loop asleep.
+  /// Blocks run in the order in which they were posted. The call wakes a sleeping loop; Foundation's does not. Without
+  /// a mode, the block never runs.
   public func perform(inModes modes: [Mode], block: @Sendable @escaping () -> Void) {
     guard !modes.isEmpty else { return }
     getLoop().perform(in: modes.map { Loop.Mode($0) }, block)
   }
 
-  /// Runs `block` once, while the loop runs in the default mode. Any thread.
+  /// Runs `block` once, in a run of the default mode. Any thread.
   public func perform(_ block: @Sendable @escaping () -> Void) {
     getLoop().perform(in: .default, block)
   }

@@ -4,30 +4,34 @@ public import RondoSockets
 
 /// Socket sources in Foundation's terms.
 extension RunLoop {
-  /// Puts a socket source into a mode. Any thread. See CFSocketCreateRunLoopSource.
+  /// Adds a socket source to a mode. Any thread. See CFSocketCreateRunLoopSource.
+  ///
+  /// - Returns: Whether it is a member afterwards.
   @discardableResult
   public func add(_ source: SocketSource, forMode mode: Mode) -> Bool {
     getLoop().add(source, to: Loop.Mode(mode))
   }
 
-  /// Takes a socket source out of a mode. Any thread.
+  /// Removes a socket source from a mode. Any thread.
   public func remove(_ source: SocketSource, forMode mode: Mode) {
     getLoop().remove(source, from: Loop.Mode(mode))
   }
 }
 
 extension SocketSource {
-  /// Sends data in order; what the socket does not take at once is kept. See `send(_:)` for the errors.
+  /// Sends data in order, and keeps the bytes that the socket does not take.
+  ///
+  /// It throws the errors of `send(_:)` of an array.
   public func send(_ data: Data) throws(SocketError) {
     try send(Array(data))
   }
 }
 
 extension SocketAddress {
-  /// The bytes of the matching sockaddr, as CFSocket's functions take and give them.
+  /// The bytes of the sockaddr, as in CFSocket's functions.
   public var data: Data { Data(socketBytes) }
 
-  /// Reads a sockaddr.
+  /// Makes an address from the bytes of a sockaddr.
   public init(data: Data) throws(AddressError) {
     try self.init(socketBytes: Array(data))
   }

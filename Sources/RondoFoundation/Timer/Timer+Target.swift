@@ -1,10 +1,10 @@
 public import Foundation
 
-/// The target-and-action variants of Apple's NSTimer, with a method of the target in place of a selector: `Sensor.poll`.
+/// NSTimer's timers with a target, where a method such as `Sensor.poll` replaces the selector.
 ///
-/// The timer keeps its target until it is invalid, as there.
+/// The timer keeps its target until the timer is invalid, as NSTimer does.
 extension Timer {
-  /// A timer that calls `selector` of `target` after `ti` seconds. And again as often, if it repeats.
+  /// Makes a timer that calls a method of `target` after `ti` seconds, once or repeatedly.
   public convenience init<Target: AnyObject>(
     timeInterval ti: TimeInterval, target: Target, selector: @escaping (Target) -> (Timer) -> Void, userInfo: Any?,
     repeats: Bool
@@ -13,7 +13,9 @@ extension Timer {
     setUserInfo(userInfo)
   }
 
-  /// A timer that calls `selector` of `target` at `date`. And every `interval` seconds from there, if it repeats.
+  /// Makes a timer that calls a method of `target` at `date`.
+  ///
+  /// If it repeats, it calls the method again every `interval` seconds.
   public convenience init<Target: AnyObject>(
     fireAt date: Date, interval: TimeInterval, target: Target, selector: @escaping (Target) -> (Timer) -> Void,
     userInfo: Any?, repeats: Bool
@@ -22,7 +24,7 @@ extension Timer {
     setUserInfo(userInfo)
   }
 
-  /// A timer that calls `selector` of `target`, in the calling thread's run loop. In the default mode.
+  /// Adds a new timer to the default mode of the calling thread's run loop.
   @available(*, noasync, message: "An async function has no run loop. Make the timer and add it to the one you mean.")
   @discardableResult
   public class func scheduledTimer<Target: AnyObject>(

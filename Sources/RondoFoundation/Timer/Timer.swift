@@ -1,13 +1,12 @@
 public import Foundation
 import Rondo
 
-/// Foundation's Timer, on Rondo. It is never early, has a tolerance that works, and gone when it has fired for the last
-/// time.
+/// Foundation's Timer, on Rondo. See NSTimer.
 ///
-/// The loop keeps a scheduled timer, so nobody else has to; an invalid one lets go of its block. Every member may be
-/// used from any thread. See NSTimer.
+/// A timer is never early, and its tolerance takes effect. The loop keeps a scheduled timer. After the last fire the
+/// timer is invalid, and has released its block. Use every member from any thread.
 open class Timer: NSObject, @unchecked Sendable {
-  /// What the block of a timer looks like.
+  /// The block of a timer.
   public typealias Block = @Sendable (Timer) -> Void
 
   /// *its own lock* Nothing is called, added or released inside.
@@ -56,9 +55,10 @@ open class Timer: NSObject, @unchecked Sendable {
     }
   }
 
-  /// A timer that fires at `date`, and every `interval` seconds from there if it repeats. It is in no loop yet.
+  /// Makes a timer that fires at `date`, then every `interval` seconds if it repeats.
   ///
-  /// A date in the past counts as now. A repeating timer's interval is at least 0.1 ms. See NSTimer.
+  /// Add it to a run loop. A date in the past counts as now. If a repeating timer's interval is not positive, it is
+  /// 0.1 ms. See NSTimer.
   public init(
     fire date: Date, interval: TimeInterval, repeats: Bool, fileID: StaticString = #fileID, line: UInt = #line,
     block: @escaping Block
@@ -81,9 +81,9 @@ open class Timer: NSObject, @unchecked Sendable {
     link.timer = self
   }
 
-  /// A timer that fires after `interval` seconds, and every so often if it repeats. It is in no loop yet.
+  /// Makes a timer that fires after `interval` seconds, once or repeatedly.
   ///
-  /// Its first fire is an interval away; Foundation on Linux fires it at once.
+  /// Add it to a run loop. The first fire is one interval away; Foundation on Linux fires it immediately.
   public convenience init(
     timeInterval interval: TimeInterval, repeats: Bool, fileID: StaticString = #fileID, line: UInt = #line,
     block: @escaping Block
@@ -94,7 +94,7 @@ open class Timer: NSObject, @unchecked Sendable {
     postpone(by: repeats ? timeInterval : interval)
   }
 
-  /// A timer in the calling thread's run loop, in the default mode.
+  /// Adds a new timer to the default mode of the calling thread's run loop.
   @available(*, noasync, message: "An async function has no run loop. Make the timer and add it to the one you mean.")
   @discardableResult
   open class func scheduledTimer(
@@ -108,7 +108,9 @@ open class Timer: NSObject, @unchecked Sendable {
 
   // MARK: - Firing
 
-  /// Calls the block now; a timer that does not repeat is then invalid. Calls out, on the calling thread.
+  /// Calls the block now, on the calling thread. Calls out.
+  ///
+  /// A timer that does not repeat is invalid afterwards.
   open func fire() {
     guard isValid else { return }
     callOut()
@@ -123,9 +125,10 @@ open class Timer: NSObject, @unchecked Sendable {
 
   // MARK: - Dates
 
-  /// When it fires next. Later or earlier, it is the origin of a new grid. 1 January 2001 for an invalid timer.
+  /// The date of the next fire. Setting it moves the origin of the grid.
   ///
-  /// A date set in the past counts as now, one more than 16 years ahead as that. Putting it off costs one store.
+  /// A date in the past counts as now, and a date more than 16 years ahead as 16 years ahead. The date of an invalid
+  /// timer is 1 January 2001.
   open var fireDate: Date {
     get {
       guard let item = validItem else { return Date(timeIntervalSinceReferenceDate: 0) }
@@ -151,14 +154,15 @@ open class Timer: NSObject, @unchecked Sendable {
     state.withLock { $0.plan = plan }
   }
 
-  /// Seconds between fires; 0 for a timer that does not repeat.
+  /// The seconds between fires; 0 for a timer that does not repeat.
   open var timeInterval: TimeInterval {
     interval
   }
 
-  /// How many seconds later than its date it may fire, so that wakeups are shared.
+  /// How many seconds late the timer may fire, so that timers share wakeups.
   ///
-  /// Up to half the interval of a repeating timer; a negative one counts as zero. Foundation on Linux ignores it.
+  /// Of a repeating timer, at most half the interval counts. A negative value counts as zero. Foundation on Linux
+  /// ignores it.
   open var tolerance: TimeInterval {
     get { state.withLock { $0.tolerance } }
     set {
@@ -171,19 +175,19 @@ open class Timer: NSObject, @unchecked Sendable {
 
   // MARK: - The end
 
-  /// Takes it out of its loop for good, and lets go of its block. From any thread.
+  /// Removes the timer from its loop permanently, and releases its block.
   open func invalidate() {
     let item = state.withLock { $0.item }
     item?.invalidate()
     drop()
   }
 
-  /// Whether it can still fire. It cannot after its last fire, nor when its loop has ended.
+  /// Whether the timer can still fire: false after the last fire or its loop's end.
   open var isValid: Bool {
     validItem != nil
   }
 
-  /// What the maker gave it, until it is invalid.
+  /// The object given when the timer was made; nil after it was invalidated.
   open var userInfo: Any? {
     state.withLock { $0.userInfo }?.value
   }
