@@ -94,7 +94,7 @@ private final class Shared<Value: Sendable>: Sendable {
     let loop = thread.loop
     let (near, far) = try Socket.pair()
     let task = Task {
-      while !Task.isCancelled { await Task.yield() }
+      await until { Task.isCancelled }
       await #expect(throws: CancellationError.self) { try await loop.clock.sleep(for: .seconds(60)) }
       await #expect(throws: Loop.WaitError.cancelled) { try await loop.readable(near.descriptor) }
       await goodbye(to: near, on: loop)
@@ -111,7 +111,7 @@ private final class Shared<Value: Sendable>: Sendable {
     let (near, far) = try Socket.pair()
     _ = try far.send([1, 2, 3])
     let task = Task {
-      while !Task.isCancelled { await Task.yield() }
+      await until { Task.isCancelled }
       var pieces: [[UInt8]] = []
       do {
         for try await piece in try near.data(on: loop) { pieces.append(piece) }
@@ -141,7 +141,7 @@ private final class Shared<Value: Sendable>: Sendable {
         return 42
       }
     }
-    while !flags.hasBegun.load(ordering: .acquiring) { await Task.yield() }
+    await until { flags.hasBegun.load(ordering: .acquiring) }
     task.cancel()
     flags.mayEnd.store(true, ordering: .releasing)
     #expect(try await task.value == 42)

@@ -115,7 +115,7 @@ private final class Log: Sendable {
     // The second goes without reading what it asked for.
     try await clients[1].send(Array(repeating: 7, count: 100_000), on: loop)
     clients = []
-    while group.loads != [0, 0] { await Task.yield() }
+    await until { group.loads == [0, 0] }
     listening.stop()
     await group.end()
   }
@@ -157,7 +157,7 @@ private final class Gate: Sendable {
   func open() { isOpen.signal() }
 
   func waitForVisitor() async {
-    while !hasVisitor.load(ordering: .acquiring) { await Task.yield() }
+    await until { hasVisitor.load(ordering: .acquiring) }
   }
 }
 

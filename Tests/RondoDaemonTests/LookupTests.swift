@@ -246,7 +246,7 @@ import Testing
         return error
       }
     }
-    while gate.passes == 0 { await Task.yield() }
+    await until { gate.passes != 0 }
     await thread.end()
     #expect(await waiting.value == .loopEnded)
     gate.open()

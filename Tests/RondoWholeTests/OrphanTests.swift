@@ -1,4 +1,5 @@
 import Rondo
+import RondoTestSupport
 import Synchronization
 import Testing
 
@@ -60,10 +61,10 @@ extension StressTests {
       let work = Task {
         while !Task.isCancelled { await actor.enterAgain(100) }
       }
-      while await actor.count < 1_000 { await Task.yield() }
+      await until { await actor.count >= 1_000 }
       await thread.end()
       let before = await actor.count
-      while await actor.count == before { await Task.yield() }
+      await until { await actor.count != before }
       work.cancel()
       await work.value
       #expect(await actor.collisions == 0)
@@ -100,7 +101,7 @@ extension StressTests {
               return "ticks"
             }
           }
-          while begun.value < 30 { await Task.yield() }
+          await until { begun.value >= 30 }
           await thread.end()
           return await group.reduce(into: [:]) { $0[$1, default: 0] += 1 }
         }
@@ -128,7 +129,7 @@ extension StressTests {
         await task.value
       }
       // The runtime lets go of a task's executor some time after the task is over.
-      while loop != nil || witness != nil { await Task.yield() }
+      await until { loop == nil && witness == nil }
     }
   }
 }

@@ -1,4 +1,5 @@
 import Rondo
+import RondoTestSupport
 import Testing
 
 extension StressTests {
@@ -22,7 +23,7 @@ extension StressTests {
             }
           }
           // Almost all of them sleep by then.
-          while begun.value < 1_000 { await Task.yield() }
+          await until { begun.value >= 1_000 }
           group.cancelAll()
         }
       }
