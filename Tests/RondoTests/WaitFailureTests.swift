@@ -1,3 +1,4 @@
+import Dispatch
 import Glibc
 import RondoTestSupport
 import Testing
@@ -41,6 +42,10 @@ private enum WaitRefusal {
   static func startThread() {
     // What is made once in a process is made before.
     _ = Loop.current
+    // Dispatch watches descriptors as well, from the first use of its timers on.
+    let hasWaited = DispatchSemaphore(value: 0)
+    DispatchQueue.global().asyncAfter(deadline: .now()) { hasWaited.signal() }
+    hasWaited.wait()
     for number in numbers(of: "epoll_ctl(2)") { refuseSystemCall(number, with: ENOSPC) }
     let kinds = ["[eventfd]", "[timerfd]", "[eventpoll]"]
     let before = kinds.map { descriptors(of: $0) }
