@@ -61,6 +61,7 @@ prove examples "all of them" examples
 prove stranger "from a tag to a server" stranger
 prove chaos "twice 30 s, 1000 connections" chaos CHAOS_SECONDS=30 CHAOS_CONNECTIONS=1000
 prove stress "whole lengths" stress
+prove api "since the newest tag" api
 prove bench "built for release" bench-build
 prove bench-test "all tests" bench-test
 prove bridge "all tests of real loops" bridge
