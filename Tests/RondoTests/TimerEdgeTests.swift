@@ -12,12 +12,12 @@ import Testing
       let kernel = core.wait.kernel!
       let mode = core.modeState(0)
       unsafe mode.frameForRun()._withUnsafeGuaranteedRef { frame in
-        let epoll = kernel.choose(mode, servesMainQueue: false)
+        let epoll = kernel.choose(mode, false)
         let date = kernel.now.advanced(by: 1_000_000)
         for _ in 0..<3 {
-          kernel.arm(frame, until: date)
+          kernel.arm(date)
           #expect(isReadable(epoll))
-          _ = kernel.wait(frame, until: .distantPast, blocks: false)
+          _ = kernel.wait(frame, blocks: false)
         }
       }
     }
@@ -29,13 +29,14 @@ import Testing
       stage.loop.run(for: .zero)
       let core = stage.loop.core
       let kernel = core.wait.kernel!
-      let epolls = (0..<2).map { kernel.choose(core.modeState($0), servesMainQueue: false) }
+      let epolls = (0..<2).map { kernel.choose(core.modeState($0), false) }
       let date = kernel.now.advanced(by: 1_000_000)
       for index in [0, 1, 0, 1] {
         unsafe core.modeState(index).frameForRun()._withUnsafeGuaranteedRef { frame in
-          kernel.arm(frame, until: date)
+          _ = kernel.choose(frame.mode, false)
+          kernel.arm(date)
           #expect(isReadable(epolls[index]))
-          _ = kernel.wait(frame, until: .distantPast, blocks: false)
+          _ = kernel.wait(frame, blocks: false)
         }
       }
     }

@@ -71,7 +71,7 @@ extension Loop {
       checkHost()
       switch guest.stage {
       case .asleep where loop.wakeup.has(.asleep):
-        return guest.deadline == .distantFuture ? nil : guest.deadline.suspending
+        return guest.sleep.deadline == .distantFuture ? nil : guest.sleep.deadline.suspending
       case .resting where loop.wakeup.has(.asleep), .serving: return nil
       default: return loop.now.suspending
       }

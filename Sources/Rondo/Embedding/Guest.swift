@@ -5,10 +5,8 @@ final class Guest {
   var stage = Stage.resting
   /// What the run remembers while its thread is the host's: a wakeup then has to ring, and comes back as a post.
   var wakes = WakeMemory()
-  /// What the sleep is armed for.
-  var deadline = Instant.distantFuture
-  /// When the sleep began, if sleeps are timed.
-  var asleepSince: Instant?
+  /// The host's sleep.
+  var sleep = Sleep(deadline: .distantFuture, alarm: .distantFuture)
   /// What made the descriptor readable may still do so: only a look at the kernel ends that.
   var owesLook = false
   /// `end()` was called inside the turn that is under way.

@@ -85,11 +85,11 @@ extension LoopCore {
     while true {
       applyMail()
       absorbPosts()
-      wait.arm(guest.frame, until: .distantFuture)
       if !isEmpty(guest.frame.mode) || wakeup.has(.stopRequest) { break }
       // In an empty mode nothing is told that a later run would miss.
       if guest.owesLook { collect(guest) }
-      guard wakeup.prepareToSleepOutside() == .sleep else { continue }
+      let frame = guest.frame
+      guard announce(frame.mode, frame.run.servesMainQueue, until: .distantFuture, isOutside: true) else { continue }
       return goToHost(guest, .resting)
     }
     wakeup.leaveRinging()
@@ -105,69 +105,26 @@ extension LoopCore {
     assertOwnThread()
     let frame = guest.frame
     beginWait(frame)
-    if !waitsWithoutSleep(frame), !guest.isEnding, announceSleep(guest) { return true }
+    if !waitsWithoutSleep(frame), !guest.isEnding, goToSleep(guest) { return true }
     endWait(frame)
     return false
   }
 
-  /// - Returns: False if it has looked instead.
-  private func announceSleep(_ guest: Guest) -> Bool {
-    let frame = guest.frame
-    while true {
-      updateWatches(frame.mode)
-      // A precise date is slept for like any other: a guest does not spin on its host's time.
-      let deadline = nextTimerWake(in: frame.mode)
-      guard !hasCome(deadline), !isEmpty(frame.mode), !wakes.isWoken else {
-        look(frame)
-        return false
-      }
-      wait.arm(frame, until: deadline)
-      if guest.owesLook {
-        collect(guest)
-        // The look may have taken the timerfd's edge. The date has come then, and nothing else will tell the host.
-        if !frame.ready.isEmpty || frame.turn.isMainQueueReady || hasCome(deadline) { return false }
-      }
-      guard wakeup.prepareToSleepOutside() == .sleep else {
-        applyMail()
-        absorbPosts()
-        guard !wakes.isWoken, !isStopped else {
-          look(frame)
-          return false
-        }
-        continue
-      }
-      guest.deadline = deadline
-      guest.asleepSince = counters.timesSleep.load(ordering: .relaxed) ? wait.now : nil
-      frame.turn.hasSlept = true
-      counters.sleeps.count()
-      waitCount += 1
-      pulse.enter(.waiting)
-      if isProbed { probeSleep(until: deadline) }
-      goToHost(guest, .asleep)
-      return true
-    }
+  /// - Returns: False if something may be there to do; it has then been collected.
+  private func goToSleep(_ guest: Guest) -> Bool {
+    guard let sleep = prepareSleep(guest.frame, host: guest) else { return false }
+    guest.sleep = sleep
+    goToHost(guest, .asleep)
+    return true
   }
-
-  private func hasCome(_ date: Instant) -> Bool { date != .distantFuture && date <= now }
 
   /// Collects what is ready. The host may have come for nothing, and goes on sleeping then.
   ///
   /// - Returns: Whether there is something to do.
   private func endSleep(_ guest: Guest) -> Bool {
-    let frame = guest.frame
-    if let since = guest.asleepSince {
-      counters.nanosecondsAsleep.count(UInt64(max(0, wait.now.nanoseconds - since.nanoseconds)))
-    }
     collect(guest)
-    pulse.enter(.observers)
-    forgetClock()
-    absorbAfterSleep()
-    if isProbed { probeWake(frame, guest.deadline) }
-    if !isSleepOver(frame, guest.deadline) {
-      counters.spuriousWakeups.count()
-      if announceSleep(guest) { return false }
-    }
-    endWait(frame)
+    if !finishSleep(guest.frame, guest.sleep), goToSleep(guest) { return false }
+    endWait(guest.frame)
     return true
   }
 
@@ -178,10 +135,18 @@ extension LoopCore {
     forgetClock()
   }
 
+  /// The same before a sleep.
+  ///
+  /// - Returns: Whether a descriptor or the main dispatch queue is ready.
+  func collectsAnything(_ guest: Guest) -> Bool {
+    collect(guest)
+    return !guest.frame.ready.isEmpty || guest.frame.turn.isMainQueueReady
+  }
+
   /// Returns to the host with its descriptor readable.
   private func leaveWork(_ guest: Guest) {
     // A nested run may have waited in another mode.
-    wait.choose(guest.frame)
+    wait.choose(guest.frame.mode, guest.frame.run.servesMainQueue)
     wakeup.leaveRinging()
     goToHost(guest, .awake)
   }

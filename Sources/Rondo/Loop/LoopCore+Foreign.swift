@@ -59,7 +59,7 @@ extension LoopCore {
     frame.turn.hasSlept = true
     let isAtAlarm = alarm < deadline && alarm <= now && now < deadline
     if isAtAlarm { spinPlan.learn(lateness: now.nanoseconds - alarm.nanoseconds) }
-    if !isSleepOver(frame, deadline), !isAtAlarm, !frame.turn.hasHandledSource { counters.spuriousWakeups.count() }
+    if !endsSleep(frame, deadline), !isAtAlarm, !frame.turn.hasHandledSource { counters.spuriousWakeups.count() }
   }
 
   /// Whether the run never sleeps.
@@ -96,34 +96,26 @@ extension LoopCore {
       foreignSleepNews = .due
       return nil
     }
-    let epoll = kernel.choose(mode, servesMainQueue: servesMainQueue(in: mode))
     // A request to stop is for runs of this loop. The foreign one sleeps for itself, and it is kept for the next.
     let request = isForRun ? [] : wakeup.take(.stopRequest)
-    guard wakeup.prepareToSleep() == .sleep else {
+    let phase = pulse.snapshot.phase
+    let sleep = announceSleep(
+      Sleep(deadline: deadline, alarm: alarm), mode, servesMainQueue(in: mode), isOutside: false)
+    guard let sleep else {
       if !request.isEmpty { wakeup.post(request) }
       return nil
     }
-    kernel.arm(alarm)
-    foreignSleep = ForeignSleep(
-      request: request, phase: pulse.snapshot.phase,
-      start: counters.timesSleep.load(ordering: .relaxed) ? wait.now : nil)
-    counters.sleeps.count()
-    pulse.enter(.waiting)
-    return epoll
+    foreignSleep = ForeignSleep(sleep: sleep, request: request, phase: phase)
+    return kernel.choose(mode, servesMainQueue(in: mode))
   }
 
   /// See `Loop.endForeignSleep()`. What was posted is the next turn's to apply.
   func endForeignSleep() {
     assertOwnThread()
-    guard let sleep = foreignSleep.take() else { return }
-    _ = wakeup.wokeTaking([])
+    guard let foreign = foreignSleep.take() else { return }
+    _ = endSleep(foreign.sleep, taking: [], foreign.phase)
     foreignSleepNews = .none
-    forgetClock()
-    pulse.enter(sleep.phase)
-    if let start = sleep.start {
-      counters.nanosecondsAsleep.count(UInt64(max(0, wait.now.nanoseconds - start.nanoseconds)))
-    }
-    if !sleep.request.isEmpty { wakeup.post(sleep.request) }
+    if !foreign.request.isEmpty { wakeup.post(foreign.request) }
   }
 
   /// The loop ends: the foreign one is on its own.
@@ -148,9 +140,8 @@ enum ForeignSleepNews {
 
 /// A sleep in a foreign loop's wait: what it interrupted.
 struct ForeignSleep {
+  let sleep: Sleep
   /// What was posted for later runs.
   let request: WakeProtocol.Bits
   let phase: Loop.Heartbeat.Phase
-  /// When it began, if sleeps are timed.
-  let start: Instant?
 }

@@ -192,11 +192,10 @@ extension LoopCore {
     if wakeup.has([.wake, .stop]) { wakes.absorb(wakeup.take([.wake, .stop]), at: phaseTime()) }
   }
 
-  /// First thing after a sleep: everything that was posted, for one atomic operation.
+  /// Applies and remembers everything that was posted during a sleep.
   @inline(__always)
-  func absorbAfterSleep() {
+  func apply(afterSleep bits: WakeProtocol.Bits) {
     assertOwnThread()
-    let bits = wakeup.wokeTaking([.mail, .signals, .wake, .stop])
     applyQuietly(bits)
     callOutAfterMail()
     if !bits.isDisjoint(with: [.wake, .stop]) { wakes.absorb(bits, at: phaseTime()) }

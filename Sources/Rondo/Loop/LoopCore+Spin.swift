@@ -50,7 +50,7 @@ extension LoopCore {
     // What is ready in the kernel must not wait for the end of a spin; while something is each time, it is asked each time.
     if start >= nextHopLook {
       look(frame)
-      if isSleepOver(frame, deadline) { return true }
+      if endsSleep(frame, deadline) { return true }
       nextHopLook = now.advanced(by: Self.lookEvery)
     }
     spin(frame, from: start, until: min(alarm, start.advanced(by: hopPlan.patience)), looksAtOnce: false)
@@ -61,7 +61,7 @@ extension LoopCore {
     }
     applyMail()
     absorbPosts()
-    guard isSleepOver(frame, deadline) else { return false }
+    guard endsSleep(frame, deadline) else { return false }
     // Wakeups that come thick and fast must not keep descriptors waiting.
     if now >= nextHopLook {
       if frame.ready.isEmpty { look(frame) }

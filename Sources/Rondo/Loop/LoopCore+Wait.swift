@@ -76,92 +76,10 @@ extension LoopCore {
 
   /// Sleeps, and sleeps on if the kernel returned for nothing that concerns this run.
   private func sleep(_ frame: RunFrame) {
-    while true {
-      updateWatches(frame.mode)
-      let deadline = min(frame.run.deadline, nextTimerWake(in: frame.mode))
-      // A refused descriptor may have been the last item, and a task may wait to hear of it.
-      guard deadline == .distantFuture || deadline > now, !isEmpty(frame.mode), !wakes.isWoken else {
-        return look(frame)
-      }
-      let alarm = frame.mode.timers.hasPrecise ? alarm(before: deadline, in: frame.mode) : deadline
-      if alarm < deadline && alarm <= now {
-        spin(frame, until: deadline)
-        if isSleepOver(frame, deadline) { return }
-        counters.spuriousWakeups.count()
-        continue
-      }
-      wait.choose(frame)
-      if hopAllowance.load(ordering: .relaxed) > 0, spinForWakeup(frame, until: alarm, deadline) { return }
-      guard wakeup.prepareToSleep() == .sleep else {
-        applyMail()
-        absorbPosts()
-        if wakes.isWoken || isStopped { return look(frame) }
-        continue
-      }
-      sleepInKernel(frame, until: alarm)
-      if frame.turn.isExhausted { return }
-      let isAtAlarm = alarm < deadline && alarm <= now
-      if isAtAlarm { spinPlan.learn(lateness: now.nanoseconds - alarm.nanoseconds) }
-      if isSleepOver(frame, deadline) { return }
-      if !isAtAlarm { counters.spuriousWakeups.count() }
+    while let sleep = prepareSleep(frame, host: nil) {
+      frame.turn.isExhausted = collect(frame, until: sleep.alarm, blocks: true) == .exhausted
+      if finishSleep(frame, sleep) { return }
     }
-  }
-
-  /// The sleep itself, announced, and what came meanwhile.
-  @inline(__always)
-  private func sleepInKernel(_ frame: RunFrame, until alarm: Instant) {
-    pulse.enter(.waiting)
-    counters.sleeps.count()
-    let isWatched = counters.watchesSleep.load(ordering: .relaxed)
-    let outcome = isWatched ? watchedWait(frame, until: alarm) : collect(frame, until: alarm, blocks: true)
-    frame.turn.hasSlept = true
-    frame.turn.isExhausted = outcome == .exhausted
-    pulse.enter(.observers)
-    forgetClock()
-    absorbAfterSleep()
-  }
-
-  /// The same, timed, or with somebody who is told of it.
-  @inline(never)
-  private func watchedWait(_ frame: RunFrame, until alarm: Instant) -> WaitOutcome {
-    if isProbed { probeSleep(until: alarm) }
-    let before = counters.timesSleep.load(ordering: .relaxed) ? wait.now : nil
-    let outcome = collect(frame, until: alarm, blocks: true)
-    if let before { counters.nanosecondsAsleep.count(UInt64(max(0, wait.now.nanoseconds - before.nanoseconds))) }
-    if isProbed { probeWake(frame, alarm) }
-    return outcome
-  }
-
-  /// When a timer of the mode needs the loop awake; other threads may ask for its date meanwhile.
-  @inline(__always)
-  func nextTimerWake(in mode: ModeState) -> Instant {
-    let dates = nextDates(in: mode)
-    mode.publishFireDate(dates.fire)
-    return dates.wake
-  }
-
-  /// When queued timers and timeouts of the mode next concern the loop.
-  @inline(__always)
-  func nextDates(in mode: ModeState) -> TimerDates {
-    let dates = mode.timers.isEmpty ? .never : mode.timers.nextDates(in: slots)
-    return hasTimeouts(in: mode) ? .earlier(dates, nextTimeoutDates(in: mode)) : dates
-  }
-
-  /// Whether something that concerns the run has ended the sleep; counts what.
-  @inline(__always)
-  func isSleepOver(_ frame: RunFrame, _ deadline: Instant) -> Bool {
-    if !frame.ready.isEmpty {
-      counters.wakeupsByDescriptor.count()
-    } else if frame.turn.isMainQueueReady {
-      counters.wakeupsByMainQueue.count()
-    } else if wakes.isWoken || isStopped {
-      counters.wakeupsByPost.count()
-    } else if deadline != .distantFuture, deadline <= now {
-      if deadline == frame.run.deadline { counters.wakeupsByTimeout.count() } else { counters.wakeupsByTimer.count() }
-    } else {
-      return false
-    }
-    return true
   }
 
   /// Asks the kernel for what descriptor sources want now, once for all their changes since the last wait.

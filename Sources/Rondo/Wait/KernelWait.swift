@@ -17,8 +17,7 @@ import Glibc
   @safe @exclusivity(unchecked) private var selected: Selection?
   /// The descriptor that a host waits by, and the mode it stands for.
   @safe @exclusivity(unchecked) private var hosted: HostedSet?
-  /// The date whose edge the timerfd still owes; `.distantFuture` when it owes none.
-  @safe @exclusivity(unchecked) private var armedFor = Instant.distantFuture
+  @safe @exclusivity(unchecked) private var alarm = Alarm()
 
   /// - Parameter base: For the first mode. So a loop that could be made can run.
   /// - Throws: If the kernel refuses to watch the loop's own descriptors, which stay the caller's then.
@@ -35,33 +34,22 @@ import Glibc
 
   // MARK: - Waiting
 
-  /// Makes `frame`'s mode the one that a post wakes. Before the loop says that it sleeps.
-  @inline(__always)
-  func choose(_ frame: RunFrame) {
-    _ = select(frame)
-  }
-
-  /// The same for a sleep in a foreign loop's wait, which may be no run's.
+  /// Makes the mode the one that a post wakes. Before the loop says that it sleeps.
   ///
-  /// - Returns: The epoll set.
-  func choose(_ mode: ModeState, servesMainQueue: Bool) -> CInt {
+  /// - Returns: The mode's epoll set.
+  @inline(__always)
+  func choose(_ mode: ModeState, _ servesMainQueue: Bool) -> CInt {
     select(mode, servesMainQueue).epoll
   }
 
   @inline(__always)
-  func wait(_ frame: RunFrame, until deadline: Instant, blocks: Bool) -> WaitOutcome {
+  func wait(_ frame: RunFrame, blocks: Bool) -> WaitOutcome {
     let selection = select(frame)
     let collection = selection.collection
-    let error: CInt
-    if blocks {
-      arm(deadline)
-      error = collection.sleepInKernel()
-    } else {
-      error = collection.look()
-    }
+    let error = blocks ? collection.sleepInKernel() : collection.look()
     if error != 0 { WaitFailure("its epoll set", selection.epoll, error, in: "epoll_wait(2)").end() }
     // The timerfd tells of a date once. It was collected with this wait, and the timerfd is disarmed since.
-    if collection.hasTold(.timer) { armedFor = .distantFuture }
+    if collection.hasTold(.timer) { alarm.collected() }
     for index in 0..<collection.count { frame.ready.append(collection[index]) }
     if collection.hasTold(.mainQueue) { frame.turn.isMainQueueReady = true }
     return .looked
@@ -98,17 +86,10 @@ import Glibc
     let collection: EventCollection
   }
 
-  /// Arms for a sleep that is somebody else's.
-  func arm(_ frame: RunFrame, until deadline: Instant) {
-    _ = select(frame)
-    arm(deadline)
-  }
-
   /// Arms the timerfd unless it already is right: one timerfd_settime(2).
   @inline(__always)
   func arm(_ deadline: Instant) {
-    guard deadline != armedFor else { return }
-    armedFor = deadline
+    guard alarm.set(deadline) else { return }
     // 0 would disarm, and a negative time is an error: both mean a deadline long past.
     let error = rondo_timerfd_arm(own.timer, deadline == .distantFuture ? 0 : max(1, deadline.nanoseconds))
     if error != 0 {

@@ -40,32 +40,33 @@ enum Wait {
     }
   }
 
-  /// Makes `frame`'s mode the one in which a post finds the loop, before the loop says that it sleeps.
+  /// Makes the mode the one in which a post finds the loop, before the loop says that it sleeps.
   @inline(__always)
-  func choose(_ frame: RunFrame) {
+  func choose(_ mode: ModeState, _ servesMainQueue: Bool) {
     switch self {
-    case .kernel(let kernel): kernel.choose(frame)
+    case .kernel(let kernel): _ = kernel.choose(mode, servesMainQueue)
     case .scripted: break
     }
   }
 
-  /// Sleeps in a mode until something is ready, somebody wakes the loop or `deadline` has come; or only looks.
+  /// Has the chosen mode's wait end at `date`.
+  @inline(__always)
+  func arm(_ date: Instant) {
+    switch self {
+    case .kernel(let kernel): kernel.arm(date)
+    case .scripted: break
+    }
+  }
+
+  /// Sleeps in a mode until something is ready, a poster wakes the loop or `deadline`, armed, has come; or only looks.
   ///
   /// - Parameter blocks: False to look without sleeping.
   /// - Returns: What ended it. What is ready is in `frame`.
   @inline(__always)
   func wait(_ frame: RunFrame, until deadline: Instant, blocks: Bool) -> WaitOutcome {
     switch self {
-    case .kernel(let kernel): kernel.wait(frame, until: deadline, blocks: blocks)
+    case .kernel(let kernel): kernel.wait(frame, blocks: blocks)
     case .scripted(let script): script.wait(frame, until: deadline, blocks: blocks)
-    }
-  }
-
-  /// What somebody else's sleep is to be: armed for `deadline`, in `frame`'s mode.
-  func arm(_ frame: RunFrame, until deadline: Instant) {
-    switch self {
-    case .kernel(let kernel): kernel.arm(frame, until: deadline)
-    case .scripted: break
     }
   }
 

@@ -1,0 +1,151 @@
+import Synchronization
+
+/// A sleep: until when, and since when.
+struct Sleep {
+  /// The run's end or its next timer's date.
+  let deadline: Instant
+  /// What the timerfd is armed for: the deadline, or a moment before it that leaves the rest to a spin.
+  let alarm: Instant
+  /// When the sleep began, if sleeps are timed.
+  var start: Instant?
+}
+
+/// 7. The sleep: one way in and one way out, whatever passes the time in between.
+///
+/// The kernel, a script, a guest's host and a foreign loop pass the time. `announceSleep` is the last step before it, and
+/// `endSleep` the first one after it. Nothing between the two calls out.
+extension LoopCore {
+  /// Prepares the sleep of a run: its watches, its deadline, a spin in its place.
+  ///
+  /// Calls out before the sleep is announced: watches that the kernel refuses, and mail.
+  ///
+  /// - Parameter host: The guest whose host is to sleep. It does not spin on its host's time.
+  /// - Returns: Nil if something may be there to do; it has then been collected.
+  @inline(__always)
+  func prepareSleep(_ frame: RunFrame, host guest: Guest?) -> Sleep? {
+    while true {
+      updateWatches(frame.mode)
+      let deadline = min(frame.run.deadline, nextTimerWake(in: frame.mode))
+      // A refused descriptor may have been the last item, and a task may wait to hear of it.
+      guard deadline == .distantFuture || deadline > now, !isEmpty(frame.mode), !wakes.isWoken else {
+        look(frame)
+        return nil
+      }
+      var alarm = deadline
+      if let guest {
+        if guest.owesLook, collectsAnything(guest) { return nil }
+      } else {
+        if frame.mode.timers.hasPrecise {
+          alarm = self.alarm(before: deadline, in: frame.mode)
+          if alarm < deadline && alarm <= now {
+            spin(frame, until: deadline)
+            if endsSleep(frame, deadline) { return nil }
+            counters.spuriousWakeups.count()
+            continue
+          }
+        }
+        if hopAllowance.load(ordering: .relaxed) > 0, spinForWakeup(frame, until: alarm, deadline) { return nil }
+      }
+      let sleep = Sleep(deadline: deadline, alarm: alarm)
+      if let sleep = announceSleep(sleep, frame.mode, frame.run.servesMainQueue, isOutside: guest != nil) {
+        if isWatched { probeSleep(until: alarm) }
+        return sleep
+      }
+      applyMail()
+      absorbPosts()
+      if wakes.isWoken || isStopped {
+        look(frame)
+        return nil
+      }
+    }
+  }
+
+  /// Announces a sleep to posters, which wake the loop from here on, and arms for its end.
+  ///
+  /// The order loses nothing. The epoll set is chosen before posters may write. The timerfd is armed last, so that no look
+  /// at the kernel takes the edge of its date.
+  ///
+  /// - Returns: Nil if something has been posted.
+  @inline(__always)
+  func announceSleep(_ sleep: Sleep, _ mode: ModeState, _ servesMainQueue: Bool, isOutside: Bool) -> Sleep? {
+    guard announce(mode, servesMainQueue, until: sleep.alarm, isOutside: isOutside) else { return nil }
+    pulse.enter(.waiting)
+    counters.sleeps.count()
+    var sleep = sleep
+    if isWatched, counters.timesSleep.load(ordering: .relaxed) { sleep.start = wait.now }
+    return sleep
+  }
+
+  /// The same outside of runs, where it is no sleep that is counted.
+  @inline(__always)
+  func announce(_ mode: ModeState, _ servesMainQueue: Bool, until alarm: Instant, isOutside: Bool) -> Bool {
+    assertOwnThread()
+    wait.choose(mode, servesMainQueue)
+    let action = isOutside ? wakeup.prepareToSleepOutside() : wakeup.prepareToSleep()
+    guard action == .sleep else { return false }
+    wait.arm(alarm)
+    return true
+  }
+
+  /// Whether sleeps are timed, or a probe may be called.
+  private var isWatched: Bool { counters.watchesSleep.load(ordering: .relaxed) }
+
+  /// The loop's thread is back: takes the announcement back, and `bits` of what was posted.
+  @inline(__always)
+  func endSleep(_ sleep: Sleep, taking bits: WakeProtocol.Bits, _ phase: Loop.Heartbeat.Phase) -> WakeProtocol.Bits {
+    pulse.enter(phase)
+    forgetClock()
+    if let start = sleep.start {
+      counters.nanosecondsAsleep.count(UInt64(max(0, wait.now.nanoseconds - start.nanoseconds)))
+    }
+    return wakeup.wokeTaking(bits)
+  }
+
+  /// Finishes the sleep of a run, after what is ready has been collected. Calls out: applies mail.
+  ///
+  /// - Returns: Whether something that concerns the run has ended the sleep; otherwise the run sleeps on.
+  @inline(__always)
+  func finishSleep(_ frame: RunFrame, _ sleep: Sleep) -> Bool {
+    if isWatched { probeWake(frame, sleep.alarm) }
+    frame.turn.hasSlept = true
+    apply(afterSleep: endSleep(sleep, taking: [.mail, .signals, .wake, .stop], .observers))
+    if frame.turn.isExhausted { return true }
+    let isAtAlarm = sleep.alarm < sleep.deadline && sleep.alarm <= now
+    if isAtAlarm { spinPlan.learn(lateness: now.nanoseconds - sleep.alarm.nanoseconds) }
+    if endsSleep(frame, sleep.deadline) { return true }
+    if !isAtAlarm { counters.spuriousWakeups.count() }
+    return false
+  }
+
+  /// Whether something that concerns the run is there; counts what.
+  @inline(__always)
+  func endsSleep(_ frame: RunFrame, _ deadline: Instant) -> Bool {
+    if !frame.ready.isEmpty {
+      counters.wakeupsByDescriptor.count()
+    } else if frame.turn.isMainQueueReady {
+      counters.wakeupsByMainQueue.count()
+    } else if wakes.isWoken || isStopped {
+      counters.wakeupsByPost.count()
+    } else if deadline != .distantFuture, deadline <= now {
+      if deadline == frame.run.deadline { counters.wakeupsByTimeout.count() } else { counters.wakeupsByTimer.count() }
+    } else {
+      return false
+    }
+    return true
+  }
+
+  /// When a timer of the mode needs the loop awake; other threads may ask for its date meanwhile.
+  @inline(__always)
+  func nextTimerWake(in mode: ModeState) -> Instant {
+    let dates = nextDates(in: mode)
+    mode.publishFireDate(dates.fire)
+    return dates.wake
+  }
+
+  /// When queued timers and timeouts of the mode next concern the loop.
+  @inline(__always)
+  func nextDates(in mode: ModeState) -> TimerDates {
+    let dates = mode.timers.isEmpty ? .never : mode.timers.nextDates(in: slots)
+    return hasTimeouts(in: mode) ? .earlier(dates, nextTimeoutDates(in: mode)) : dates
+  }
+}
