@@ -6,8 +6,10 @@ struct Sleep {
   let deadline: Instant
   /// What the timerfd is armed for: the deadline, or a moment before it that leaves the rest to a spin.
   let alarm: Instant
-  /// When the sleep began, if sleeps are timed.
-  var start: Instant?
+  /// Sleeps are timed, or a probe may be called.
+  var isWatched = false
+  /// When the sleep began, if sleeps are timed; `.distantPast` otherwise.
+  var start = Instant.distantPast
 }
 
 /// 7. The sleep: one way in and one way out, whatever passes the time in between.
@@ -48,7 +50,7 @@ extension LoopCore {
       }
       let sleep = Sleep(deadline: deadline, alarm: alarm)
       if let sleep = announceSleep(sleep, frame.mode, frame.run.servesMainQueue, isOutside: guest != nil) {
-        if isWatched { probeSleep(until: alarm) }
+        if sleep.isWatched { probeSleep(until: alarm) }
         return sleep
       }
       applyMail()
@@ -72,7 +74,10 @@ extension LoopCore {
     pulse.enter(.waiting)
     counters.sleeps.count()
     var sleep = sleep
-    if isWatched, counters.timesSleep.load(ordering: .relaxed) { sleep.start = wait.now }
+    if counters.watchesSleep.load(ordering: .relaxed) {
+      sleep.isWatched = true
+      sleep.start = startOfSleep()
+    }
     return sleep
   }
 
@@ -87,26 +92,34 @@ extension LoopCore {
     return true
   }
 
-  /// Whether sleeps are timed, or a probe may be called.
-  private var isWatched: Bool { counters.watchesSleep.load(ordering: .relaxed) }
+  @inline(never)
+  private func startOfSleep() -> Instant {
+    counters.timesSleep.load(ordering: .relaxed) ? wait.now : .distantPast
+  }
 
   /// The loop's thread is back: takes the announcement back, and `bits` of what was posted.
   @inline(__always)
   func endSleep(_ sleep: Sleep, taking bits: WakeProtocol.Bits, _ phase: Loop.Heartbeat.Phase) -> WakeProtocol.Bits {
     pulse.enter(phase)
     forgetClock()
-    if let start = sleep.start {
-      counters.nanosecondsAsleep.count(UInt64(max(0, wait.now.nanoseconds - start.nanoseconds)))
-    }
+    if sleep.isWatched { countSleep(since: sleep.start) }
     return wakeup.wokeTaking(bits)
+  }
+
+  @inline(never)
+  private func countSleep(since start: Instant) {
+    guard start != .distantPast else { return }
+    counters.nanosecondsAsleep.count(UInt64(max(0, wait.now.nanoseconds - start.nanoseconds)))
   }
 
   /// Finishes the sleep of a run, after what is ready has been collected. Calls out: applies mail.
   ///
+  /// Transparent because the optimizer makes a function of it otherwise: twenty instructions a sleep.
+  ///
   /// - Returns: Whether something that concerns the run has ended the sleep; otherwise the run sleeps on.
-  @inline(__always)
+  @_transparent
   func finishSleep(_ frame: RunFrame, _ sleep: Sleep) -> Bool {
-    if isWatched { probeWake(frame, sleep.alarm) }
+    if sleep.isWatched { probeWake(frame, sleep.alarm) }
     frame.turn.hasSlept = true
     apply(afterSleep: endSleep(sleep, taking: [.mail, .signals, .wake, .stop], .observers))
     if frame.turn.isExhausted { return true }
