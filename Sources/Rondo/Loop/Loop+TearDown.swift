@@ -98,8 +98,7 @@ extension LoopCore {
 
   /// Blocks that never ran, and what they captured, die here, while jobs that come of it are still served.
   fileprivate func dropBlocks() {
-    let blocks = self.blocks
-    self.blocks = []
+    let blocks = self.blocks.takeAll()
     _ = blocks
   }
 }

@@ -122,12 +122,7 @@ extension LoopCore {
       mail.changes.empty()
     }
     if mail.blocks.isEmpty { return }
-    if blocks.isEmpty {
-      swap(&blocks, &mail.blocks)
-    } else {
-      blocks.append(contentsOf: mail.blocks)
-      mail.blocks.removeAll(keepingCapacity: true)
-    }
+    blocks.append(taking: &mail.blocks)
   }
 
   /// Makes one change. Calls nothing of the user's.

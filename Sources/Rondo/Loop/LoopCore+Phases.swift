@@ -50,20 +50,46 @@ extension LoopCore {
   @inline(never)
   private func runBlocks(_ frame: RunFrame) {
     assertOwnThread()
+    guard blocks.isUniform else { return runBlocksOfModes(frame) }
+    blocks.takeUniform(for: frame.mode, into: &frame.blocks)
     pulse.enter(.blocks)
-    swap(&frame.blocks, &blocks)
-    var unmatched: [Block] = []
-    for index in frame.blocks.indices {
-      guard frame.blocks[index].modes.contains(frame.mode) else {
-        unmatched.append(frame.blocks[index])
-        continue
+    for index in frame.blocks.indices { runBlock(index, frame) }
+    frame.blocks.removeAll(keepingCapacity: true)
+  }
+
+  /// The same where blocks wait for several sets of modes. Calls out.
+  ///
+  /// As in CFRunLoop, a run that is nested in these blocks finds none that were posted before. If the mode becomes common
+  /// in one of them, later ones that wait for the common modes take part.
+  private func runBlocksOfModes(_ frame: RunFrame) {
+    var marks = blocks.take(for: frame.mode, into: &frame.blocks)
+    if frame.blocks.isEmpty { return }
+    pulse.enter(.blocks)
+    var held = blocks.takeOut()
+    var wasCommon = frame.mode.isCommon
+    var next = 0
+    while next < frame.blocks.count {
+      runBlock(next, frame)
+      next += 1
+      if !wasCommon, frame.mode.isCommon, held.hasCommon {
+        wasCommon = true
+        held.putBack(frame.blocks, from: next, marks)
+        frame.blocks.removeAll(keepingCapacity: true)
+        let ticket = marks.last { $0.start < next }!.ticket
+        marks = held.take(for: frame.mode, from: ticket, into: &frame.blocks)
+        next = 0
       }
-      guard let call = frame.blocks[index].take(), !discardsBlocks.load(ordering: .relaxed) else { continue }
-      counters.blockCallouts.count()
-      if isProbed { probedBlock(call) } else { callOutBlock(call) }
     }
     frame.blocks.removeAll(keepingCapacity: true)
-    if !unmatched.isEmpty { blocks.insert(contentsOf: unmatched, at: 0) }
+    blocks.prepend(held)
+  }
+
+  /// Calls out.
+  @inline(__always)
+  private func runBlock(_ index: Int, _ frame: RunFrame) {
+    guard let call = frame.blocks[index].take(), !discardsBlocks.load(ordering: .relaxed) else { return }
+    counters.blockCallouts.count()
+    if isProbed { probedBlock(call) } else { callOutBlock(call) }
   }
 
   /// 5. Performs the signalled sources of the mode by order, then by time of signal. Calls out.

@@ -43,8 +43,7 @@ import Synchronization
   @safe @exclusivity(unchecked) var wakes = WakeMemory()
   /// The run that ended last had been stopped. *loop thread*
   @safe @exclusivity(unchecked) var wasStopped = false
-  /// Blocks in order; what drains have not matched yet.
-  @safe @exclusivity(unchecked) var blocks: [Block] = []
+  @safe @exclusivity(unchecked) var blocks = BlockQueue()
   /// *atomic* Blocks die instead of running. No stage of the loop's life: another thread may ask for it at any time.
   let discardsBlocks = Atomic<Bool>(false)
   /// Jobs of actors and tasks that are served in the common modes.
@@ -241,7 +240,7 @@ import Synchronization
   /// Whether a block waits for a run of the mode.
   func hasBlocks(in mode: ModeState) -> Bool {
     assertOwnThread()
-    return blocks.contains { $0.modes.contains(mode) }
+    return !blocks.isEmpty && blocks.contains(for: mode)
   }
 
   /// Whether a run in the mode serves the main dispatch queue.

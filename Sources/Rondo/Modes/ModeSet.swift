@@ -1,5 +1,5 @@
 /// Modes of one loop: some by index, and those that are common when it is asked.
-struct ModeSet {
+struct ModeSet: Equatable {
   /// One bit for each.
   var modes: UInt64
   /// Whether the common modes, whichever they are, belong to it.

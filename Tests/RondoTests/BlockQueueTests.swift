@@ -1,0 +1,111 @@
+import Testing
+
+@testable import Rondo
+
+/// Blocks wait in groups by their modes, and run in the order in which they were posted.
+@Suite struct BlockQueueTests {
+  /// The blocks of a queue, as the numbers that they note.
+  private func numbers(_ blocks: [Block], _ noted: Later<[Int]>) -> [Int] {
+    noted.value = []
+    for block in blocks { block.call() }
+    return noted.value
+  }
+
+  @Test(arguments: UInt64(1)...20)
+  func `random posts for random modes are taken in the order of a plain list`(seed: UInt64) {
+    var random = SeededRandom(seed: seed)
+    let modes = (0..<4).map { ModeState(index: $0, name: Loop.Mode("mode \($0)"), isCommon: $0 < 2) }
+    let noted = Later<[Int]>([])
+    var queue = BlockQueue()
+    var list: [(number: Int, modes: ModeSet)] = []
+    var number = 0
+    for _ in 0..<2_000 {
+      switch Int.random(in: 0..<8, using: &random) {
+      case 0:
+        let mode = modes.randomElement(using: &random)!
+        #expect(queue.contains(for: mode) == list.contains { $0.modes.contains(mode) })
+        var taken: [Block] = []
+        let marks = queue.take(for: mode, into: &taken)
+        let expected = list.filter { $0.modes.contains(mode) }
+        if marks.isEmpty || queue.isUniform {
+          #expect(numbers(taken, noted) == expected.map(\.number))
+          list.removeAll { $0.modes.contains(mode) }
+        } else {
+          // Some of them run; the rest goes back to its place.
+          let count = Int.random(in: 0...taken.count, using: &random)
+          #expect(numbers(Array(taken[..<count]), noted) == expected.prefix(count).map(\.number))
+          queue.putBack(taken, from: count, marks)
+          let ran = Set(expected.prefix(count).map(\.number))
+          list.removeAll { ran.contains($0.number) }
+        }
+      case 1:
+        let held = queue.takeOut()
+        #expect(queue.isEmpty)
+        queue.append(Block({ [number] in noted.value.append(number) }, modes: .default))
+        list.append((number, .default))
+        number += 1
+        queue.prepend(held)
+      case let choice:
+        // Mostly for one set of modes, as programs do.
+        let set =
+          choice < 5
+          ? ModeSet.default
+          : ModeSet(modes: UInt64.random(in: 0..<16, using: &random), isCommon: Bool.random(using: &random))
+        var posted = (0..<Int.random(in: 1...3, using: &random)).map { _ in
+          defer { number += 1 }
+          list.append((number, set))
+          return Block({ [number] in noted.value.append(number) }, modes: set)
+        }
+        queue.append(taking: &posted)
+        #expect(posted.isEmpty)
+      }
+      #expect(queue.count == list.count)
+    }
+    // The block that was posted while others were held back came after them.
+    #expect(numbers(queue.takeAll(), noted) == list.map(\.number))
+  }
+
+  /// A turn that walked over them would take milliseconds, and this test minutes.
+  @Test func `a hundred thousand blocks of a mode that is not run cost other modes nothing`() {
+    withStage(isObserved: false) { stage in
+      for _ in 0..<100_000 { stage.loop.perform(in: "other", waking: false) {} }
+      stage.keepAlive()
+      let count = Later(0)
+      for _ in 0..<20_000 {
+        stage.loop.perform { count.value += 1 }
+        stage.loop.run(for: .zero)
+      }
+      #expect(count.value == 20_000)
+      stage.loop.run(in: "other", for: .zero)
+      #expect(stage.loop.statistics.blockCallouts == 120_000)
+    }
+  }
+
+  @Test func `later blocks of the common modes take part once a block makes the mode common`() {
+    withStage(isObserved: false) { stage in
+      stage.block("c1", in: .common)
+      stage.block("m1", in: "m") { stage.loop.addCommonMode("m") }
+      stage.block("d", in: .default)
+      stage.block("c2", in: .common)
+      stage.block("m2", in: "m")
+      stage.block("c3", in: .common)
+      stage.loop.run(in: "m", for: .zero)
+      #expect(stage.text == "m1 c2 m2 c3 c1")
+    }
+  }
+
+  @Test func `a run nested in a block finds none that was posted before it, in whatever mode`() {
+    withStage(isObserved: false) { stage in
+      stage.block("m1", in: "m")
+      stage.block("d") {
+        stage.block("m2", in: "m")
+        stage.loop.run(in: "m", for: .zero)
+        stage.note("end")
+      }
+      stage.block("m3", in: "m")
+      stage.loop.run(for: .zero)
+      stage.loop.run(in: "m", for: .zero)
+      #expect(stage.text == "d m2 end m1 m3")
+    }
+  }
+}
