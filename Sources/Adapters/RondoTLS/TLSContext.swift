@@ -4,7 +4,7 @@
 
   /// The certificate and the protocols that a server's connections share. Any thread.
   ///
-  /// To replace the certificate, make a new context. Connections keep the context they began with.
+  /// To replace the certificate, make a new context. Connections keep the context they began with. Renegotiation is off.
   public final class TLSServerContext: Sendable {
     let handle: TLSContextHandle
 
