@@ -150,6 +150,11 @@ def places(trace):
     return list(found.values()), len(known) - len(found)
 
 
+def hits(trace):
+    """How many calls have failed so: of each thread one."""
+    return sum(event.is_injected for event in events(trace))
+
+
 def is_hit(trace, errno):
     """Whether a call of the program's has failed so, and none of others, of which a thread may make more than before."""
     hits = [event for event in events(trace) if event.is_injected]

@@ -83,7 +83,7 @@ private func print(_ text: String) { Output.current.add(text) }
     }
   }
 
-  @Test func `turns without sleeps show a level that nothing clears`() {
+  @Test func `counters tell turns from sleeps`() {
     let text = printed {
       withVirtualLoop { virtual in
         let loop = virtual.loop
