@@ -175,9 +175,11 @@ import Testing
       let loop = Loop.current
       let trace = Trace()
       let note = trace.note
+      let isAsking = Box(false)
       let hasReplied = Box(false)
       let answerer = TestThread {
-        waitUntil { !served.held.value.isEmpty }
+        // Not before the block runs: a request whose reply is there already runs no loop.
+        waitUntil { isAsking.value && !served.held.value.isEmpty }
         try served.held.value[0].reply(Array("reply".utf8))
         hasReplied.value = true
       }
@@ -185,6 +187,7 @@ import Testing
       loop.add(Loop.Source {})
       loop.perform {
         loop.perform(in: "asking") {
+          isAsking.value = true
           waitUntil { hasReplied.value }
           loop.stop()
         }
