@@ -70,10 +70,10 @@ OTHERS = re.compile(r"/lib(dispatch|Foundation|FoundationEssentials|_FoundationI
 
 
 class Place:
-    """A call of a program: where in the code, and the how manieth of its thread's it is."""
+    """A call of a program: where in the code, the how manieth of its thread's it is, and how many threads make as many."""
 
-    def __init__(self, call, number, errnos, frames):
-        self.call, self.number, self.errnos, self.frames = call, number, errnos, frames
+    def __init__(self, call, number, errnos, frames, threads):
+        self.call, self.number, self.errnos, self.frames, self.threads = call, number, errnos, frames, threads
 
 
 def errnos_of(call, line):
@@ -146,17 +146,18 @@ def places(trace):
         known.add(key)
         # strace would fail the stranger's as well.
         if (event.call, event.number) not in strangers:
-            found.setdefault(key, Place(event.call, event.number, errnos, callers(event.frames)[:4]))
+            threads = sum((other.call, other.number) == (event.call, event.number) for other in all_events)
+            found.setdefault(key, Place(event.call, event.number, errnos, callers(event.frames)[:4], threads))
     return list(found.values()), len(known) - len(found)
 
 
-def hits(trace):
-    """How many calls have failed so: of each thread one."""
-    return sum(event.is_injected for event in events(trace))
+def injected(trace):
+    """The calls that have failed so: strace counts those of each thread."""
+    return [event for event in events(trace) if event.is_injected]
 
 
 def is_hit(trace, errno):
     """Whether a call of the program's has failed so, and none of others, of which a thread may make more than before."""
-    hits = [event for event in events(trace) if event.is_injected]
+    hits = injected(trace)
     return bool(hits) and all(
         not (event.frames and is_of_others(event.frames)) and errno in errnos_of(event.call, event.line) for event in hits)

@@ -60,6 +60,7 @@ import Testing
         #expect(posted.isEmpty)
       }
       #expect(queue.count == list.count)
+      #expect(queue.isEmpty == list.isEmpty)
     }
     // The block that was posted while others were held back came after them.
     #expect(numbers(queue.takeAll(), noted) == list.map(\.number))

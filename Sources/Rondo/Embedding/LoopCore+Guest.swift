@@ -89,7 +89,8 @@ extension LoopCore {
       // In an empty mode nothing is told that a later run would miss.
       if guest.owesLook { collect(guest) }
       let frame = guest.frame
-      guard announce(frame.mode, frame.run.servesMainQueue, until: .distantFuture, isOutside: true) else { continue }
+      guard announce(frame.mode, servesMainQueue: frame.run.servesMainQueue, until: .distantFuture, isOutside: true)
+      else { continue }
       return goToHost(guest, .resting)
     }
     wakeup.leaveRinging()
@@ -146,7 +147,7 @@ extension LoopCore {
   /// Returns to the host with its descriptor readable.
   private func leaveWork(_ guest: Guest) {
     // A nested run may have waited in another mode.
-    wait.choose(guest.frame.mode, guest.frame.run.servesMainQueue)
+    wait.choose(guest.frame.mode, servesMainQueue: guest.frame.run.servesMainQueue)
     wakeup.leaveRinging()
     goToHost(guest, .awake)
   }

@@ -50,7 +50,7 @@ extension Loop {
   package func waitDescriptor(of mode: Mode) -> CInt? {
     guard let kernel = core.wait.kernel, let index = core.index(of: mode) else { return nil }
     let state = core.modeState(index)
-    return kernel.choose(state, core.servesMainQueue(in: state))
+    return kernel.choose(state, servesMainQueue: core.servesMainQueue(in: state))
   }
 
   /// Whether nothing is in `mode`, the foreign loop's mode of that name included, and nobody has left mail.

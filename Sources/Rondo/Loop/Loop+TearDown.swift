@@ -98,7 +98,6 @@ extension LoopCore {
 
   /// Blocks that never ran, and what they captured, die here, while jobs that come of it are still served.
   fileprivate func dropBlocks() {
-    let blocks = self.blocks.takeAll()
-    _ = blocks
+    _ = blocks.takeAll()
   }
 }

@@ -100,13 +100,13 @@ extension LoopCore {
     let request = isForRun ? [] : wakeup.take(.stopRequest)
     let phase = pulse.snapshot.phase
     let sleep = announceSleep(
-      Sleep(deadline: deadline, alarm: alarm), mode, servesMainQueue(in: mode), isOutside: false)
+      Sleep(deadline: deadline, alarm: alarm), mode, servesMainQueue: servesMainQueue(in: mode), isOutside: false)
     guard let sleep else {
       if !request.isEmpty { wakeup.post(request) }
       return nil
     }
     foreignSleep = ForeignSleep(sleep: sleep, request: request, phase: phase)
-    return kernel.choose(mode, servesMainQueue(in: mode))
+    return kernel.choose(mode, servesMainQueue: servesMainQueue(in: mode))
   }
 
   /// See `Loop.endForeignSleep()`. What was posted is the next turn's to apply.

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A sleep: until when, and since when.
+/// A sleep: until when, and since when. *loop thread*
 struct Sleep {
   /// The run's end or its next timer's date.
   let deadline: Instant
@@ -49,7 +49,9 @@ extension LoopCore {
         if hopAllowance.load(ordering: .relaxed) > 0, spinForWakeup(frame, until: alarm, deadline) { return nil }
       }
       let sleep = Sleep(deadline: deadline, alarm: alarm)
-      if let sleep = announceSleep(sleep, frame.mode, frame.run.servesMainQueue, isOutside: guest != nil) {
+      if let sleep = announceSleep(
+        sleep, frame.mode, servesMainQueue: frame.run.servesMainQueue, isOutside: guest != nil)
+      {
         if sleep.isWatched { probeSleep(until: alarm) }
         return sleep
       }
@@ -69,8 +71,8 @@ extension LoopCore {
   ///
   /// - Returns: Nil if something has been posted.
   @inline(__always)
-  func announceSleep(_ sleep: Sleep, _ mode: ModeState, _ servesMainQueue: Bool, isOutside: Bool) -> Sleep? {
-    guard announce(mode, servesMainQueue, until: sleep.alarm, isOutside: isOutside) else { return nil }
+  func announceSleep(_ sleep: Sleep, _ mode: ModeState, servesMainQueue: Bool, isOutside: Bool) -> Sleep? {
+    guard announce(mode, servesMainQueue: servesMainQueue, until: sleep.alarm, isOutside: isOutside) else { return nil }
     pulse.enter(.waiting)
     counters.sleeps.count()
     var sleep = sleep
@@ -83,9 +85,9 @@ extension LoopCore {
 
   /// The same outside of runs, where it is no sleep that is counted.
   @inline(__always)
-  func announce(_ mode: ModeState, _ servesMainQueue: Bool, until alarm: Instant, isOutside: Bool) -> Bool {
+  func announce(_ mode: ModeState, servesMainQueue: Bool, until alarm: Instant, isOutside: Bool) -> Bool {
     assertOwnThread()
-    wait.choose(mode, servesMainQueue)
+    wait.choose(mode, servesMainQueue: servesMainQueue)
     let action = isOutside ? wakeup.prepareToSleepOutside() : wakeup.prepareToSleep()
     guard action == .sleep else { return false }
     wait.arm(alarm)

@@ -38,7 +38,7 @@ import Glibc
   ///
   /// - Returns: The mode's epoll set.
   @inline(__always)
-  func choose(_ mode: ModeState, _ servesMainQueue: Bool) -> CInt {
+  func choose(_ mode: ModeState, servesMainQueue: Bool) -> CInt {
     select(mode, servesMainQueue).epoll
   }
 

@@ -42,9 +42,9 @@ enum Wait {
 
   /// Makes the mode the one in which a post finds the loop, before the loop says that it sleeps.
   @inline(__always)
-  func choose(_ mode: ModeState, _ servesMainQueue: Bool) {
+  func choose(_ mode: ModeState, servesMainQueue: Bool) {
     switch self {
-    case .kernel(let kernel): _ = kernel.choose(mode, servesMainQueue)
+    case .kernel(let kernel): _ = kernel.choose(mode, servesMainQueue: servesMainQueue)
     case .scripted: break
     }
   }
