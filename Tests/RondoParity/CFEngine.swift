@@ -17,6 +17,8 @@ final class CFEngine: Engine {
   /// The sources that were found signalled in the pass under way, and have not been performed in it: some may have left
   /// the mode since.
   private nonisolated(unsafe) var round: Set<String> = []
+  /// Whether another thread has woken the loop.
+  private let isWokenFromOutside = Atomic(false)
 
   init(host: any CalloutHost) {
     unsafe loop = CFRunLoopGetCurrent()
@@ -154,6 +156,7 @@ final class CFEngine: Engine {
   private func isMember(_ name: String) -> Bool { (modes + ["C"]).contains { contains(name, in: $0) } }
 
   func wake() {
+    if !nesting.isOwnThread { isWokenFromOutside.store(true, ordering: .relaxed) }
     if nesting.isInFragileRun { host.note(quirk: "Q4") }
     noteStarvedTimer()
     unsafe CFRunLoopWakeUp(loop)
@@ -167,10 +170,16 @@ final class CFEngine: Engine {
   /// In a nested run, CFRunLoop serves the wake and leaves a timer of the enclosing pass that is still due to that pass;
   /// Rondo fires what is due in every pass (Q11).
   private func noteStarvedTimer() {
-    guard nesting.depth > 1, let mode = unsafe CFRunLoopCopyCurrentMode(loop) else { return }
-    let next = unsafe CFRunLoopGetNextTimerFireDate(loop, mode)
-    if next != 0, next <= CFAbsoluteTimeGetCurrent() { host.note(quirk: "Q11") }
+    if nesting.depth > 1, isTimerDue { host.note(quirk: "Q11") }
   }
+
+  /// Whether a timer of the mode that runs is due.
+  private var isTimerDue: Bool {
+    guard let mode = unsafe CFRunLoopCopyCurrentMode(loop) else { return false }
+    let next = unsafe CFRunLoopGetNextTimerFireDate(loop, mode)
+    return next != 0 && next <= CFAbsoluteTimeGetCurrent()
+  }
+
   func requestStop(_ mode: String) { unsafe cfStopMode(loop, CFNames.mode(mode)) }
 
   func perform(_ name: String, in modes: [String]) {
@@ -295,6 +304,9 @@ final class CFEngine: Engine {
 
   /// Right before a wait, as near as user code can come to it.
   private func noteTimerQuirk() {
+    if isWokenFromOutside.load(ordering: .relaxed), isTimerDue, isWakePending {
+      host.note(quirk: "adding from another thread")
+    }
     guard let mode = currentMode, let quirk = timerWatch.quirk(in: mode, items.timers) else { return }
     host.note(quirk: quirk + " timers")
   }

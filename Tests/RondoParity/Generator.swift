@@ -39,7 +39,8 @@
 /// - something was called that is no longer in the mode [Q7],
 /// - a nested run was woken or stopped on the loop's thread while a timer of its mode was due [Q11].
 ///
-/// And only if the traces differ, what `Comparison.excuses` lists. Of those, what goes wrong with a timer of several
+/// And only if the traces differ, what `Comparison.excuses` lists. One of it is a timer that joins a mode, or becomes due,
+/// after another thread has woken CFRunLoop for a change: Rondo has no wake to serve before the timer. Of those, what goes wrong with a timer of several
 /// modes is read off CFRunLoop's own descriptors: `CFTimerWatch`.
 package struct Generator {
   var random: SplitMix64
