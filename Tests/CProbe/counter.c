@@ -16,6 +16,8 @@ int64_t bytes_in_use(void) {
   return (int64_t)(info.uordblks + info.hblkhd);
 }
 
+void trim_allocator(void) { malloc_trim(0); }
+
 #ifdef ALLOCATOR_IS_TAKEN
 
 int64_t allocation_count(void) { return -1; }

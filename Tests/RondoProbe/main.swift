@@ -1,6 +1,7 @@
 // Does one thing many times between two marks, for the tests that count what it cost: `rondo-probe <subject>`.
 // Message ports between processes that die, under attack, and without descriptors: `rondo-probe kill COUNT DIRECTORY`,
-// `attack WAY`, `port-descriptors DIRECTORY`. For the first it starts itself as `rondo-probe serve WAY NAME [DIRECTORY]`.
+// `attack WAY`, `port-descriptors DIRECTORY`. The memory that comes back: `memory KIND`.
+// For the first it starts itself as `rondo-probe serve WAY NAME [DIRECTORY]`.
 
 import Glibc
 import RondoTestSupport
@@ -43,10 +44,13 @@ switch (arguments.first, arguments.count) {
 case ("kill", 3): probeKills(count: Int(arguments[2])!, directory: arguments[3])
 case ("attack", 2): probeAttack(Attack(rawValue: arguments[2])!)
 case ("port-descriptors", 2): probePortDescriptors(directory: arguments[2])
-case ("serve", 3...4): serve(Way(rawValue: arguments[2])!, name: arguments[3], directory: arguments.dropFirst(3).first)
+case ("memory", 2): probeMemory(arguments[2])
+case ("serve", 3...4):
+  serve(Way(rawValue: arguments[2])!, name: arguments[3], directory: arguments.dropFirst(3).first)
 default:
   guard let subject = arguments.first, let probe = subjects[subject] else {
-    print("usage: rondo-probe kill|attack|port-descriptors|serve|" + subjects.keys.sorted().joined(separator: "|"))
+    let names = ["kill", "attack", "memory", "port-descriptors", "serve"] + subjects.keys.sorted()
+    print("usage: rondo-probe " + names.joined(separator: "|"))
     exit(2)
   }
   probe()

@@ -16,6 +16,22 @@ import Testing
     }
   }
 
+  @Test func `jobs keep their order while a queue that was long gives memory back`() {
+    withStage(isObserved: false) { stage in
+      let order = Later<[Int]>([])
+      for number in 0..<20_000 {
+        Task(executorPreference: stage.loop) {
+          order.value.append(number)
+          // One more stands behind them, so that the queue is never empty.
+          if number % 1_000 == 0 { Task(executorPreference: stage.loop) { order.value.append(20_000 + number) } }
+        }
+      }
+      // So many turns are enough, and end where a job has been lost.
+      for _ in 0..<20_020 where order.value.count < 20_020 { stage.loop.run(for: .zero) }
+      #expect(order.value == Array(0..<20_000) + stride(from: 20_000, to: 40_000, by: 1_000))
+    }
+  }
+
   @Test func `a sleep that is cancelled keeps nothing in the loop`() {
     withStage(isObserved: false) { stage in
       let task = Task(executorPreference: stage.loop) {

@@ -93,6 +93,18 @@ import Testing
     #expect(growth < (isWhole ? 10_000 : 1_000))
   }
 
+  @Test(arguments: [
+    "fired-timers", "cancelled-timers", "fired-timeouts", "discarded-timeouts", "blocks", "jobs",
+  ])
+  func `a great many that have gone leave at most a tenth of the memory that they took`(_ kind: String) throws {
+    let findings = try Probe.findings("memory", kind)
+    let taken = try #require(findings["taken"].flatMap(Int.init))
+    let left = try #require(findings["left"].flatMap(Int.init))
+    #expect(taken > (isWhole ? 4_000 : 400))
+    // 64 pages are what the tables of a small loop may keep.
+    #expect(left <= taken / 10 + 64, "\(left) of \(taken) pages are left")
+  }
+
   @Test func `a thousand threads that ran a loop leave no descriptor open`() throws {
     #expect(try Probe.findings("threads") == ["runs": "1000", "left": "0"])
   }

@@ -30,8 +30,8 @@ enum Probe {
   }()
 
   /// What a run of the probe printed: names and values.
-  static func findings(_ subject: String) throws -> [String: String] {
-    let result = run(path, [subject])
+  static func findings(_ subject: String...) throws -> [String: String] {
+    let result = run(path, subject)
     try #require(result.status == 0, "rondo-probe \(subject): \(result.output)")
     return parse(result.output)
   }

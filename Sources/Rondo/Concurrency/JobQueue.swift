@@ -97,7 +97,7 @@ private struct JobRing {
   var isEmpty: Bool { count == 0 }
 
   mutating func push(_ job: QueuedJob) {
-    if count == places.count { grow() }
+    if count == places.count { resize(max(16, count * 2)) }
     places[(head &+ count) & (places.count &- 1)] = job
     count &+= 1
   }
@@ -107,13 +107,17 @@ private struct JobRing {
     let job = places[head].take()
     head = (head &+ 1) & (places.count &- 1)
     count &-= 1
+    if places.count > Self.fewest, count < places.count / 4 { resize(places.count / 2) }
     return job
   }
 
-  private mutating func grow() {
+  private mutating func resize(_ newCount: Int) {
     let old = places
-    places = ContiguousArray(repeating: nil, count: max(16, old.count * 2))
-    for index in old.indices { places[index] = old[(head + index) & (old.count - 1)] }
+    places = ContiguousArray(repeating: nil, count: newCount)
+    for index in 0..<count { places[index] = old[(head + index) & (old.count - 1)] }
     head = 0
   }
+
+  /// Fewer places than this stay. Chosen.
+  private static let fewest = 4_096
 }

@@ -71,9 +71,9 @@ extension LoopCore {
     var sizes = Loop.Sizes()
     let slotCount = slots.slotCount
     sizes.slots = slotCount.all
-    sizes.items = slotCount.all - slotCount.free
+    sizes.items = slotCount.used
     sizes.retired = slots.retiredCount
-    sizes.timeouts = timeouts.slotCount.all - timeouts.slotCount.free
+    sizes.timeouts = timeouts.slotCount.used
     sizes.timerEntries = timeouts.common.entryCount
     sizes.staleTimerEntries = timeouts.common.staleCount
     for mode in modes {
@@ -98,15 +98,14 @@ extension LoopCore {
       if !holds { broken.append(rule()) }
     }
     let items = slots.all
-    expect(items.count == slots.slotCount.all - slots.slotCount.free, "every slot is free or has an item")
+    expect(items.count == slots.slotCount.used, "every slot is free or has an item")
     for (item, token) in items { checkResidence(of: item, token, expect) }
     for mode in modes { check(mode, items, expect) }
     let isCommon = { (record: TimeoutRecord) in record.queue == TimeoutRecord.commonModes }
     check(timeouts.common, "timeouts of the common modes", expect, isCommon)
     let armed = timeouts.all.count { timeouts[$0.slot].isArmed && isCommon(timeouts[$0.slot]) }
     expect(timeouts.armedCommonCount == armed, "the armed timeouts of the common modes are counted")
-    expect(
-      timeouts.all.count == timeouts.slotCount.all - timeouts.slotCount.free, "every timeout's slot is free or used")
+    expect(timeouts.all.count == timeouts.slotCount.used, "every timeout's slot is free or used")
     expect(frames.count { _ in true } == depth, "there is a frame for each run")
     expect(
       firing.allSatisfy { slots.item($0.token).map(isCalling) ?? false },

@@ -115,7 +115,7 @@ extension LoopCore {
     assertOwnThread()
     if !mail.jobs.isEmpty {
       for job in mail.jobs { enqueue(job) }
-      mail.jobs.removeAll(keepingCapacity: true)
+      mail.jobs.empty()
     }
     if !mail.changes.isEmpty {
       mail.changes.forEach(apply)

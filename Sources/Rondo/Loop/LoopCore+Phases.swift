@@ -54,7 +54,7 @@ extension LoopCore {
     blocks.takeUniform(for: frame.mode, into: &frame.blocks)
     pulse.enter(.blocks)
     for index in frame.blocks.indices { runBlock(index, frame) }
-    frame.blocks.removeAll(keepingCapacity: true)
+    frame.blocks.empty()
   }
 
   /// The same where blocks wait for several sets of modes. Calls out.
@@ -74,13 +74,13 @@ extension LoopCore {
       if !wasCommon, frame.mode.isCommon, held.hasCommon {
         wasCommon = true
         held.putBack(frame.blocks, from: next, marks)
-        frame.blocks.removeAll(keepingCapacity: true)
+        frame.blocks.empty()
         let ticket = marks.last { $0.start < next }!.ticket
         marks = held.take(for: frame.mode, from: ticket, into: &frame.blocks)
         next = 0
       }
     }
-    frame.blocks.removeAll(keepingCapacity: true)
+    frame.blocks.empty()
     blocks.prepend(held)
   }
 
@@ -204,7 +204,7 @@ extension LoopCore {
       }
       unsafe item._withUnsafeGuaranteedRef { fire(downcast($0, to: Loop.Timer.self), due.token, frame, limit) }
     }
-    frame.due.removeAll(keepingCapacity: true)
+    frame.due.empty()
     forgetDeparted()
   }
 

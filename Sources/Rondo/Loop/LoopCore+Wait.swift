@@ -108,7 +108,7 @@ extension LoopCore {
       guard slots.holds(record.token), slots[record.token].installed & frame.mode.bit != 0 else { continue }
       frame.ready.append(record)
     }
-    frame.mode.carriedDescriptors.removeAll(keepingCapacity: true)
+    frame.mode.carriedDescriptors.empty()
   }
 
   /// Carried readiness that the kernel has reported anew is told once.

@@ -76,7 +76,7 @@ struct ChangeList {
 
   /// Keeps the memory.
   mutating func empty() {
-    entries.removeAll(keepingCapacity: true)
+    entries.empty()
     blankCount = 0
     firstMovable = 0
   }

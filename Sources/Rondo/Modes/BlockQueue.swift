@@ -82,7 +82,7 @@ struct BlockQueue {
       isEmpty = ofDefault.blocks.isEmpty
     } else {
       for block in posted { append(block) }
-      posted.removeAll(keepingCapacity: true)
+      posted.empty()
     }
   }
 

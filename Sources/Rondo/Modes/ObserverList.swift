@@ -50,6 +50,7 @@ struct ObserverList {
     note(observer.activities, -1)
     if blankCount > entries.count / 2 {
       entries.removeAll { $0.observer == nil }
+      entries.shrinkIfSparse()
       blankCount = 0
     }
   }

@@ -23,6 +23,7 @@ struct TokenList {
     staleCount += 1
     guard staleCount > Self.fewest, staleCount > tokens.count / 2 else { return }
     tokens.removeAll { !slots.holds($0) }
+    tokens.shrinkIfSparse()
     staleCount = 0
   }
 
@@ -37,6 +38,7 @@ struct TokenList {
   /// Drops every token that `isGone` names, the stale ones among them.
   mutating func removeAll(where isGone: (Token) -> Bool) {
     tokens.removeAll(where: isGone)
+    tokens.shrinkIfSparse()
     staleCount = 0
   }
 
@@ -44,6 +46,7 @@ struct TokenList {
   @inline(__always)
   mutating func removeLast() {
     tokens.removeLast()
+    tokens.shrinkIfSparse()
     if tokens.isEmpty { staleCount = 0 }
   }
 }

@@ -67,7 +67,7 @@ extension LoopCore {
   private func dropEntries(_ slot: UInt32) {
     assertOwnThread()
     timeouts[slot].isQueued = false
-    timeouts[slot].version &+= 1
+    timeouts.renewVersion(slot)
     let (entries, queue) = (timeouts[slot].entryCount, timeouts[slot].queue)
     if queue == TimeoutRecord.commonModes {
       timeouts.common.noteStale(entries, in: timeouts)

@@ -57,7 +57,7 @@ extension LoopCore {
     let collected = modes & ~queued
     let entries = slots[token].entriesPerMode
     if loosened != 0 { setLoosened(token, 0) }
-    slots[token].version &+= 1
+    slots.renewVersion(token)
     slots[token].pending = slots[token].installed
     forEachMode(queued) { $0.timers.noteStale(entries, in: slots) }
     // Taken out by date, it still has the entry by hard deadline.

@@ -2,13 +2,12 @@
 ///
 /// *loop thread*, by construction: it is reached only through the slot table of that loop, with a token. So an item that
 /// goes to another loop takes nothing along, and what is asked with a token that has become stale is not another item's.
-@safe struct Resident {
+@safe struct Resident: SlotRecord {
   /// The item; the table owns it. Nil in a free slot.
   var item: Unmanaged<Loop.Item>?
-  /// How many items have left the slot.
-  private(set) var generation: UInt32
+  var generation: UInt32 = 0
   /// Of a timer: heap entries with another version are stale.
-  var version: UInt32
+  var version: UInt32 = 0
   /// The modes whose structures hold the item: its `modes` as far as mail has been applied.
   var installed: UInt64 = 0
   /// Of a timer, the modes whose heaps hold no entry of its version. Of a descriptor source, those that have it on their
@@ -26,27 +25,15 @@
   /// Of a timer: how many heap entries it was last given in a mode; one by date, and with tolerance a second.
   var entriesPerMode: UInt8 = 1
 
-  /// A slot that nobody has had.
-  static var unused: Resident { unsafe Resident(item: nil, generation: 0, version: 0) }
+  static var unused: Resident { Resident() }
 
-  /// Readies the slot for the next item: what stands of this one anywhere is stale.
+  private init() {}
+
   @inline(__always)
-  mutating func vacate(nextFree: UInt32) {
-    unsafe item = nil
-    generation &+= 1
-    version &+= 1
-    installed = 0
-    pending = 0
-    stamp = 0
-    missed = 0
-    number = UInt64(nextFree)
-    entriesPerMode = 1
-    watches = WatchList()
+  var nextFree: UInt32 {
+    get { UInt32(truncatingIfNeeded: number) }
+    set { number = UInt64(newValue) }
   }
-
-  /// In a free slot: the free one after it.
-  @inline(__always)
-  var nextFree: UInt32 { UInt32(truncatingIfNeeded: number) }
 
   /// Whether it is in several modes.
   @inline(__always)

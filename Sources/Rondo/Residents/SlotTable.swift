@@ -2,53 +2,22 @@ internal import CLinux
 
 /// A loop's residents. Owns their items; each has a slot whose generation tells a stale token. *loop thread*
 @safe final class SlotTable {
-  /// One resident a cache line.
-  @safe @exclusivity(unchecked) private var residents = unsafe SlotTable.allocate(capacity: SlotTable.leastCapacity)
-  @safe @exclusivity(unchecked) private var capacity = SlotTable.leastCapacity
-  /// How many slots have been used.
-  @safe @exclusivity(unchecked) private var count: UInt32 = 0
-  /// The free slot that is given out next; each names the one after it.
-  @safe @exclusivity(unchecked) private var firstFree = SlotTable.none
-  @safe @exclusivity(unchecked) private var freeCount = 0
+  @safe @exclusivity(unchecked) private var residents = SlotMemory<Resident>()
   /// Removed items that may still be in a callout; released by `retire()`.
   @safe @exclusivity(unchecked) private var retired: [Loop.Item] = []
-
-  /// No slot.
-  private static let none = UInt32.max
 
   /// Bytes, on the processors that Linux servers have.
   static let cacheLine = 64
 
-  /// What a loop of a few items needs.
-  private static let leastCapacity = 8
-
-  private static func allocate(capacity: Int) -> UnsafeMutablePointer<Resident> {
-    // Known when it is compiled, so that it costs nothing. One more word would put each resident on two lines.
-    contract(MemoryLayout<Resident>.stride == cacheLine, "A resident is one cache line.")
-    let bytes = UnsafeMutableRawPointer.allocate(
-      byteCount: capacity * MemoryLayout<Resident>.stride, alignment: cacheLine)
-    return unsafe bytes.bindMemory(to: Resident.self, capacity: capacity)
-  }
-
   deinit {
-    for slot in 0..<Int(count) {
-      unsafe residents[slot].item?.release()
-    }
-    unsafe residents.deinitialize(count: Int(count))
-    unsafe residents.deallocate()
+    for slot in residents.used { unsafe residents[slot].item?.release() }
   }
 
   /// What the loop keeps of the item in a slot. Not to be held while anything else is called.
   @inline(__always)
   subscript(slot: UInt32) -> Resident {
-    _read {
-      assert(slot < count)
-      yield residents[Int(slot)]
-    }
-    _modify {
-      assert(slot < count)
-      yield &residents[Int(slot)]
-    }
+    _read { yield residents[slot] }
+    _modify { yield &residents[slot] }
   }
 
   /// The same for a token that is not stale.
@@ -56,11 +25,11 @@ internal import CLinux
   subscript(token: Token) -> Resident {
     _read {
       assert(holds(token), "A stale token was used.")
-      yield residents[Int(token.slot)]
+      yield residents[token.slot]
     }
     _modify {
       assert(holds(token), "A stale token was used.")
-      yield &residents[Int(token.slot)]
+      yield &residents[token.slot]
     }
   }
 
@@ -68,44 +37,22 @@ internal import CLinux
   func insert(_ item: Loop.Item) -> Token {
     if let token = token(of: item) { return token }
     item.holdHandlers()
-    let slot = firstFree == Self.none ? appendSlot() : takeFreeSlot()
-    unsafe self[slot].item = Unmanaged.passRetained(item)
-    item.slot = Int32(slot)
-    return Token(slot: slot, generation: self[slot].generation)
+    let token = residents.take()
+    unsafe self[token].item = Unmanaged.passRetained(item)
+    item.slot = Int32(token.slot)
+    return token
   }
 
+  /// Makes every heap entry of a timer stale.
   @inline(__always)
-  private func takeFreeSlot() -> UInt32 {
-    let slot = firstFree
-    firstFree = self[slot].nextFree
-    freeCount -= 1
-    return slot
-  }
-
-  private func appendSlot() -> UInt32 {
-    if Int(count) == capacity { grow() }
-    unsafe (residents + Int(count)).initialize(to: .unused)
-    count += 1
-    return count - 1
-  }
-
-  @inline(never)
-  private func grow() {
-    let larger = unsafe Self.allocate(capacity: capacity * 2)
-    unsafe larger.moveInitialize(from: residents, count: Int(count))
-    unsafe residents.deallocate()
-    unsafe residents = larger
-    capacity *= 2
-  }
+  func renewVersion(_ token: Token) { residents.renewVersion(token.slot) }
 
   /// Takes the item's slot away; its tokens are stale from here on.
   ///
   /// - Returns: The item, which is the caller's to let go of.
   func vacate(_ token: Token) -> Loop.Item {
     let item = unsafe self[token].item!.takeRetainedValue()
-    self[token.slot].vacate(nextFree: firstFree)
-    firstFree = token.slot
-    freeCount += 1
+    residents.free(token.slot)
     item.slot = -1
     return item
   }
@@ -121,7 +68,7 @@ internal import CLinux
     guard item.slot >= 0 else { return nil }
     let slot = UInt32(item.slot)
     unsafe assert(
-      slot < count && self[slot].item?.toOpaque() == Unmanaged.passUnretained(item).toOpaque(), "Another loop's item.")
+      self[slot].item?.toOpaque() == Unmanaged.passUnretained(item).toOpaque(), "Another loop's item.")
     return Token(slot: slot, generation: self[slot].generation)
   }
 
@@ -170,14 +117,16 @@ internal import CLinux
 
   /// Every item that has a slot, with its token.
   var all: [(item: Loop.Item, token: Token)] {
-    (0..<count).compactMap { slot in
-      guard let item = unsafe self[slot].item?.takeUnretainedValue() else { return nil }
+    residents.used.map { slot in
+      let item = unsafe self[slot].item!.takeUnretainedValue()
       return (item, Token(slot: slot, generation: self[slot].generation))
     }
   }
 
-  /// How many slots there are, and how many of them are free.
-  var slotCount: (all: Int, free: Int) { (Int(count), freeCount) }
+  /// How many slots there are, how many of them are in use, and how many take memory.
+  var slotCount: (all: Int, used: Int, backed: Int) {
+    (Int(residents.count), residents.usedCount, residents.backedCount)
+  }
 }
 
 /// The timers among the residents, for the queues of their modes.
@@ -212,11 +161,11 @@ extension SlotTable: TimerTable {
   func entryMoved(_ slot: UInt32) {}
 
   @inline(__always)
-  func prefetch(_ slot: UInt32) { unsafe rondo_prefetch(residents + Int(slot)) }
+  func prefetch(_ slot: UInt32) { residents.prefetch(slot) }
 
   /// The item of a line that has come is needed soon.
   @inline(__always)
-  func prefetchItem(_ slot: UInt32) { unsafe rondo_prefetch(residents[Int(slot)].item?.toOpaque()) }
+  func prefetchItem(_ slot: UInt32) { unsafe rondo_prefetch(residents[slot].item?.toOpaque()) }
 
   /// The timer whose entries in a mode count: it is in no batch and in no callout.
   @inline(__always)

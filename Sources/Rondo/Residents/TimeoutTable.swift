@@ -9,7 +9,7 @@ import Synchronization
 }
 
 /// What one loop keeps of a timeout: all there is of it, one cache line.
-@safe struct TimeoutRecord {
+@safe struct TimeoutRecord: SlotRecord {
   /// What is called; nil in a free slot, and while its callout is under way.
   var handler: TimeoutHandler?
   /// When it fires, if it is armed.
@@ -18,26 +18,24 @@ import Synchronization
   var queuedDate = Instant.distantFuture
   /// Nanoseconds.
   var tolerance: Int64 = 0
-  /// How many timeouts have left the slot.
-  var generation: UInt32
-  /// Heap entries with another version are stale.
-  var version: UInt32
+  var generation: UInt32 = 0
+  var version: UInt32 = 0
   /// Its place in the sequence of scheduling, which breaks ties of date. Wraps.
   var stamp: UInt32 = 0
-  /// Whether it was made and has not been discarded.
-  var isInUse = false
   var isArmed = false
   /// Whether it has its entries in a queue: one, or with tolerance two. A dormant one may still have them.
   var isQueued = false
   /// The index of its mode, or `commonModes`.
   var queue: UInt8 = 0
 
-  /// Before a slot's first timeout.
   static var unused: TimeoutRecord { TimeoutRecord() }
 
-  private init() {
-    generation = 0
-    version = 0
+  private init() {}
+
+  @inline(__always)
+  var nextFree: UInt32 {
+    get { UInt32(truncatingIfNeeded: tolerance) }
+    set { tolerance = Int64(newValue) }
   }
 
   /// Stands for the common modes, whose timeouts are in one queue together.
@@ -56,13 +54,7 @@ import Synchronization
 /// Apart from the residents: those stand for an object that other threads can reach, and their line is full; a timeout has
 /// no object, so its line holds all of it.
 @safe final class TimeoutTable {
-  /// Each of `chunkSize` records, which stay where they are.
-  @safe @exclusivity(unchecked) private var chunks = Chunks.allocate(capacity: TimeoutTable.leastChunks)
-  @safe @exclusivity(unchecked) private var chunkCount = 0
-  @safe @exclusivity(unchecked) private var chunkCapacity = TimeoutTable.leastChunks
-  /// How many slots have been used.
-  @safe @exclusivity(unchecked) private var count: UInt32 = 0
-  @safe @exclusivity(unchecked) private var free: ContiguousArray<UInt32> = []
+  @safe @exclusivity(unchecked) private var records = SlotMemory<TimeoutRecord>()
   /// Whether a timeout was ever made: whoever has none pays for none.
   @safe @exclusivity(unchecked) private(set) var isUsed = false
   /// Those of the common modes.
@@ -78,78 +70,36 @@ import Synchronization
 
   /// Loops that have been made.
   private static let lastNumber = Atomic<UInt32>(0)
-  private typealias Chunks = UnsafeMutablePointer<UnsafeMutablePointer<TimeoutRecord>>
-  private static let leastChunks = 4
-  private static let chunkBits: UInt32 = 8
-  private static let chunkSize: UInt32 = 1 << chunkBits
 
   init() {
     number = Self.lastNumber.add(1, ordering: .relaxed).newValue
   }
 
-  deinit {
-    for slot in 0..<count { unsafe record(slot).deinitialize(count: 1) }
-    for index in 0..<chunkCount { unsafe UnsafeMutableRawPointer(chunks[index]).deallocate() }
-    unsafe chunks.deallocate()
-  }
-
-  @inline(__always)
-  private func record(_ slot: UInt32) -> UnsafeMutablePointer<TimeoutRecord> {
-    unsafe chunks[Int(slot >> Self.chunkBits)] + Int(slot & (Self.chunkSize - 1))
-  }
-
   /// Not to be held while anything else is called.
   @inline(__always)
   subscript(slot: UInt32) -> TimeoutRecord {
-    _read {
-      assert(slot < count)
-      yield unsafe record(slot).pointee
-    }
-    _modify {
-      assert(slot < count)
-      yield unsafe &record(slot).pointee
-    }
+    _read { yield records[slot] }
+    _modify { yield &records[slot] }
   }
 
-  /// Whether the timeout a token was made for has not been discarded.
+  /// Whether the timeout a token was made for has not been discarded. The token may be any number.
   @inline(__always)
   func holds(_ token: Token) -> Bool {
-    token.slot < count && self[token.slot].generation == token.generation
+    token.slot < records.count && token.generation != 0 && self[token.slot].generation == token.generation
   }
+
+  /// Makes every heap entry of the timeout stale.
+  @inline(__always)
+  func renewVersion(_ slot: UInt32) { records.renewVersion(slot) }
 
   /// A dormant timeout.
   func insert(queue: UInt8, tolerance: Int64, _ handler: consuming TimeoutHandler) -> Token {
     isUsed = true
-    let slot = free.popLast() ?? appendSlot()
-    self[slot].handler = consume handler
-    self[slot].tolerance = tolerance
-    self[slot].queue = queue
-    self[slot].isInUse = true
-    return Token(slot: slot, generation: self[slot].generation)
-  }
-
-  private func appendSlot() -> UInt32 {
-    if Int(count) == chunkCount << Int(Self.chunkBits) { appendChunk() }
-    unsafe record(count).initialize(to: .unused)
-    count += 1
-    return count - 1
-  }
-
-  @inline(never)
-  private func appendChunk() {
-    if chunkCount == chunkCapacity {
-      let larger = Chunks.allocate(capacity: 2 * chunkCapacity)
-      unsafe larger.moveInitialize(from: chunks, count: chunkCount)
-      unsafe chunks.deallocate()
-      unsafe chunks = larger
-      chunkCapacity *= 2
-    }
-    contract(MemoryLayout<TimeoutRecord>.stride == SlotTable.cacheLine, "A timeout is one cache line.")
-    let bytes = UnsafeMutableRawPointer.allocate(
-      byteCount: Int(Self.chunkSize) * SlotTable.cacheLine, alignment: SlotTable.cacheLine)
-    unsafe (chunks + chunkCount).initialize(
-      to: bytes.bindMemory(to: TimeoutRecord.self, capacity: Int(Self.chunkSize)))
-    chunkCount += 1
+    let token = records.take()
+    self[token.slot].handler = consume handler
+    self[token.slot].tolerance = tolerance
+    self[token.slot].queue = queue
+    return token
   }
 
   /// Gives up the slot of a timeout that is neither armed nor queued.
@@ -157,19 +107,17 @@ import Synchronization
   /// - Returns: Its handler, which is the caller's to let go of; nil while its callout is under way.
   func remove(_ slot: UInt32) -> TimeoutHandler? {
     let handler = self[slot].handler.take()
-    self[slot].generation &+= 1
-    self[slot].isInUse = false
-    free.append(slot)
+    records.free(slot)
     return handler
   }
 
   /// Every timeout that has not been discarded.
-  var all: [Token] {
-    (0..<count).filter { self[$0].isInUse }.map { Token(slot: $0, generation: self[$0].generation) }
-  }
+  var all: [Token] { records.used.map { Token(slot: $0, generation: self[$0].generation) } }
 
-  /// How many slots there are, and how many of them are free.
-  var slotCount: (all: Int, free: Int) { (Int(count), free.count) }
+  /// How many slots there are, how many of them are in use, and how many take memory.
+  var slotCount: (all: Int, used: Int, backed: Int) {
+    (Int(records.count), records.usedCount, records.backedCount)
+  }
 }
 
 extension TimeoutTable: TimerTable {
@@ -197,7 +145,7 @@ extension TimeoutTable: TimerTable {
   @inline(__always)
   func entryLeft(_ slot: UInt32, in bit: UInt64) -> Int {
     self[slot].isQueued = false
-    self[slot].version &+= 1
+    records.renewVersion(slot)
     return Int(self[slot].entryCount) - 1
   }
 
@@ -207,5 +155,5 @@ extension TimeoutTable: TimerTable {
   }
 
   @inline(__always)
-  func prefetch(_ slot: UInt32) { unsafe rondo_prefetch(record(slot)) }
+  func prefetch(_ slot: UInt32) { records.prefetch(slot) }
 }

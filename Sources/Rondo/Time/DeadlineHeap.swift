@@ -42,6 +42,8 @@ struct DeadlineHeap {
     let top = entries[0]
     let last = entries.removeLast()
     if !entries.isEmpty { siftDown(from: 0, last) }
+    // One question in so many: it costs more than all the rest.
+    if entries.count & (Self.many - 1) == Self.many - 1 { entries.shrinkIfSparse() }
     return top
   }
 
@@ -65,6 +67,7 @@ struct DeadlineHeap {
       }
     }
     entries.removeLast(count - kept)
+    entries.shrinkIfSparse()
     guard kept > 1 else { return }
     for index in stride(from: (kept - 2) / 4, through: 0, by: -1) { siftDown(from: index, entries[index]) }
   }

@@ -8,6 +8,9 @@ int64_t allocation_count(void);
 // Bytes that the process has allocated and not freed: mallinfo2(3).
 int64_t bytes_in_use(void);
 
+// Has the allocator give back what it does not need: malloc_trim(3).
+void trim_allocator(void);
+
 // While enabled, an allocation of the calling thread aborts the process, so that a debugger shows where it was.
 void allocation_trap(int enabled);
 

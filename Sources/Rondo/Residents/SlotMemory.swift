@@ -1,0 +1,188 @@
+import CLinux
+import Glibc
+
+/// What a table keeps in one slot: one cache line.
+///
+/// In a free slot the generation and the version are 0. The memory of a free slot may be all zero bytes.
+protocol SlotRecord {
+  /// What a free slot holds.
+  static var unused: Self { get }
+  /// The number of this use of the slot.
+  var generation: UInt32 { get set }
+  /// The number of the entries that count; entries with another one are stale.
+  var version: UInt32 { get set }
+  /// In a free slot: the free one after it.
+  var nextFree: UInt32 { get set }
+}
+
+/// The slots of a table. The memory doubles, and the pages without a used slot go back to the kernel. *loop thread*
+///
+/// Stale tokens and entries of heaps may name any slot that has ever been used. So the range of addresses never shrinks:
+/// a page that went back reads as zeros. Generations and versions come from one counter of the table, not of the slot,
+/// because a counter in the slot would begin again with its page. The counter wraps after 2^32 numbers.
+@safe struct SlotMemory<Record: SlotRecord>: ~Copyable {
+  private var records = unsafe SlotMemory.allocate(SlotMemory.leastCapacity)
+  private var capacity = SlotMemory.leastCapacity
+  /// Slots from this one on are not in use, and on no list.
+  private(set) var count: UInt32 = 0
+  /// The free slot that is taken next; each names the one after it.
+  private var firstFree = SlotMemory.none
+  /// How many slots are in use.
+  private(set) var usedCount = 0
+  /// How many slots stand on pages that did not go back.
+  private(set) var backedCount = 0
+  /// Pages that went back, before `count`. The lowest is the last.
+  private var emptyPages: ContiguousArray<UInt32> = []
+  /// With fewer slots in use than this, pages go back.
+  private var trimmedBelow = 0
+  private var lastNumber: UInt32 = 0
+
+  private static var none: UInt32 { .max }
+  /// What a loop of a few items needs.
+  private static var leastCapacity: Int { 8 }
+  /// Below this many slots (64 KiB), pages are not worth a system call. Chosen.
+  private static var fewest: Int { 1_024 }
+  private static var pageSize: Int { Int(getpagesize()) }
+  private static var slotsPerPage: Int { pageSize / SlotTable.cacheLine }
+
+  private static func allocate(_ capacity: Int) -> UnsafeMutablePointer<Record> {
+    // Known when it is compiled, so that it costs nothing. One more word would put each record on two lines.
+    contract(MemoryLayout<Record>.stride == SlotTable.cacheLine, "A slot is one cache line.")
+    let byteCount = capacity * SlotTable.cacheLine
+    let bytes = UnsafeMutableRawPointer.allocate(
+      byteCount: byteCount, alignment: byteCount < pageSize ? SlotTable.cacheLine : pageSize)
+    return unsafe bytes.bindMemory(to: Record.self, capacity: capacity)
+  }
+
+  deinit {
+    for slot in 0..<Int(count) where unsafe records[slot].generation != 0 {
+      unsafe (records + slot).deinitialize(count: 1)
+    }
+    unsafe records.deallocate()
+  }
+
+  /// What stands in a slot, which may be free. Not to be held while anything else is called.
+  @inline(__always)
+  subscript(slot: UInt32) -> Record {
+    _read {
+      assert(slot < capacity)
+      yield unsafe records[Int(slot)]
+    }
+    nonmutating _modify {
+      assert(slot < count)
+      yield unsafe &records[Int(slot)]
+    }
+  }
+
+  @inline(__always)
+  func prefetch(_ slot: UInt32) { unsafe rondo_prefetch(records + Int(slot)) }
+
+  /// The slots in use. O(slots).
+  var used: [UInt32] { (0..<count).filter { self[$0].generation != 0 } }
+
+  /// Takes a free slot into use, with a new generation and a new version. O(1), counted over many.
+  @inline(__always)
+  mutating func take() -> Token {
+    if firstFree == Self.none { extend() }
+    let slot = firstFree
+    firstFree = self[slot].nextFree
+    usedCount += 1
+    let number = nextNumber()
+    self[slot].generation = number
+    self[slot].version = number
+    return Token(slot: slot, generation: number)
+  }
+
+  /// Makes every entry for the slot stale.
+  @inline(__always)
+  mutating func renewVersion(_ slot: UInt32) {
+    self[slot].version = nextNumber()
+  }
+
+  /// A number that no free slot has.
+  @inline(__always)
+  private mutating func nextNumber() -> UInt32 {
+    lastNumber &+= 1
+    if lastNumber == 0 { lastNumber = 1 }
+    return lastNumber
+  }
+
+  /// Frees a slot. Its tokens and entries are stale afterwards. O(1), counted over many.
+  @inline(__always)
+  mutating func free(_ slot: UInt32) {
+    self[slot] = .unused
+    self[slot].nextFree = firstFree
+    firstFree = slot
+    usedCount -= 1
+    if usedCount < trimmedBelow { trim() }
+  }
+
+  /// Makes slots free: those of a page that went back, or one that was never used.
+  @inline(never)
+  private mutating func extend() {
+    if let page = emptyPages.popLast() {
+      let first = page * UInt32(Self.slotsPerPage)
+      for slot in (first..<first + UInt32(Self.slotsPerPage)).reversed() { addFree(slot) }
+      backedCount += Self.slotsPerPage
+    } else {
+      if Int(count) == capacity { grow() }
+      count += 1
+      addFree(count - 1)
+      backedCount += 1
+    }
+    trimmedBelow = backedCount > Self.fewest ? backedCount / 4 : 0
+  }
+
+  private mutating func addFree(_ slot: UInt32) {
+    unsafe (records + Int(slot)).initialize(to: .unused)
+    self[slot].nextFree = firstFree
+    firstFree = slot
+  }
+
+  private mutating func grow() {
+    let larger = unsafe Self.allocate(capacity * 2)
+    unsafe larger.moveInitialize(from: records, count: Int(count))
+    unsafe records.deallocate()
+    unsafe records = larger
+    capacity *= 2
+  }
+
+  /// Gives the pages without a used slot back, and has the lowest free slots taken first.
+  ///
+  /// O(slots). It comes again when half as many slots are in use, or when three quarters are free after others were added.
+  @inline(never)
+  private mutating func trim() {
+    let perPage = UInt32(Self.slotsPerPage)
+    firstFree = Self.none
+    emptyPages = []
+    backedCount = 0
+    var (end, emptyEnd) = (count, count)
+    count = 0
+    // Downwards, so that the lists begin with the lowest.
+    while end > 0 {
+      let page = (end - 1) / perPage
+      let slots = page * perPage..<end
+      if slots.contains(where: { self.isUsed($0) }) {
+        giveBack(slots.upperBound..<emptyEnd)
+        emptyEnd = slots.lowerBound
+        if count == 0 { count = end }
+        for slot in slots.reversed() where !isUsed(slot) { addFree(slot) }
+        backedCount += slots.count
+      } else if count != 0 {
+        emptyPages.append(page)
+      }
+      end = slots.lowerBound
+    }
+    giveBack(0..<emptyEnd)
+    trimmedBelow = backedCount > Self.fewest ? min(backedCount / 4, usedCount / 2) : 0
+  }
+
+  private func giveBack(_ slots: Range<UInt32>) {
+    if slots.isEmpty { return }
+    unsafe madvise(records + Int(slots.lowerBound), slots.count * SlotTable.cacheLine, MADV_DONTNEED)
+  }
+
+  private func isUsed(_ slot: UInt32) -> Bool {
+    unsafe records[Int(slot)].generation != 0
+  }
+}
