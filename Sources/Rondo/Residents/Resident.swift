@@ -27,6 +27,9 @@
 
   static var unused: Resident { Resident() }
 
+  @inline(__always)
+  var isInUse: Bool { unsafe item != nil }
+
   private init() {}
 
   @inline(__always)

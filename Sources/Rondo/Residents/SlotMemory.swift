@@ -3,13 +3,15 @@ import Glibc
 
 /// What a table keeps in one slot: one cache line.
 ///
-/// In a free slot the generation and the version are 0. The memory of a free slot may be all zero bytes.
+/// The memory of a free slot may be all zero bytes.
 protocol SlotRecord {
-  /// What a free slot holds.
+  /// What a free slot holds, but for the three numbers.
   static var unused: Self { get }
-  /// The number of this use of the slot.
+  /// Whether the slot is in use: false in zero bytes.
+  var isInUse: Bool { get }
+  /// One more with each use of the slot, and never 0.
   var generation: UInt32 { get set }
-  /// The number of the entries that count; entries with another one are stale.
+  /// Entries with another version are stale. Never 0.
   var version: UInt32 { get set }
   /// In a free slot: the free one after it.
   var nextFree: UInt32 { get set }
@@ -17,9 +19,9 @@ protocol SlotRecord {
 
 /// The slots of a table. The memory doubles, and the pages without a used slot go back to the kernel. *loop thread*
 ///
-/// Stale tokens and entries of heaps may name any slot that has ever been used. So the range of addresses never shrinks:
-/// a page that went back reads as zeros. Generations and versions come from one counter of the table, not of the slot,
-/// because a counter in the slot would begin again with its page. The counter wraps after 2^32 numbers.
+/// Stale tokens and entries of heaps may name any slot that has ever been used. So the range of addresses never shrinks: a
+/// page that went back reads as zeros, and nothing stands for generation or version 0. When its slots are used again, they
+/// count on from the highest numbers that any of them had.
 @safe struct SlotMemory<Record: SlotRecord>: ~Copyable {
   private var records = unsafe SlotMemory.allocate(SlotMemory.leastCapacity)
   private var capacity = SlotMemory.leastCapacity
@@ -35,7 +37,8 @@ protocol SlotRecord {
   private var emptyPages: ContiguousArray<UInt32> = []
   /// With fewer slots in use than this, pages go back.
   private var trimmedBelow = 0
-  private var lastNumber: UInt32 = 0
+  /// The highest generation and version of the slots whose pages went back.
+  private var highest: (generation: UInt32, version: UInt32) = (0, 0)
 
   private static var none: UInt32 { .max }
   /// What a loop of a few items needs.
@@ -55,9 +58,7 @@ protocol SlotRecord {
   }
 
   deinit {
-    for slot in 0..<Int(count) where unsafe records[slot].generation != 0 {
-      unsafe (records + slot).deinitialize(count: 1)
-    }
+    for slot in 0..<Int(count) where unsafe records[slot].isInUse { unsafe (records + slot).deinitialize(count: 1) }
     unsafe records.deallocate()
   }
 
@@ -78,41 +79,22 @@ protocol SlotRecord {
   func prefetch(_ slot: UInt32) { unsafe rondo_prefetch(records + Int(slot)) }
 
   /// The slots in use. O(slots).
-  var used: [UInt32] { (0..<count).filter { self[$0].generation != 0 } }
+  var used: [UInt32] { (0..<count).filter { self[$0].isInUse } }
 
-  /// Takes a free slot into use, with a new generation and a new version. O(1), counted over many.
+  /// Takes a free slot, for the caller to put into use. O(1), counted over many.
   @inline(__always)
   mutating func take() -> Token {
     if firstFree == Self.none { extend() }
     let slot = firstFree
     firstFree = self[slot].nextFree
     usedCount += 1
-    let number = nextNumber()
-    self[slot].generation = number
-    self[slot].version = number
-    return Token(slot: slot, generation: number)
-  }
-
-  /// Makes every entry for the slot stale.
-  @inline(__always)
-  mutating func renewVersion(_ slot: UInt32) {
-    self[slot].version = nextNumber()
-  }
-
-  /// A number that no free slot has.
-  @inline(__always)
-  private mutating func nextNumber() -> UInt32 {
-    lastNumber &+= 1
-    if lastNumber == 0 { lastNumber = 1 }
-    return lastNumber
+    return Token(slot: slot, generation: self[slot].generation)
   }
 
   /// Frees a slot. Its tokens and entries are stale afterwards. O(1), counted over many.
   @inline(__always)
   mutating func free(_ slot: UInt32) {
-    self[slot] = .unused
-    self[slot].nextFree = firstFree
-    firstFree = slot
+    addFree(slot, after: (self[slot].generation, self[slot].version))
     usedCount -= 1
     if usedCount < trimmedBelow { trim() }
   }
@@ -122,22 +104,44 @@ protocol SlotRecord {
   private mutating func extend() {
     if let page = emptyPages.popLast() {
       let first = page * UInt32(Self.slotsPerPage)
-      for slot in (first..<first + UInt32(Self.slotsPerPage)).reversed() { addFree(slot) }
+      for slot in (first..<first + UInt32(Self.slotsPerPage)).reversed() { addNew(slot) }
       backedCount += Self.slotsPerPage
     } else {
       if Int(count) == capacity { grow() }
       count += 1
-      addFree(count - 1)
+      addNew(count - 1)
       backedCount += 1
     }
     trimmedBelow = backedCount > Self.fewest ? backedCount / 4 : 0
   }
 
-  private mutating func addFree(_ slot: UInt32) {
+  /// Makes a slot of memory that holds nothing free.
+  private mutating func addNew(_ slot: UInt32) {
     unsafe (records + Int(slot)).initialize(to: .unused)
-    self[slot].nextFree = firstFree
+    addFree(slot, after: highest)
+  }
+
+  @inline(__always)
+  private mutating func addFree(_ slot: UInt32, after last: (generation: UInt32, version: UInt32)) {
+    self[slot] = .unused
+    self[slot].generation = Self.next(last.generation)
+    self[slot].version = Self.next(last.version)
+    list(slot)
+  }
+
+  @inline(__always)
+  private mutating func list(_ slot: UInt32) {
+    unsafe records[Int(slot)].nextFree = firstFree
     firstFree = slot
   }
+
+  /// Makes every entry for the slot stale.
+  @inline(__always)
+  func renewVersion(_ slot: UInt32) { self[slot].version = Self.next(self[slot].version) }
+
+  /// Numbers wrap, and leave out 0.
+  @inline(__always)
+  private static func next(_ number: UInt32) -> UInt32 { number == .max ? 1 : number + 1 }
 
   private mutating func grow() {
     let larger = unsafe Self.allocate(capacity * 2)
@@ -162,14 +166,15 @@ protocol SlotRecord {
     while end > 0 {
       let page = (end - 1) / perPage
       let slots = page * perPage..<end
-      if slots.contains(where: { self.isUsed($0) }) {
+      if slots.contains(where: { unsafe records[Int($0)].isInUse }) {
         giveBack(slots.upperBound..<emptyEnd)
         emptyEnd = slots.lowerBound
         if count == 0 { count = end }
-        for slot in slots.reversed() where !isUsed(slot) { addFree(slot) }
+        for slot in slots.reversed() where unsafe !records[Int(slot)].isInUse { list(slot) }
         backedCount += slots.count
-      } else if count != 0 {
-        emptyPages.append(page)
+      } else {
+        for slot in slots { noteNumbers(of: slot) }
+        if count != 0 { emptyPages.append(page) }
       }
       end = slots.lowerBound
     }
@@ -177,12 +182,15 @@ protocol SlotRecord {
     trimmedBelow = backedCount > Self.fewest ? min(backedCount / 4, usedCount / 2) : 0
   }
 
+  /// Where the kernel does not take locked memory, what is there stays right.
   private func giveBack(_ slots: Range<UInt32>) {
     if slots.isEmpty { return }
     unsafe madvise(records + Int(slots.lowerBound), slots.count * SlotTable.cacheLine, MADV_DONTNEED)
   }
 
-  private func isUsed(_ slot: UInt32) -> Bool {
-    unsafe records[Int(slot)].generation != 0
+  /// The slot's numbers are about to be lost.
+  private mutating func noteNumbers(of slot: UInt32) {
+    let record = unsafe records[Int(slot)]
+    highest = (max(highest.generation, record.generation), max(highest.version, record.version))
   }
 }

@@ -22,6 +22,8 @@ import Synchronization
   var version: UInt32 = 0
   /// Its place in the sequence of scheduling, which breaks ties of date. Wraps.
   var stamp: UInt32 = 0
+  /// Whether it was made and has not been discarded.
+  var isInUse = false
   var isArmed = false
   /// Whether it has its entries in a queue: one, or with tolerance two. A dormant one may still have them.
   var isQueued = false
@@ -99,6 +101,7 @@ import Synchronization
     self[token.slot].handler = consume handler
     self[token.slot].tolerance = tolerance
     self[token.slot].queue = queue
+    self[token.slot].isInUse = true
     return token
   }
 
