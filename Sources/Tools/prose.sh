@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Fails if a document or the comment of a public declaration has a tic of prose: `make lint` calls it.
+# Fails if a document or the comment of a public declaration, of Swift or C, has a tic of prose: `make lint` calls it.
 #
 # prose.awk has the tics; .github/CONTRIBUTING.md says what to write instead.
 set -euo pipefail
@@ -77,8 +77,19 @@ fi
 
 # MARK: The files
 
-find README.md .github Sources -name '*.md' -o -name '*.swift' | sort |
-  xargs awk -f Sources/Tools/prose.awk >"$scratch/found"
+# The comments of public headers are read as documents, each line in its place.
+for header in Sources/CRondo/include/rondo.h Sources/CRondoCF/include/rondo/*.h; do
+  mkdir -p "$scratch/$(dirname "$header")"
+  awk '!inside && !/\/\*/ { print ""; next }
+    !inside { sub(/.*\/\*/, ""); inside = 1 }
+    /\*\// { sub(/\*\/.*/, ""); inside = 0 }
+    { sub(/^ *\*+ ?/, ""); sub(/^ +/, ""); print }' "$header" >"$scratch/$header.md"
+done
+headers=$(find "$scratch/Sources" -name '*.md')
+[[ $(cat $headers | grep -c .) -gt 200 ]] || { echo 'The comments of the headers were not found.' >&2; exit 2; }
+
+find README.md .github Sources $headers -name '*.md' -o -name '*.swift' | sort |
+  xargs awk -f Sources/Tools/prose.awk | sed "s|^$scratch/||; s|\.h\.md:|.h:|" >"$scratch/found"
 if [[ -s $scratch/found ]]; then
   echo 'There are tics of prose; .github/CONTRIBUTING.md says what to write instead:' >&2
   head -n 40 "$scratch/found" >&2

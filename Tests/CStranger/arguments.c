@@ -106,7 +106,7 @@ static const char *null_pointers(void) {
   FAILS(error, rondo_loop_statistics(loop, NULL));
   FAILS(error, rondo_loop_set_times_sleep(NULL, 1));
   FAILS(error, rondo_loop_set_precision_budget(NULL, 0));
-  FAILS(error, rondo_loop_set_hop_budget(NULL, 0));
+  FAILS(error, rondo_loop_set_busy_poll_budget(NULL, 0));
   return NULL;
 }
 
@@ -210,7 +210,7 @@ static const char *ranges(void) {
   rondo_statistics statistics = {.size = 1};
   FAILS(error, rondo_loop_statistics(loop, &statistics));
   FAILS(error, rondo_loop_set_precision_budget(loop, -1));
-  FAILS(error, rondo_loop_set_hop_budget(loop, RONDO_SECOND + 1));
+  FAILS(error, rondo_loop_set_busy_poll_budget(loop, RONDO_SECOND + 1));
   DO(rondo_loop_set_precision_budget(loop, RONDO_SECOND));
   DO(rondo_release(once));
   DO(rondo_release(often));

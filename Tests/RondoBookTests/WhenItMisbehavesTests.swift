@@ -124,9 +124,9 @@ private func print(_ text: String) { Output.current.add(text) }
     withVirtualLoop { virtual in
       let loop = virtual.loop
 
-      loop.hopBudget = .milliseconds(100)
+      loop.busyPollBudget = .milliseconds(100)
 
-      #expect(loop.hopBudget == .milliseconds(100) && loop.statistics.spins == 0)
+      #expect(loop.busyPollBudget == .milliseconds(100) && loop.statistics.spins == 0)
     }
   }
 }

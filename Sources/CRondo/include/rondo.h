@@ -27,25 +27,26 @@
  *     cc tick.c $(pkg-config --cflags --libs rondo)
  *
  * ANSWERS
- *   A function that can fail returns an int: zero or more is the answer, less than zero an error of `enum
- *   rondo_error`, for which rondo_error_text() has words. What an out parameter points to is written only on success.
- *   No bad argument ends the process: null pointers, handles that were released, closed descriptors, the wrong
- *   thread, a forked child, names that are none are all answered.
+ *   A function that can fail returns an int: zero or more is the result, less than zero an error of `enum
+ *   rondo_error`. rondo_error_text() describes it. A function writes to its out parameters only if it succeeds.
+ *   No bad argument ends the process. The library returns an error for a null pointer, a released handle, a closed
+ *   descriptor, the wrong thread, a forked child and a bad name.
  *
  * HANDLES
- *   rondo_loop *, rondo_timer * and the others look like pointers and are numbers: nothing is there to read, and one
- *   that was released for good never stands for anything else. What has `_new` in its name gives you one reference,
- *   which rondo_release() gives back. A loop, or an item you are called with, is borrowed: it is good until the
- *   loop's thread ends, or until your function returns, and rondo_retain() makes it yours for longer. A loop holds
- *   the items that are in it, so you may release them at once. One handle may be used by several threads, as long as
- *   one of them has a reference.
+ *   rondo_loop *, rondo_timer * and the others look like pointers and are numbers. There is nothing to read, and a
+ *   handle without references never names another object. A function with `_new` in its name gives you one
+ *   reference, which rondo_release() gives back. A loop, and an item that your function is called with, are borrowed.
+ *   A borrowed loop is valid until its thread ends, a borrowed item until your function returns; rondo_retain() makes
+ *   it yours for longer. A loop holds the items that are in it, so you may release an item as soon as it is added.
+ *   Several threads may use one handle, as long as one of them has a reference.
  *
  * CONTEXTS
- *   What a function is called with as `context` is yours; the library never looks at it. With it goes a `destroy`,
- *   which may be NULL. It is called exactly once, when the function cannot be called any more: after the item was
- *   invalidated or its last reference is gone, in its own call after that; after a posted function ran, at once and
- *   on the loop's thread, or was dropped. Else it is called on whichever thread that happens. No lock is held. If a
- *   `_new` or a post fails, the context is still yours and `destroy` is not called.
+ *   The `context` that a function is called with is yours; the library never looks at it. You give a `destroy` with
+ *   it, which may be NULL. The library calls `destroy` exactly once, when it cannot call the function any more: after
+ *   the item was invalidated or has lost its last reference, or after a posted function ran or was dropped. If the
+ *   item's function is running then, `destroy` follows when it returns. After a posted function, it is called on the
+ *   loop's thread right after the function; otherwise on the thread that invalidates, releases or drops. No lock is
+ *   held. If a `_new` or a post fails, the context is still yours and `destroy` is not called.
  *
  * THREADS
  *   Any thread may call any function, unless its description says "The loop's thread": that one answers
@@ -61,9 +62,9 @@
  *   past counts as now. Nothing is ever called early.
  *
  * MODES
- *   Items are added to a mode, and called while the loop runs in it. A mode is a name in UTF-8, which comes into
- *   being with what is first added to it; a loop has room for 64. NULL is RONDO_DEFAULT_MODE. What is added to
- *   RONDO_COMMON_MODES is in every mode that is or becomes common; that name stands for others and cannot be run.
+ *   You add items to a mode, and the loop calls them while it runs in that mode. A mode is a name in UTF-8. It exists
+ *   from the first item on; a loop has room for 64. NULL is RONDO_DEFAULT_MODE. An item in RONDO_COMMON_MODES is in
+ *   every mode that is or becomes common. RONDO_COMMON_MODES cannot be run.
  */
 #ifndef RONDO_H
 #define RONDO_H
@@ -92,7 +93,7 @@ enum rondo_error {
   RONDO_ERROR_NULL = -1,
   /* A handle was released for good, or never was one. A timeout was discarded. */
   RONDO_ERROR_HANDLE = -2,
-  /* The handle stands for something of another kind. */
+  /* The handle is of another kind. */
   RONDO_ERROR_KIND = -3,
   /* The calling thread is not the loop's. */
   RONDO_ERROR_THREAD = -4,
@@ -134,8 +135,8 @@ enum rondo_error {
 };
 
 /*
- * What an error means, in English, for a log. Never NULL, and valid for ever: for a number that is no error, it says
- * so.
+ * The meaning of an error, in English, for a log. Never NULL, and valid until the process ends. If the number is no
+ * error, the text says so.
  */
 const char *rondo_error_text(int error);
 
@@ -155,7 +156,7 @@ int64_t rondo_now(void);
 typedef struct rondo_loop rondo_loop;
 /* Calls at a date, or at every point of a grid. */
 typedef struct rondo_timer rondo_timer;
-/* Is signalled by hand, from any thread. */
+/* Calls when a thread signals it. Any thread may signal. */
 typedef struct rondo_source rondo_source;
 /* Calls when a descriptor is ready. */
 typedef struct rondo_descriptor rondo_descriptor;
@@ -164,7 +165,7 @@ typedef struct rondo_observer rondo_observer;
 /* A loop as the guest of another event loop. */
 typedef struct rondo_embedding rondo_embedding;
 
-/* What a handle stands for. A timer, source, descriptor or observer is an item: what can be added to modes. */
+/* The kind of a handle. A timer, source, descriptor or observer is an item: it can be added to modes. */
 enum rondo_kind {
   RONDO_LOOP = 1,
   RONDO_TIMER = 2,
@@ -181,19 +182,19 @@ int rondo_kind_of(const void *handle);
 int rondo_retain(void *handle);
 
 /*
- * Gives a reference back. Returns 0. The item stays in the loops it is in; one that is in none is gone with its last
- * reference. An embedding's last reference is given back on its loop's thread, and ends it.
+ * Gives a reference back. Returns 0. The item stays in the loops it is in. If it is in none, its last reference ends
+ * it. Give an embedding's last reference back on its loop's thread; that ends the embedding.
  */
 int rondo_release(void *handle);
 
-/* A function with what it is called with; also what is told that a context is not needed any more. */
+/* A function that is called with its context; also a `destroy`. */
 typedef void (*rondo_call)(void *context);
 
 /* ---------------------------------------------------------------------------------------------------------- Loops */
 
 /* The mode of ordinary work; NULL means the same. */
 #define RONDO_DEFAULT_MODE "kCFRunLoopDefaultMode"
-/* Stands for every common mode. */
+/* All common modes. */
 #define RONDO_COMMON_MODES "kCFRunLoopCommonModes"
 
 /*
@@ -208,13 +209,13 @@ int rondo_loop_main(rondo_loop **loop);
 /* Whether the calling thread is the loop's: 1 or 0. */
 int rondo_loop_is_current(rondo_loop *loop);
 
-/* Why a run returned. Where several reasons hold, the largest is told. CFRunLoopRunInMode's values. */
+/* Why a run returned. If several reasons hold, the run returns the largest. CFRunLoopRunInMode's values. */
 enum rondo_result {
   /* Nothing is left in the mode, or it does not exist. */
   RONDO_FINISHED = 1,
   /* rondo_loop_stop() or rondo_loop_request_stop() was called. */
   RONDO_STOPPED = 2,
-  /* The run's time is over. */
+  /* The run's time has passed. */
   RONDO_TIMED_OUT = 3,
   /* A source was handled, under RONDO_ONE_SOURCE. */
   RONDO_HANDLED_SOURCE = 4
@@ -254,7 +255,7 @@ int rondo_loop_is_waiting(rondo_loop *loop);
  */
 int rondo_loop_current_mode(rondo_loop *loop, char *buffer, size_t size);
 
-/* Is told a mode's name, which is good until it returns. */
+/* Is called with a mode's name, which is valid until it returns. */
 typedef void (*rondo_mode_call)(const char *mode, void *context);
 
 /*
@@ -311,8 +312,8 @@ int rondo_item_is_valid(void *item);
 
 /*
  * Has `call` called once on the loop's thread while it runs in `mode`, after what was posted before; in any common
- * mode, with RONDO_COMMON_MODES. Wakes the loop: one system call if it sleeps. What was posted is never lost while
- * the loop lives; when it ends first, it is dropped and its context destroyed. O(1). Errors: NULL, MODE, MODES,
+ * mode, with RONDO_COMMON_MODES. Wakes the loop: one system call if it sleeps. A posted function is never lost while
+ * the loop lives; if the loop ends first, it is dropped and its context destroyed. O(1). Errors: NULL, MODE, MODES,
  * RANGE, ENDED. See CFRunLoopPerformBlock.
  */
 int rondo_loop_post(
@@ -320,11 +321,11 @@ int rondo_loop_post(
 
 /* --------------------------------------------------------------------------------------------------------- Timers */
 
-/* What a timer's function learns about its fire. */
+/* A fire, for the timer's function. */
 typedef struct rondo_tick {
   /* The grid point this fire is for. */
   int64_t scheduled;
-  /* When the loop came to serve it; not before `scheduled`, unless it was fired by hand. */
+  /* When the loop served it; not before `scheduled`, unless you fired it with rondo_timer_fire(). */
   int64_t actual;
   /* Grid points since the last fire that passed without one, because the loop was busy or not running. */
   uint64_t missed;
@@ -375,7 +376,7 @@ int rondo_timer_fire(rondo_timer *timer);
 /* ------------------------------------------------------------------------------------------------------- Timeouts */
 
 /*
- * A timeout is the light form of a timer, for who has one a connection: a function and a context in the loop's own
+ * A timeout is the light form of a timer, for one a connection: a function and a context in the loop's own
  * table, without an object, a lock or a reference. It fires once and is dormant then, until it is armed again; it may
  * be armed, put off and disarmed any number of times, in its own function as well. The handle is a value: copy it
  * freely; one whose timeout was discarded never means another. It has no `destroy`: discard it, and the context is
@@ -415,11 +416,11 @@ int rondo_timeout_date(rondo_loop *loop, rondo_timeout timeout, int64_t *date);
 /* ----------------------------------------------------------------------------------------------- Signalled sources */
 
 typedef void (*rondo_source_call)(rondo_source *source, void *context);
-/* Is told of a mode of a loop that a source has joined or left. */
+/* Is called with a mode of a loop that a source has joined or left. */
 typedef void (*rondo_source_mode_call)(rondo_source *source, rondo_loop *loop, const char *mode, void *context);
 
 /*
- * Makes a source that is signalled by hand. However often it is signalled before it is served, `perform` is called
+ * Makes a source that any thread can signal. However often it is signalled before it is served, `perform` is called
  * once, on the thread of the first of its loops that gets to it. Sources of lower `order` are first.
  *
  * `schedule` and `cancel` may be NULL. They are called once for each mode that the source joins and leaves, on the
@@ -460,7 +461,7 @@ typedef void (*rondo_descriptor_call)(
   rondo_descriptor *source, int descriptor, unsigned readiness, void *context);
 
 /*
- * Makes a source that tells when `descriptor` is ready for what `readiness` says. It never reads from it. Told in
+ * Makes a source that calls when `descriptor` is ready for what `readiness` says. It never reads from it. It calls in
  * every turn in which it is ready, unless `flags` has RONDO_EDGE. The descriptor stays yours, unless `flags` has
  * RONDO_CLOSE: invalidate the source before you close it. If you close it first, the kernel forgets it silently; the
  * source becomes invalid when the loop next asks for it, and rondo_descriptor_reason() says why. Sources of lower
@@ -470,10 +471,10 @@ int rondo_descriptor_new(
   rondo_descriptor **source, int descriptor, unsigned readiness, unsigned flags, int order, rondo_descriptor_call call,
   void *context, rondo_call destroy);
 
-/* What it tells at present: bits of `enum rondo_readiness`. */
+/* The readiness that it calls for at present: bits of `enum rondo_readiness`. */
 int rondo_descriptor_enabled(rondo_descriptor *source);
 
-/* Tells only this from now on; 0 for nothing. At most one epoll_ctl(2), at the next wait. Errors: INVALID, RANGE. */
+/* Calls only for this from now on; 0: never. At most one epoll_ctl(2), at the next wait. Errors: INVALID, RANGE. */
 int rondo_descriptor_enable(rondo_descriptor *source, unsigned readiness);
 
 /* Why the loop made it invalid, as an error: DESCRIPTOR, POLLABLE, TRIGGER; 0 if it did not. */
@@ -489,7 +490,7 @@ enum rondo_activity {
   RONDO_BEFORE_TIMERS = 2,
   /* Posted calls and signalled sources are about to be served. */
   RONDO_BEFORE_SOURCES = 4,
-  /* The loop is about to sleep. Not told in a turn that only looks. */
+  /* The loop is about to sleep. A turn that only looks leaves it out. */
   RONDO_BEFORE_WAITING = 32,
   /* The loop woke up, and has served nothing yet. */
   RONDO_AFTER_WAITING = 64,
@@ -530,7 +531,7 @@ int rondo_embedding_descriptor(rondo_embedding *embedding);
 
 /*
  * Serves what is due, without sleeping. The loop's thread, not in one of the loop's calls. Returns 0 while the run
- * goes on; RONDO_STOPPED if it was stopped, RONDO_FINISHED if nothing is left in the mode, where the next turn begins
+ * lasts, RONDO_STOPPED if it was stopped, RONDO_FINISHED if nothing is left in the mode; the next turn then begins
  * another run. Errors: THREAD, ENDED, RUNNING.
  */
 int rondo_embedding_turn(rondo_embedding *embedding);
@@ -542,21 +543,21 @@ int rondo_embedding_turn(rondo_embedding *embedding);
 int rondo_embedding_deadline(rondo_embedding *embedding, int64_t *date);
 
 /*
- * Ends the run under way, and the embedding; inside a turn, when that is over. Have the host forget the descriptor
+ * Ends the run under way, and the embedding; inside a turn, when the turn returns. Have the host forget the descriptor
  * before. Ending it twice changes nothing. The loop's thread. Errors: THREAD.
  */
 int rondo_embedding_end(rondo_embedding *embedding);
 
 /* ------------------------------------------------------------------------------------------------------- Measures */
 
-/* What a loop has done since it was made. Each figure is exact; together they may be a turn apart. */
+/* Counts since the loop was made. Each figure is exact; together they may be a turn apart. */
 typedef struct rondo_statistics {
   /* Set it to sizeof(rondo_statistics) before the call: a later library knows what you have room for. */
   size_t size;
   uint64_t turns;
   /* Waits that could sleep, and waits that only looked. */
   uint64_t sleeps, polls;
-  /* What ended sleeps. */
+  /* The causes that ended sleeps. */
   uint64_t wakeups_by_post, wakeups_by_descriptor, wakeups_by_timer, wakeups_by_timeout, wakeups_by_main_queue;
   /* Early returns of the kernel that the loop slept on after. */
   uint64_t spurious_wakeups;
@@ -581,10 +582,10 @@ int rondo_loop_set_times_sleep(rondo_loop *loop, int times_sleep);
 int rondo_loop_set_precision_budget(rondo_loop *loop, int64_t nanoseconds);
 
 /*
- * How much of each second the loop may spin before it sleeps, so that who wakes it from another processor makes no
- * system call; 0 at first. From 0 to RONDO_SECOND. Errors: RANGE.
+ * How much of each second the loop may spin before it sleeps, so that a thread of another processor wakes it without
+ * a system call; 0 at first. From 0 to RONDO_SECOND. Errors: RANGE.
  */
-int rondo_loop_set_hop_budget(rondo_loop *loop, int64_t nanoseconds);
+int rondo_loop_set_busy_poll_budget(rondo_loop *loop, int64_t nanoseconds);
 
 #ifdef __cplusplus
 }

@@ -249,9 +249,9 @@ public final class Loop: @unchecked Sendable {
   /// waking a spinning loop needs no system call. It helps a loop that another processor's thread wakes again and
   /// again. Spins for precise timers count as well. If spinning gains nothing, the loop stops it for a while; with one
   /// processor it never spins. A descriptor that becomes ready during a spin waits for up to 10 us.
-  public var hopBudget: Duration {
-    get { .nanoseconds(core.hopAllowance.load(ordering: .relaxed)) }
-    set { core.hopAllowance.store(Self.nanoseconds(of: newValue, "hop budget"), ordering: .relaxed) }
+  public var busyPollBudget: Duration {
+    get { .nanoseconds(core.busyPollAllowance.load(ordering: .relaxed)) }
+    set { core.busyPollAllowance.store(Self.nanoseconds(of: newValue, "busy-poll budget"), ordering: .relaxed) }
   }
 
   private static func nanoseconds(of budget: Duration, _ name: String) -> Int64 {

@@ -46,7 +46,7 @@ extension LoopCore {
             continue
           }
         }
-        if hopAllowance.load(ordering: .relaxed) > 0, spinForWakeup(frame, until: alarm, deadline) { return nil }
+        if busyPollAllowance.load(ordering: .relaxed) > 0, spinForWakeup(frame, until: alarm, deadline) { return nil }
       }
       let sleep = Sleep(deadline: deadline, alarm: alarm)
       if let sleep = announceSleep(

@@ -39,33 +39,33 @@ extension LoopCore {
   @inline(never)
   func spinForWakeup(_ frame: RunFrame, until alarm: Instant, _ deadline: Instant) -> Bool {
     assertOwnThread()
-    guard wait.canSpin, hopPlan.begins(processors: { Int(rondo_processors_at_hand()) }) else {
+    guard wait.canSpin, busyPollPolicy.begins(processors: { Int(rondo_processors_at_hand()) }) else {
       return false
     }
     let start = wait.now
-    guard spinPlan.affords(hopPlan.patience, of: hopAllowance.load(ordering: .relaxed), at: start) else {
+    guard spinPlan.affords(busyPollPolicy.patience, of: busyPollAllowance.load(ordering: .relaxed), at: start) else {
       counters.spinsDenied.count()
       return false
     }
     // What is ready in the kernel must not wait for the end of a spin; while something is each time, it is asked each time.
-    if start >= nextHopLook {
+    if start >= nextBusyPollLook {
       look(frame)
       if endsSleep(frame, deadline) { return true }
-      nextHopLook = now.advanced(by: Self.lookEvery)
+      nextBusyPollLook = now.advanced(by: Self.lookEvery)
     }
-    spin(frame, from: start, until: min(alarm, start.advanced(by: hopPlan.patience)), looksAtOnce: false)
+    spin(frame, from: start, until: min(alarm, start.advanced(by: busyPollPolicy.patience)), looksAtOnce: false)
     if wakeup.has(Self.endsSpin) {
-      hopPlan.learn(wokenAfter: now.nanoseconds - start.nanoseconds)
+      busyPollPolicy.learn(wokenAfter: now.nanoseconds - start.nanoseconds)
     } else if frame.ready.isEmpty, !frame.turn.isMainQueueReady {
-      hopPlan.learn(wokenAfter: nil)
+      busyPollPolicy.learn(wokenAfter: nil)
     }
     applyMail()
     absorbPosts()
     guard endsSleep(frame, deadline) else { return false }
     // Wakeups that come thick and fast must not keep descriptors waiting.
-    if now >= nextHopLook {
+    if now >= nextBusyPollLook {
       if frame.ready.isEmpty { look(frame) }
-      nextHopLook = now.advanced(by: Self.lookEvery)
+      nextBusyPollLook = now.advanced(by: Self.lookEvery)
     }
     return true
   }

@@ -94,11 +94,11 @@ import Synchronization
   /// What the loop has learned about spinning for precise timers.
   @safe @exclusivity(unchecked) var spinPlan = SpinPlan()
   /// Whether to spin before sleeps.
-  @safe @exclusivity(unchecked) var hopPlan = HopPlan()
+  @safe @exclusivity(unchecked) var busyPollPolicy = BusyPollPolicy()
   /// When the kernel is to be asked although such a spin was woken.
-  @safe @exclusivity(unchecked) var nextHopLook = Instant.distantPast
+  @safe @exclusivity(unchecked) var nextBusyPollLook = Instant.distantPast
   /// *atomic* Nanoseconds a second, of all that is spun, up to which sleeps may begin with a spin.
-  let hopAllowance = Atomic<Int64>(0)
+  let busyPollAllowance = Atomic<Int64>(0)
   @safe @exclusivity(unchecked) private var lastStamp: UInt32 = 0
   /// The loop's thread as assertions found it, by its control block.
   @safe @exclusivity(unchecked) private var assertedThread: UInt = 0

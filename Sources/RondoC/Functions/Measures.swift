@@ -64,10 +64,10 @@ public func rondo_loop_set_precision_budget(_ loop: OpaquePointer?, _ nanosecond
 }
 
 @c @implementation
-public func rondo_loop_set_hop_budget(_ loop: OpaquePointer?, _ nanoseconds: Int64) -> CInt {
+public func rondo_loop_set_busy_poll_budget(_ loop: OpaquePointer?, _ nanoseconds: Int64) -> CInt {
   done { () throws(rondo_error) in
     let loop = unsafe try Borrowing.loop(loop).takeUnretainedValue()
-    loop.hopBudget = try budget(nanoseconds)
+    loop.busyPollBudget = try budget(nanoseconds)
   }
 }
 

@@ -3,10 +3,10 @@ import Rondo
 /// Rondo's loops with a budget for spinning before they sleep.
 struct RondoSpinSubject: Subject {
   let name = "rondo.spin"
-  let summary = "rondo with a hopBudget of all of each second; in all else it is rondo"
+  let summary = "rondo with a busyPollBudget of all of each second; in all else it is rondo"
 
   func openLoop(posts: Bool) throws(Refusal) -> any BenchLoop {
-    RondoLoop(hopBudget: .seconds(1))
+    RondoLoop(busyPollBudget: .seconds(1))
   }
 
   func runTimer(hitting meter: TickMeter) throws(Refusal) {
@@ -25,7 +25,7 @@ struct RondoSpinSubject: Subject {
 private enum SpinningActor {
   static let threads = (0..<2).map { number in
     let thread = try! Rondo.LoopThread(name: "spin \(number)")
-    thread.loop.hopBudget = .seconds(1)
+    thread.loop.busyPollBudget = .seconds(1)
     return thread
   }
   static let shared = HostedGuest(threads[0].loop)

@@ -55,8 +55,8 @@ final class RondoLoop: BenchLoop {
   private let loop = Loop.current
   private static let modes = [Loop.Mode("one"), Loop.Mode("two")]
 
-  init(hopBudget: Duration = .zero) {
-    loop.hopBudget = hopBudget
+  init(busyPollBudget: Duration = .zero) {
+    loop.busyPollBudget = busyPollBudget
   }
 
   func run() { loop.run() }

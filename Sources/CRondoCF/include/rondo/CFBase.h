@@ -61,7 +61,7 @@ extern "C" {
 #define RONDO_CF_CONSTANTS(type) enum
 #endif
 
-/* What lets Swift see the objects as classes, and count references to them by itself. */
+/* Has Swift see the objects as classes, and count references to them by itself. */
 #if RONDO_CF_HAS_FEATURE(objc_bridge_id_on_typedefs) && !defined(RONDO_CF_IMPLEMENTATION)
 #define RONDO_CF_CLASS __attribute__((objc_bridge(id)))
 #define RONDO_CF_MUTABLE_CLASS __attribute__((objc_bridge_mutable(id)))
@@ -172,7 +172,7 @@ RONDO_CF(CFTypeID, CFGetTypeID, (CFTypeRef object));
 /* Strings and data by content, sources by their contexts, everything else by identity. */
 RONDO_CF(Boolean, CFEqual, (CFTypeRef one, CFTypeRef other));
 RONDO_CF(CFHashCode, CFHash, (CFTypeRef object));
-/* What the object is, for people. Calls copyDescription of its context. */
+/* A description of the object, for people. Calls copyDescription of its context. */
 RONDO_CF(CFStringRef, CFCopyDescription, (CFTypeRef object));
 /* Writes the description to stderr. */
 RONDO_CF(void, CFShow, (CFTypeRef object));

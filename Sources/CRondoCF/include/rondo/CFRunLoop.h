@@ -68,7 +68,7 @@ RONDO_CF_OPTIONS(CFOptionFlags, CFRunLoopActivity) {
 #ifndef RONDO_CF_IMPLEMENTATION
 /* The mode of ordinary work. */
 RONDO_CF(const CFRunLoopMode, kCFRunLoopDefaultMode, );
-/* Stands for every common mode: items may be added to it; it cannot be run. */
+/* All common modes: items may be added to it; it cannot be run. */
 RONDO_CF(const CFRunLoopMode, kCFRunLoopCommonModes, );
 #endif
 
@@ -100,7 +100,7 @@ RONDO_CF(void, CFRunLoopWakeUp, (CFRunLoopRef loop));
 RONDO_CF(void, CFRunLoopStop, (CFRunLoopRef loop));
 
 #if RONDO_CF_HAS_BLOCKS
-/* Runs a block once, in a mode or one of an array of modes. Wakes nobody: see CFRunLoopWakeUp. */
+/* Runs a block once, in a mode or one of an array of modes. Does not wake the loop: see CFRunLoopWakeUp. */
 RONDO_CF(
     void, CFRunLoopPerformBlock,
     (CFRunLoopRef loop, CFTypeRef mode, RONDO_CF_BLOCK(void, block, (void))));
@@ -138,7 +138,7 @@ RONDO_CF(CFIndex, CFRunLoopSourceGetOrder, (CFRunLoopSourceRef source));
 RONDO_CF(void, CFRunLoopSourceInvalidate, (CFRunLoopSourceRef source));
 RONDO_CF(Boolean, CFRunLoopSourceIsValid, (CFRunLoopSourceRef source));
 RONDO_CF(void, CFRunLoopSourceGetContext, (CFRunLoopSourceRef source, CFRunLoopSourceContext *context));
-/* Has it performed once. Wakes nobody: see CFRunLoopWakeUp. */
+/* Has it performed once. Does not wake the loop: see CFRunLoopWakeUp. */
 RONDO_CF(void, CFRunLoopSourceSignal, (CFRunLoopSourceRef source));
 
 /* ----------------------------------------------------------------------------------------------------------- Observers */
@@ -237,7 +237,7 @@ typedef struct {
   CFStringRef (*copyDescription)(const void *info);
 } CFMessagePortContext;
 
-/* Answers a message. What it returns is released for it; NULL is an answer without data. */
+/* Replies to a message. The port releases the data that it returns; NULL is a reply without data. */
 typedef CFDataRef (*CFMessagePortCallBack)(CFMessagePortRef local, SInt32 msgid, CFDataRef data, void *info);
 typedef void (*CFMessagePortInvalidationCallBack)(CFMessagePortRef port, void *info);
 
@@ -256,7 +256,7 @@ RONDO_CF(void, CFMessagePortGetContext, (CFMessagePortRef port, CFMessagePortCon
 RONDO_CF(void, CFMessagePortInvalidate, (CFMessagePortRef port));
 RONDO_CF(Boolean, CFMessagePortIsValid, (CFMessagePortRef port));
 RONDO_CF(CFMessagePortInvalidationCallBack, CFMessagePortGetInvalidationCallBack, (CFMessagePortRef port));
-/* Called once when the port becomes invalid; at once if it is. */
+/* Called once when the port becomes invalid; in this call if it is. */
 RONDO_CF(
     void, CFMessagePortSetInvalidationCallBack,
     (CFMessagePortRef port, CFMessagePortInvalidationCallBack callout));
@@ -280,7 +280,7 @@ RONDO_CF_ENUM(CFIndex, CFSocketError) {
   kCFSocketTimeout = -2L
 };
 
-/* What a socket calls out for: one of the first three, and room to write. Connecting is not told. */
+/* The events that a socket calls out for: one of the first three, and room to write. It does not call for a connection. */
 RONDO_CF_OPTIONS(CFOptionFlags, CFSocketCallBackType) {
   kCFSocketNoCallBack = 0,
   kCFSocketReadCallBack = 1,
@@ -322,7 +322,7 @@ RONDO_CF(
     CFSocketRef, CFSocketCreate,
     (CFAllocatorRef allocator, SInt32 protocolFamily, SInt32 socketType, SInt32 protocol, CFOptionFlags callBackTypes,
      CFSocketCallBack callout, const CFSocketContext *context));
-/* The source by which a loop tells of the socket; the same one each time. In one loop at a time. */
+/* The source by which a loop serves the socket; the same one each time. In one loop at a time. */
 RONDO_CF(CFRunLoopSourceRef, CFSocketCreateRunLoopSource, (CFAllocatorRef allocator, CFSocketRef socket, CFIndex order));
 RONDO_CF(void, CFSocketInvalidate, (CFSocketRef socket));
 RONDO_CF(Boolean, CFSocketIsValid, (CFSocketRef socket));

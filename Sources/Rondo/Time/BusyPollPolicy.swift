@@ -1,7 +1,7 @@
 /// Whether and how long to spin before a sleep, in case another processor's thread is about to end it. *loop thread*
 ///
 /// A pure machine: it is told what became of each spin, and knows no clock.
-package struct HopPlan: Equatable, Sendable {
+package struct BusyPollPolicy: Equatable, Sendable {
   /// Nanoseconds of the next spin at most: four times what it usually takes until the loop is woken.
   package private(set) var patience = Self.patiences.upperBound
   /// Futile spins in a row.

@@ -4,12 +4,12 @@ import RondoTestSupport
 import Testing
 
 /// Spins before sleeps.
-@Suite struct HopTests {
+@Suite struct BusyPollTests {
   // MARK: - When to spin
 
   /// Goes through `count` sleeps; the numbers of those that began with a spin.
   private func spins(
-    _ plan: inout HopPlan, over count: Int, processors: Int = 2, wasWoken: (Int) -> Bool
+    _ plan: inout BusyPollPolicy, over count: Int, processors: Int = 2, wasWoken: (Int) -> Bool
   ) -> [Int] {
     var found: [Int] = []
     for number in 0..<count where plan.begins(processors: { processors }) {
@@ -20,12 +20,12 @@ import Testing
   }
 
   @Test func `as long as spins are woken, every sleep begins with one`() {
-    var plan = HopPlan()
+    var plan = BusyPollPolicy()
     #expect(spins(&plan, over: 10_000) { _ in true }.count == 10_000)
   }
 
   @Test func `after eight futile spins they rest, twice as long each time, and try once in between`() {
-    var plan = HopPlan()
+    var plan = BusyPollPolicy()
     var expected = Array(0..<8)
     var next = 8
     for rest in [64, 128, 256, 512, 1_024, 2_048, 4_096, 4_096] {
@@ -37,7 +37,7 @@ import Testing
   }
 
   @Test func `one spin that is woken after a rest begins anew`() {
-    var plan = HopPlan()
+    var plan = BusyPollPolicy()
     let trial = 8 + 64
     let found = spins(&plan, over: 300) { $0 == trial }
     // It takes eight in a row again, and the short rest.
@@ -47,18 +47,18 @@ import Testing
   }
 
   @Test func `seven futile ones of eight are no reason to rest`() {
-    var plan = HopPlan()
+    var plan = BusyPollPolicy()
     #expect(spins(&plan, over: 8_000) { $0 % 8 == 7 }.count == 8_000)
   }
 
   @Test func `with one processor there is no spin, and they are counted again after a long rest`() {
-    var plan = HopPlan()
+    var plan = BusyPollPolicy()
     #expect(spins(&plan, over: 4_097, processors: 1) { _ in true } == [])
     #expect(spins(&plan, over: 10) { _ in true } == Array(0..<10))
   }
 
   @Test func `a rest ends with a question for the processors, and only that`() {
-    var plan = HopPlan()
+    var plan = BusyPollPolicy()
     var questions = 0
     for _ in 0..<8 + 64 + 1 {
       let begins = plan.begins {
@@ -81,14 +81,14 @@ import Testing
   }
 
   @Test func `patience becomes four times what it takes to be woken, within its bounds, and is whole after a rest`() {
-    var plan = HopPlan()
+    var plan = BusyPollPolicy()
     for (delay, patience) in [(5_000, 20_000), (1, 10_000), (1_000_000, 100_000), (5_000, 20_000)] as [(Int64, Int64)] {
       for _ in 0..<200 { plan.learn(wokenAfter: delay) }
       // It comes within a step of the division.
-      #expect(abs(plan.patience - patience) < 8 && HopPlan.patiences.contains(plan.patience))
+      #expect(abs(plan.patience - patience) < 8 && BusyPollPolicy.patiences.contains(plan.patience))
     }
-    for _ in 0..<HopPlan.mostFutile { plan.learn(wokenAfter: nil) }
-    #expect(plan.patience == HopPlan.patiences.upperBound)
+    for _ in 0..<BusyPollPolicy.mostFutile { plan.learn(wokenAfter: nil) }
+    #expect(plan.patience == BusyPollPolicy.patiences.upperBound)
   }
 
   // MARK: - On threads
@@ -97,11 +97,11 @@ import Testing
   fileprivate func rally(_ count: Int, budget: Duration, on processors: [Int]? = nil) -> Loop.Statistics {
     let other = RunningLoop { loop in
       if let processors { pinThread(to: processors[1]) }
-      loop.hopBudget = budget
+      loop.busyPollBudget = budget
     }
     let statistics = onLoopThread { stage -> Loop.Statistics in
       if let processors { pinThread(to: processors[0]) }
-      stage.loop.hopBudget = budget
+      stage.loop.busyPollBudget = budget
       let keeper = Loop.Source {}
       stage.loop.add(keeper)
       let served = Later(0)
@@ -130,10 +130,10 @@ import Testing
   }
 
   @Test func `wakeups that never let up keep no descriptor waiting`() {
-    let other = RunningLoop { $0.hopBudget = .seconds(1) }
+    let other = RunningLoop { $0.busyPollBudget = .seconds(1) }
     let isServed = onLoopThread { stage -> Bool in
       let back = stage.loop
-      back.hopBudget = .seconds(1)
+      back.busyPollBudget = .seconds(1)
       let isServed = Later(false)
       let pipe = stage.pipe()
       stage.descriptor("d", pipe.reader) { source, _ in
@@ -158,7 +158,7 @@ import Testing
 
   @Test func `a descriptor that is ready each time never waits for a spin`() {
     let statistics = onLoopThread { stage -> Loop.Statistics in
-      stage.loop.hopBudget = .seconds(1)
+      stage.loop.busyPollBudget = .seconds(1)
       let pipe = stage.pipe()
       pipe.write(1)
       let left = Later(1_000)
@@ -176,7 +176,7 @@ import Testing
   @Test func `without a budget, which is how loops begin, nothing spins`() {
     let statistics = rally(200, budget: .zero)
     #expect(statistics.spins == 0 && statistics.spinsDenied == 0 && statistics.timeSpinning == .zero)
-    #expect(onLoopThread { $0.loop.hopBudget } == .zero)
+    #expect(onLoopThread { $0.loop.busyPollBudget } == .zero)
   }
 
   @Test func `threads that are kept on a processor each spin for one another`() {
@@ -188,14 +188,14 @@ import Testing
   @Test(.offThePool) func `on one processor nothing spins`() async {
     await #expect(processExitsWith: .success) {
       pinProcess()
-      let statistics = HopTests().rally(200, budget: .seconds(1))
+      let statistics = BusyPollTests().rally(200, budget: .seconds(1))
       precondition(statistics.spins == 0 && statistics.blockCallouts == 200)
     }
   }
 
   @Test func `a spin ends before a timer's date, and the timer is not early`() {
     let early = onLoopThread { stage -> Int in
-      stage.loop.hopBudget = .seconds(1)
+      stage.loop.busyPollBudget = .seconds(1)
       let early = Later(0)
       let left = Later(200)
       stage.loop.add(
@@ -212,7 +212,7 @@ import Testing
 
   @Test(.offThePool) func `a budget that is no part of a second is a programmer's error`() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-      Loop.main.hopBudget = .seconds(2)
+      Loop.main.busyPollBudget = .seconds(2)
     }
     #expect(result?.complaint.contains("from zero to one second, not 2.0 seconds") == true)
   }
