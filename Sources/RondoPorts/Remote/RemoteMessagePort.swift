@@ -128,8 +128,8 @@ public final class RemoteMessagePort: @unchecked Sendable {
   ///
   /// - Parameters:
   ///   - replyTimeout: How long the reply may take from now on.
-  ///   - completion: Called once with the result of a blocking `request`: on the loop's thread, in the port's modes; on
-  ///     another thread if that thread makes the port invalid. If the loop ends before, it is never called.
+  ///   - completion: Called once with the result of a blocking `request`: on the loop's thread, in the port's modes. If
+  ///     the port has left its loop, the thread that makes it invalid calls it. If the loop ends before, nothing calls it.
   /// - Throws: `.sendTimedOut` if more than `maximumQueuedReplies` bytes already wait for room; `.invalid` if the port
   ///   is in no loop; `.messageTooLong`; the reason why the port is invalid.
   public func request(
