@@ -178,7 +178,7 @@ let package = Package(
       "rondo-costs", at: "Sources/Tools/costs", ["CLinux", "Rondo", "RondoTestSupport"], exclude: ["expected.txt"]),
     program("rondo-soak", at: "Tests/RondoSoak", ["Rondo"]),
 
-    tests("RondoTests", ["CTests", "Rondo", "RondoTesting", "RondoTestBridge", "RondoTestSupport"]),
+    tests("RondoTests", ["CLibevent", "CTests", "Rondo", "RondoTesting", "RondoTestBridge", "RondoTestSupport"]),
     tests("RondoSocketsTests", ["RondoSockets", "Rondo", "RondoTesting", "RondoTestBridge", "RondoTestSupport"]),
     tests(
       "RondoDaemonTests",

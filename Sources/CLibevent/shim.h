@@ -22,6 +22,8 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "assumptions.h"
+
 // Memory, or the end: nothing of a loop could go on without it.
 static inline void *rondo_memory(void *memory) {
   if (memory) return memory;
@@ -265,8 +267,7 @@ static inline struct rondo_outcome rondo_number_stop(struct rondo_number *number
   number->flags = 0;
   errno = 0;
   event_del(&number->event);
-  // libevent takes no offence at either, and leaves errno alone when all is well.
-  outcome.has_moved = errno == ENOENT || errno == EBADF;
+  outcome.has_moved = rondo_has_deleted_none();
   return outcome;
 }
 
@@ -289,7 +290,7 @@ static inline int rondo_number_add(struct rondo_number *number, struct event *ev
 //
 // While the event changes, another one holds its place: libevent then asks the kernel for the difference. It cannot
 // hold two triggers for one descriptor, so a change of trigger deletes first. If another file was open under the number,
-// libevent has registered that one instead, and only errno tells: ENOENT is what its first attempt got.
+// libevent has registered that one instead.
 static inline struct rondo_outcome rondo_number_update(struct rondo_number *number, int descriptor) {
   struct rondo_outcome outcome = {0, 0};
   uint16_t flags = rondo_number_flags(number);
@@ -301,7 +302,7 @@ static inline struct rondo_outcome rondo_number_update(struct rondo_number *numb
   int is_held = number->flags != 0;
   if (is_held) {
     outcome.error = rondo_number_add(number, &holder, descriptor, flags);
-    outcome.has_moved |= errno == ENOENT;
+    outcome.has_moved |= rondo_has_added_instead();
     outcome.has_moved |= rondo_number_stop(number).has_moved;
     if (outcome.error) return outcome;
   }
@@ -317,84 +318,14 @@ static inline void rondo_number_forget(struct rondo_number *number) {
   rondo_number_stop(number);
 }
 
-static inline uint32_t rondo_epoll_events(uint16_t flags) {
-  return (flags & EV_READ ? (uint32_t)EPOLLIN : 0) | (flags & EV_WRITE ? (uint32_t)EPOLLOUT : 0) |
-         (flags & EV_CLOSED ? (uint32_t)EPOLLRDHUP : 0) | (flags & EV_ET ? (uint32_t)EPOLLET : 0);
-}
-
 // Asks anew for what is asked for: what is ready is told once more, edge-triggered or not. 0, or errno: ENOENT or EBADF
 // if another file, or none, is open under the number now. One epoll_ctl(2).
 static inline int rondo_number_confirm(const struct rondo_number *number, int epoll, int descriptor) {
-  struct epoll_event event = {.events = rondo_epoll_events(number->flags), .data = {.fd = descriptor}};
+  struct epoll_event event = rondo_registration(number->flags, descriptor);
   return epoll_ctl(epoll, EPOLL_CTL_MOD, descriptor, &event) ? errno : 0;
 }
 
-// MARK: - Bases
-
-// libevent's own function that closes a base's pair of signal descriptors; event_base_free(3) finds them closed. A base
-// of ours never hears of signals. Not declared by its headers, hence weak: without it a base keeps the pair.
-__attribute__((weak)) extern void evsig_dealloc_(struct event_base *);
-
-// Set while this thread makes a base: libevent ends the process with exit(1) if it cannot make the pair.
-static __thread int rondo_is_making_base = 0;
-
-static void rondo_no_silent_exit(void) {
-  if (!rondo_is_making_base) return;
-  static const char complaint[] =
-      "Rondo: libevent needed three descriptors for a moment, and another thread took the last one. Raise the limit "
-      "with setrlimit(2) or `ulimit -n`.\n";
-  ssize_t written = write(2, complaint, sizeof complaint - 1);
-  (void)written;
-  abort();
-}
-
-// Once in a process, before its first base.
-static inline void rondo_watch_exit(void) { atexit(rondo_no_silent_exit); }
-
-// No lock (one thread), no clock reads (the loop has its own timers), no environment variables.
-//
-// Costs one descriptor, and three for a moment. They are tried for first, because libevent calls exit(3) if it gets only
-// one or two. NULL and errno if there are none.
-//
-// One for other people's events may be locked and signalled, and has a timerfd, which it is not told if it cannot have.
-static inline struct event_base *rondo_base_new(int *lowest, int is_foreign) {
-  int probes[4] = {-1, -1, -1, -1};
-  int needed = is_foreign ? 4 : 3;
-  int error = 0;
-  probes[0] = epoll_create1(EPOLL_CLOEXEC);
-  for (int index = 1; index < needed && probes[index - 1] >= 0; index++) {
-    probes[index] = fcntl(probes[0], F_DUPFD_CLOEXEC, 0);
-  }
-  if (probes[needed - 1] < 0) error = errno;
-  *lowest = probes[0];
-  for (int index = 0; index < needed; index++) {
-    if (probes[index] >= 0) close(probes[index]);
-  }
-  struct event_config *config = error ? NULL : event_config_new();
-  if (!config) {
-    errno = error ? error : ENOMEM;
-    return NULL;
-  }
-  event_config_set_flag(config, is_foreign ? EVENT_BASE_FLAG_PRECISE_TIMER | EVENT_BASE_FLAG_IGNORE_ENV
-                                           : EVENT_BASE_FLAG_NOLOCK | EVENT_BASE_FLAG_NO_CACHE_TIME |
-                                                 EVENT_BASE_FLAG_IGNORE_ENV);
-  event_config_require_features(config, EV_FEATURE_ET);
-  rondo_is_making_base = 1;
-  errno = 0;
-  struct event_base *base = event_base_new_with_config(config);
-  error = errno;
-  rondo_is_making_base = 0;
-  event_config_free(config);
-  uint32_t version = event_get_version_number() >> 16;
-  if (base && !is_foreign && evsig_dealloc_ && version >= 0x0201 && version <= 0x0202) evsig_dealloc_(base);
-  errno = base || error ? error : ENOMEM;
-  return base;
-}
-
 // MARK: - The wait
-
-// The most libevent takes from the kernel at a time, and what it begins with.
-enum { rondo_least_batch = 32, rondo_largest_batch = 4096 };
 
 // Asks until the kernel has nothing new: libevent takes so many events at a time, and more after a full lot.
 //
