@@ -147,6 +147,42 @@ import Testing
     await thread.end()
   }
 
+  @Test func `items and timeouts that come and go by thousands are found, and what has gone is stale`() {
+    withStage(isObserved: false) { stage in
+      let loop = stage.loop
+      let fires = Tally()
+      var timers: [Loop.Timer] = []
+      var timeouts: [Loop.Timeout] = []
+      var discarded: [Loop.Timeout] = []
+      for size in [5_000, 20, 8_000, 0, 3_000, 100, 6_000] {
+        while timers.count < size {
+          timers.append(Loop.Timer(after: .seconds(3_600 + timers.count % 7)) { _ in fires.add() })
+          loop.add(timers.last!)
+          timeouts.append(
+            loop.makeTimeout(after: .seconds(3_600), tolerance: .seconds(timers.count % 2)) { fires.add() })
+        }
+        timers.shuffle()
+        timeouts.shuffle()
+        for timer in timers[size...] { timer.invalidate() }
+        for timeout in timeouts[size...] {
+          loop.discard(timeout)
+          discarded.append(timeout)
+        }
+        timers.removeSubrange(size...)
+        timeouts.removeSubrange(size...)
+        #expect(timers.allSatisfy { loop.contains($0) })
+        #expect(timeouts.allSatisfy { loop.holds($0) && loop.fireDate(of: $0) != nil })
+        #expect(!discarded.contains { loop.holds($0) || loop.arm($0, after: .zero) })
+        #expect(loop.sizes.items == size && loop.sizes.timeouts == size)
+        loop.checkInvariants()
+      }
+      stage.virtual.advance(by: .seconds(4_000))
+      #expect(fires.count == 12_000)
+      #expect(loop.sizes.items == 0)
+      loop.checkInvariants()
+    }
+  }
+
   // MARK: - Sources and observers
 
   @Test func `descriptor sources that left a common mode nobody runs are let go`() {
