@@ -519,7 +519,7 @@
     let context = OpaquePointer(guest_glib_new())
     loop.run(for: .zero)
     var before = 0
-    for number in 0..<10 {
+    for number in 0..<20 {
       do {
         let guest = try Loop.GuestLoop.glib(context)
         loop.add(guest)
@@ -530,6 +530,7 @@
       }
       if number == 0 { before = count() }
     }
-    precondition(count() == before, "\(before) descriptors have become \(count())")
+    // A guest that leaves one leaves 19. Dispatch may open a few of its own at any time.
+    precondition(count() < before + 19, "\(before) descriptors have become \(count())")
   }
 #endif

@@ -23,8 +23,9 @@ protocol SlotRecord {
 /// page that went back reads as zeros, and nothing stands for generation or version 0. When its slots are used again, they
 /// count on from the highest numbers that any of them had.
 @safe struct SlotMemory<Record: SlotRecord>: ~Copyable {
-  private var records = unsafe SlotMemory.allocate(SlotMemory.leastCapacity)
-  private var capacity = SlotMemory.leastCapacity
+  /// Nowhere while there is room for none.
+  private var records = unsafe UnsafeMutablePointer<Record>(bitPattern: SlotTable.cacheLine)!
+  private var capacity = 0
   /// Slots from this one on are not in use, and on no list.
   private(set) var count: UInt32 = 0
   /// The free slot that is taken next; each names the one after it.
@@ -39,6 +40,8 @@ protocol SlotRecord {
   private var trimmedBelow = 0
   /// The highest generation and version of the slots whose pages went back.
   private var highest: (generation: UInt32, version: UInt32) = (0, 0)
+  /// What holds `records`, and some bytes before them.
+  private var block: UnsafeMutableRawPointer?
 
   private static var none: UInt32 { .max }
   /// What a loop of a few items needs.
@@ -48,18 +51,9 @@ protocol SlotRecord {
   private static var pageSize: Int { Int(getpagesize()) }
   private static var slotsPerPage: Int { pageSize / SlotTable.cacheLine }
 
-  private static func allocate(_ capacity: Int) -> UnsafeMutablePointer<Record> {
-    // Known when it is compiled, so that it costs nothing. One more word would put each record on two lines.
-    contract(MemoryLayout<Record>.stride == SlotTable.cacheLine, "A slot is one cache line.")
-    let byteCount = capacity * SlotTable.cacheLine
-    let bytes = UnsafeMutableRawPointer.allocate(
-      byteCount: byteCount, alignment: byteCount < pageSize ? SlotTable.cacheLine : pageSize)
-    return unsafe bytes.bindMemory(to: Record.self, capacity: capacity)
-  }
-
   deinit {
     for slot in 0..<Int(count) where unsafe records[slot].isInUse { unsafe (records + slot).deinitialize(count: 1) }
-    unsafe records.deallocate()
+    unsafe Glibc.free(block)
   }
 
   /// What stands in a slot, which may be free. Not to be held while anything else is called.
@@ -143,12 +137,25 @@ protocol SlotRecord {
   @inline(__always)
   private static func next(_ number: UInt32) -> UInt32 { number == .max ? 1 : number + 1 }
 
+  /// Doubles the memory. realloc(3) neither copies many pages nor has them taken from the kernel once more.
+  @inline(never)
   private mutating func grow() {
-    let larger = unsafe Self.allocate(capacity * 2)
-    unsafe larger.moveInitialize(from: records, count: Int(count))
-    unsafe records.deallocate()
-    unsafe records = larger
-    capacity *= 2
+    // Known when it is compiled, so that it costs nothing. One more word would put each record on two lines.
+    contract(MemoryLayout<Record>.stride == SlotTable.cacheLine, "A slot is one cache line.")
+    let larger = max(Self.leastCapacity, 2 * capacity)
+    let byteCount = larger * SlotTable.cacheLine
+    let alignment = byteCount < Self.pageSize ? SlotTable.cacheLine : Self.pageSize
+    let distance = unsafe block.map { unsafe UnsafeMutableRawPointer(records) - $0 } ?? 0
+    guard let moved = unsafe realloc(block, byteCount + alignment) else {
+      fatalError("No memory is left for \(larger) items or timeouts of a loop.")
+    }
+    let aligned = unsafe moved.alignedUp(toMultipleOf: alignment)
+    if unsafe aligned - moved != distance {
+      unsafe memmove(aligned, moved + distance, Int(count) * SlotTable.cacheLine)
+    }
+    unsafe block = moved
+    unsafe records = aligned.bindMemory(to: Record.self, capacity: larger)
+    capacity = larger
   }
 
   /// Gives the pages without a used slot back, and has the lowest free slots taken first.
