@@ -1,5 +1,6 @@
 // What the wait layer leans on in libevent that its manual does not promise. LibeventAssumptionTests has a test for each
-// number; the suite fails with a libevent that does otherwise.
+// number. Of 5, it does not test the largest lot. Of 6, it tests that the function is there; other tests count a loop's
+// descriptors and see the message of an exit.
 //
 // 1. A registration in the epoll set has the descriptor as its data, and the kernel's names for what was asked for.
 // 2. event_add(3) on a number under which another file is open by now registers that file, and leaves ENOENT in errno.

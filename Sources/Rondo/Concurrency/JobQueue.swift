@@ -107,7 +107,7 @@ private struct JobRing {
     let job = places[head].take()
     head = (head &+ 1) & (places.count &- 1)
     count &-= 1
-    if places.count > Self.fewest, count < places.count / 4 { resize(places.count / 2) }
+    if places.count > ArrayMemory.mostKept, count < places.count / 4 { resize(places.count / 2) }
     return job
   }
 
@@ -117,7 +117,4 @@ private struct JobRing {
     for index in 0..<count { places[index] = old[(head + index) & (old.count - 1)] }
     head = 0
   }
-
-  /// Fewer places than this stay. Chosen.
-  private static let fewest = 4_096
 }

@@ -74,7 +74,7 @@ struct ChangeList {
     for entry in entries { if let entry { body(entry) } }
   }
 
-  /// Keeps the memory.
+  /// Keeps the memory, unless it is that of many entries.
   mutating func empty() {
     entries.empty()
     blankCount = 0

@@ -1,17 +1,20 @@
-/// More elements than this are more memory than an idle loop may keep for later. Chosen.
-private let mostKept = 4_096
+/// How much memory an idle loop keeps for later.
+enum ArrayMemory {
+  /// Elements. Chosen.
+  static let mostKept = 4_096
+}
 
 extension RangeReplaceableCollection where Self: RandomAccessCollection {
   /// Empties an array that is used again and again. It keeps its memory unless it had many elements.
   @inline(__always)
-  mutating func empty() { removeAll(keepingCapacity: count <= mostKept) }
+  mutating func empty() { removeAll(keepingCapacity: count <= ArrayMemory.mostKept) }
 }
 
 extension ContiguousArray {
   /// Gives half of the memory or more back once three quarters are free. O(1), counted over many.
   @inline(__always)
   mutating func shrinkIfSparse() {
-    if capacity > mostKept, count < capacity / 4 { shrink() }
+    if capacity > ArrayMemory.mostKept, count < capacity / 4 { shrink() }
   }
 
   @inline(never)

@@ -123,10 +123,8 @@ internal import CLinux
     }
   }
 
-  /// How many slots there are, how many of them are in use, and how many take memory.
-  var slotCount: (all: Int, used: Int, backed: Int) {
-    (Int(residents.count), residents.usedCount, residents.backedCount)
-  }
+  /// How many slots there are, and how many of them are in use.
+  var slotCount: (all: Int, used: Int) { (Int(residents.count), residents.usedCount) }
 }
 
 /// The timers among the residents, for the queues of their modes.

@@ -117,10 +117,8 @@ import Synchronization
   /// Every timeout that has not been discarded.
   var all: [Token] { records.used.map { Token(slot: $0, generation: self[$0].generation) } }
 
-  /// How many slots there are, how many of them are in use, and how many take memory.
-  var slotCount: (all: Int, used: Int, backed: Int) {
-    (Int(records.count), records.usedCount, records.backedCount)
-  }
+  /// How many slots there are, and how many of them are in use.
+  var slotCount: (all: Int, used: Int) { (Int(records.count), records.usedCount) }
 }
 
 extension TimeoutTable: TimerTable {
