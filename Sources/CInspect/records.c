@@ -16,7 +16,7 @@ static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
 struct rondo_loop_record *rondo_record_make(void) {
   struct rondo_loop_record *record = calloc(1, sizeof *record + rondo_turn_count * sizeof record->ring[0]);
   if (!record) return NULL;
-  memcpy(record->magic, "rondo 2", 8);
+  memcpy(record->magic, "rondo 3", 8);
   pthread_mutex_lock(&list_lock);
   record->next = rondo_loop_records;
   rondo_loop_records = record;

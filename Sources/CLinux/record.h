@@ -54,14 +54,16 @@ struct rondo_loop_record {
   int64_t ended_at;
   uint32_t listeners;
   uint32_t reserved;
-  uint64_t items;  // the address of the loop's slot table, for debuggers; 0 when the loop is gone
+  // The addresses of the loop's tables of timers and of other items, for debuggers; 0 when the loop is gone.
+  uint64_t timers;
+  uint64_t items;
   struct rondo_callout callouts[rondo_callout_depth];
   uint64_t turns;  // how many have been written
   struct rondo_turn ring[];  // rondo_turn_count of them
 };
 
 // A script for debuggers knows where everything is: rondo-gdb.py.
-_Static_assert(offsetof(struct rondo_loop_record, callouts) == 136, "The head of a record has its size.");
+_Static_assert(offsetof(struct rondo_loop_record, callouts) == 144, "The head of a record has its size.");
 _Static_assert(sizeof(struct rondo_callout) == 40, "A callout has its size.");
 _Static_assert(sizeof(struct rondo_turn) == 56, "A turn has its size.");
 

@@ -10,7 +10,7 @@ import gdb
 
 KINDS = ["observer", "timer", "timeout", "source", "descriptor", "block", "main queue", "job"]
 REASONS = ["descriptor", "main queue", "post", "timer", "timeout"]
-HEAD = struct.Struct("<8sQ64siIQQQqIIQ")
+HEAD = struct.Struct("<8sQ64siIQQQqIIQQ")
 CALLOUT = struct.Struct("<QQqqQ")
 TURN = struct.Struct("<QqqQQqIBBxx")
 CALLOUTS, TURNS = 16, 1024
@@ -42,16 +42,20 @@ def number(address, form):
     return struct.unpack(form, read(address, struct.calcsize(form)))[0]
 
 
-def list_items(table):
-    """What is in a slot table: a pointer to slots of 64 bytes, and how many were used; a slot begins with its item."""
+def list_items(table, tag=None):
+    """What is in a table: a pointer to slots of 64 bytes, and how many were used; a slot begins with its item.
+
+    In the table of timers, the byte at `tag` is not 0 where there is a timeout or nothing.
+    """
     slots, count = number(table + 16, "<Q"), number(table + 32, "<I")
-    for slot in range(count):
-        item, installed = number(slots + 64 * slot, "<Q"), number(slots + 64 * slot + 16, "<Q")
-        if item == 0:
+    for slot in range(slots, slots + 64 * count, 64):
+        item = number(slot, "<Q")
+        if item == 0 or tag and number(slot + tag, "<B"):
             continue
         kind = pick(ITEM_KINDS, number(item + 48, "<B"))
         more = f" {number(item + 64, '<i')}" if kind == "descriptor" else ""
-        modes = ", ".join(str(bit) for bit in range(64) if installed >> bit & 1) or "none yet"
+        member = number(item + 24, "<Q")
+        modes = ", ".join(str(bit) for bit in range(64) if member >> bit & 1) or "none yet"
         print(f"  {kind}{more} {name(number(item + 56, '<Q'))}, at {item:#x}, modes {modes}")
 
 
@@ -69,8 +73,8 @@ class Rondo(gdb.Command):
         if record == 0:
             print("No loop has a record.")
         while record:
-            magic, following, title, thread, depth, beat, _, _, _, _, _, items = HEAD.unpack(read(record, HEAD.size))
-            if magic.rstrip(b"\0") != b"rondo 2":
+            magic, following, title, thread, depth, beat, _, _, _, _, _, timers, items = HEAD.unpack(read(record, HEAD.size))
+            if magic.rstrip(b"\0") != b"rondo 3":
                 print("This is the record of another version.")
                 return
             title = title.split(b"\0")[0].decode("utf-8", "replace")
@@ -78,6 +82,7 @@ class Rondo(gdb.Command):
             if words[:1] == ["items"]:
                 if items:
                     list_items(items)
+                    list_items(timers, tag=16)
                 record = following
                 continue
             at = record + HEAD.size

@@ -60,6 +60,10 @@ final class CFEngine: Engine {
       case .source(let source, _): unsafe CFRunLoopAddSource(loop, source, mode)
       case .timer(let timer):
         timerWatch.added(name, to: CFNames.name(of: mode))
+        // The batch under way may have it, and fire it.
+        if timerWatch.isFiringOther(than: name), CFRunLoopTimerGetNextFireDate(timer) <= CFAbsoluteTimeGetCurrent() {
+          host.note(quirk: "re-added timer")
+        }
         unsafe CFRunLoopAddTimer(loop, timer, mode)
       case .observer(let observer): unsafe CFRunLoopAddObserver(loop, observer, mode)
       }

@@ -61,6 +61,8 @@ final class CFTimerWatch: Sendable {
 
   func isFiring(_ name: String) -> Bool { state.withLock { $0.firing.contains(name) } }
 
+  func isFiringOther(than name: String) -> Bool { state.withLock { $0.firing.contains { $0 != name } } }
+
   /// The quirk that the mode's next wait will show; nil while the descriptor says what the timers say.
   func quirk(in mode: String, _ timers: [(name: String, timer: CFRunLoopTimer)]) -> String? {
     let (isNeeded, firing) = state.withLock { ($0.isNeeded, $0.firing) }

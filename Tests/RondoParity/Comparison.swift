@@ -19,10 +19,11 @@ package enum Comparison {
 
   /// What the oracle did that need not show in its trace, and excuses only a difference: a mode's timer descriptor that
   /// stood for another date than its next timer's, a one-shot timer set again in its callout, a question for the signal
-  /// of an invalid source, a source that left several modes at once, another thread's wake that stood beside a due timer.
+  /// of an invalid source, a source that left several modes at once, another thread's wake that stood beside a due timer,
+  /// a due timer that joins a mode in another one's callout.
   package static let excuses: Set<String> = [
     "Q8 timers", "Q11 timers", "one-shot", "signal of an invalid source", "order of modes",
-    "adding from another thread",
+    "adding from another thread", "re-added timer",
   ]
 
   package enum Verdict: Sendable {

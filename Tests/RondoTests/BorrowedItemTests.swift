@@ -83,7 +83,7 @@ import Testing
         loop.noteSignal(of: stage.makeSource("signal"), isNew: true, waking: true)
         loop.noteSignal(of: stage.makeSource("quiet signal"), isNew: true, waking: false)
         let keeper = AtDeath { stage.note("date") }
-        loop.noteReschedule(of: Loop.Timer(after: .seconds(1)) { _ in _ = keeper }, mayBeSooner: false)
+        loop.noteReschedule(of: Loop.Timer(after: .seconds(1)) { _ in _ = keeper })
       }.join()
       loop.core.applyMailQuietly()
       stage.note("|")

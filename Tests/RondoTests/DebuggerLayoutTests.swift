@@ -1,3 +1,4 @@
+import Synchronization
 import Testing
 
 @testable import Rondo
@@ -13,9 +14,10 @@ import Testing
     enum Slot {
       static let size = 64
       static let item = 0
-      static let installed = 16
+      static let timerTag = 16
     }
     enum Item {
+      static let modes = 24
       static let kind = 48
       static let label = 56
       static let descriptor = 64
@@ -37,14 +39,31 @@ import Testing
     #expect(unsafe load(UnsafeRawPointer.self, of: table, at: Place.Table.slots).load(as: UInt.self) == 0)
   }
 
-  @Test func `a slot says where a debugger looks in which modes its item is`() {
-    var resident = Resident.unused
-    resident.installed = 0x8000_0000_0000_0005
-    let read = unsafe withUnsafeBytes(of: &resident) { bytes in
-      unsafe bytes.load(fromByteOffset: Place.Slot.installed, as: UInt64.self)
+  @Test func `a timer table has its timers where a debugger looks, and tells them from timeouts`() {
+    let table = TimerTable()
+    let timer = Loop.Timer(after: .seconds(1)) { _ in }
+    let slot = table.insert(timer, group: 0)
+    let timeouts = [
+      table.insert(.timeout(.closure { _ = timer }), group: 0),
+      unsafe table.insert(.timeout(.function({ _ in }, nil)), group: 0),
+    ]
+    let slots = unsafe load(UnsafeRawPointer.self, of: table, at: Place.Table.slots)
+    #expect(load(UInt32.self, of: table, at: Place.Table.count) == 3)
+    func tag(_ slot: UInt32) -> UInt8 {
+      unsafe slots.load(fromByteOffset: Int(slot) * Place.Slot.size + Place.Slot.timerTag, as: UInt8.self)
     }
-    #expect(read == resident.installed)
+    let found = unsafe slots.load(fromByteOffset: Int(slot) * Place.Slot.size + Place.Slot.item, as: UInt.self)
+    #expect(unsafe found == UInt(bitPattern: Unmanaged.passUnretained(timer).toOpaque()))
+    #expect(tag(slot) == 0 && timeouts.allSatisfy { tag($0) != 0 })
+    for slot in timeouts { _ = table.remove(slot) }
+    #expect(timeouts.allSatisfy { tag($0) != 0 })
+    _ = table.vacate(slot)
+    #expect(tag(slot) != 0)
+  }
+
+  @Test func `a slot has the size of a cache line`() {
     #expect(MemoryLayout<Resident>.stride == Place.Slot.size)
+    #expect(MemoryLayout<TimerRow>.stride == Place.Slot.size)
   }
 
   @Test func `an item has its kind and its name where a debugger looks`() throws {
@@ -54,6 +73,9 @@ import Testing
       Loop.Observer(.entry) { _ in }, Loop.Source {}, Loop.Timer(after: .seconds(1)) { _ in }, source,
     ]
     for item in items {
+      item.modes.store(5, ordering: .relaxed)
+      #expect(load(UInt64.self, of: item, at: Place.Item.modes) == 5)
+      item.modes.store(0, ordering: .relaxed)
       #expect(load(UInt8.self, of: item, at: Place.Item.kind) == item.kind.rawValue)
       #expect(load(UInt64.self, of: item, at: Place.Item.label) == item.label.word)
     }

@@ -33,7 +33,7 @@ import Testing
         loop.remove(item)
       }.join()
       loop.run(for: .zero)
-      let isKept = loop.core.slots.token(of: item) != nil
+      let isKept = item.slot >= 0
       loop.addCommonMode("later")
       loop.run(for: .zero)
       loop.checkInvariants()

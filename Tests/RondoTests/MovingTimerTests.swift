@@ -108,7 +108,7 @@ import Testing
   }
 
   @Test(arguments: [Duration.zero, .milliseconds(3)])
-  func `a due timer that another one removes and adds again fires in that turn, and once`(_ tolerance: Duration) {
+  func `a due timer that another one removes and adds again fires in the next turn, and once`(_ tolerance: Duration) {
     withTwoStages(innocents: 3) { stages in
       let (a, b) = (stages.a, stages.b)
       let due = Loop.Timer(every: .milliseconds(10), tolerance: tolerance) { stages.note($0) }
@@ -124,7 +124,7 @@ import Testing
       a.loop.add(due)
       a.loop.add(Loop.Observer(.afterWaiting) { _ in stages.note("woke") })
       a.virtual.advance(by: .milliseconds(25))
-      #expect(stages.take() == "awoke a10 a10 awoke a20 a20 awoke")
+      #expect(stages.take() == "awoke a10 awoke a10 awoke a20 awoke a20 awoke")
     }
   }
 

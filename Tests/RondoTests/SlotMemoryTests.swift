@@ -7,7 +7,7 @@ import Testing
 @Suite struct SlotMemoryTests {
   private static let slotsPerPage = Int(getpagesize()) / 64
 
-  private func take(_ memory: inout SlotMemory<TimeoutRecord>) -> Token {
+  private func take(_ memory: inout SlotMemory<TimerRow>) -> Token {
     let token = memory.take()
     memory[token.slot].isInUse = true
     return token
@@ -17,7 +17,7 @@ import Testing
   private func mark(_ token: Token) -> Instant { Instant(nanoseconds: Int64(token.packed >> 1)) }
 
   @Test func `what stands in a slot stays when the pages of others go back`() {
-    var memory = SlotMemory<TimeoutRecord>()
+    var memory = SlotMemory<TimerRow>()
     let tokens = (0..<100_000).map { _ in take(&memory) }
     for token in tokens { memory[token.slot].date = mark(token) }
     let (kept, freed) = (tokens.filter { $0.slot % 10_000 == 9_999 }, tokens.filter { $0.slot % 10_000 != 9_999 })
@@ -31,7 +31,7 @@ import Testing
   }
 
   @Test func `a token whose page went back is stale, also when its slot is in use again`() {
-    var memory = SlotMemory<TimeoutRecord>()
+    var memory = SlotMemory<TimerRow>()
     let old = (0..<20_000).map { _ in take(&memory) }
     for _ in 0..<3 { memory.renewVersion(5) }
     let versions = old.map { memory[$0.slot].version }
@@ -47,7 +47,7 @@ import Testing
   }
 
   @Test func `slots that went back are taken before new ones, the lowest first`() {
-    var memory = SlotMemory<TimeoutRecord>()
+    var memory = SlotMemory<TimerRow>()
     let tokens = (0..<10_000).map { _ in take(&memory) }
     for token in tokens.dropLast() { memory.free(token.slot) }
     let taken = (0..<9_999).map { _ in take(&memory).slot }
@@ -58,7 +58,7 @@ import Testing
   }
 
   @Test func `a table that grows and shrinks without end has the memory of what is in it`() {
-    var memory = SlotMemory<TimeoutRecord>()
+    var memory = SlotMemory<TimerRow>()
     var random = SystemRandomNumberGenerator()
     var tokens: [Token] = []
     for size in [50_000, 100, 70_000, 3, 20_000, 0, 1_000, 40_000, 5_000] {

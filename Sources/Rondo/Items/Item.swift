@@ -256,12 +256,10 @@ extension Loop {
     enum Note {
       /// A timer's date, interval or tolerance was set.
       static let rescheduled: UInt8 = 1
-      /// Its entries in the heaps may be too late now, or in the wrong heap.
-      static let mayBeSooner: UInt8 = 2
       /// What a descriptor source wants to hear has changed.
-      static let interest: UInt8 = 4
+      static let interest: UInt8 = 2
       /// A source was signalled.
-      static let signalled: UInt8 = 8
+      static let signalled: UInt8 = 4
     }
 
     /// Keeps the handlers alive until `unholdHandlers()`.

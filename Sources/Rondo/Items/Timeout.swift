@@ -54,12 +54,12 @@ extension Loop {
   ) -> Timeout {
     checkTimeoutThread()
     let tolerance = Schedule.validTolerance(tolerance, of: "A timeout")
-    guard let queue = timeoutQueue(of: mode) else {
-      return Timeout(token: Token(slot: .max, generation: 0), loop: core.timeouts.number)
+    guard let group = timeoutGroup(of: mode) else {
+      return Timeout(token: Token(slot: .max, generation: 0), loop: core.timers.number)
     }
-    let token = core.timeouts.insert(queue: queue, tolerance: tolerance, .closure(consume handler))
+    let token = core.makeTimeout(group: group, tolerance: tolerance, .closure(consume handler))
     if let delay { core.arm(token.slot, at: Schedule.date(after: delay, from: now)) }
-    return Timeout(token: token, loop: core.timeouts.number)
+    return Timeout(token: token, loop: core.timers.number)
   }
 
   /// Makes a timeout that calls a function of C, in a mode that the loop has room for. The loop's thread.
@@ -74,11 +74,11 @@ extension Loop {
     _ context: UnsafeMutableRawPointer?
   ) -> Timeout? {
     checkTimeoutThread()
-    guard let queue = timeoutQueue(of: mode) else { return nil }
+    guard let group = timeoutGroup(of: mode) else { return nil }
     let handler = unsafe TimeoutHandler.function(function, context)
-    let token = core.timeouts.insert(queue: queue, tolerance: min(tolerance, Schedule.longest), handler)
+    let token = core.makeTimeout(group: group, tolerance: min(tolerance, Schedule.longest), handler)
     if date != .distantFuture { core.arm(token.slot, at: Schedule.date(at: date)) }
-    return Timeout(token: token, loop: core.timeouts.number)
+    return Timeout(token: token, loop: core.timers.number)
   }
 
   /// Arms the timeout to fire `delay` from now, or moves it there. The loop's thread.
@@ -146,8 +146,8 @@ extension Loop {
   /// Nil for a timeout that is dormant, discarded or of another loop.
   public func fireDate(of timeout: Timeout) -> SuspendingClock.Instant? {
     checkTimeoutThread()
-    guard let slot = core.slot(of: timeout), core.timeouts[slot].isArmed else { return nil }
-    return core.timeouts[slot].date.suspending
+    guard let slot = core.slot(of: timeout), core.timers[slot].isArmed else { return nil }
+    return core.timers[slot].date.suspending
   }
 
   /// Whether you can arm the timeout: this loop made it, and it is not discarded. The loop's thread.
@@ -167,24 +167,24 @@ extension Loop {
     fatalError("A timeout belongs on the thread of its loop. Use loop.perform { … }, or a Timer.")
   }
 
-  /// The queue of a mode, which exists from now on; nil once the loop has ended.
+  /// The group of a mode, which exists from now on; nil once the loop has ended.
   @inline(__always)
-  private func timeoutQueue(of mode: Mode) -> UInt8? {
-    if core.timeouts.isClosed { return nil }
-    if mode == .default { return 0 }
-    if mode == .common, core.timeouts.hasCommon { return TimeoutRecord.commonModes }
-    return makeTimeoutQueue(of: mode)
+  private func timeoutGroup(of mode: Mode) -> GroupNumber? {
+    if core.timers.isClosed { return nil }
+    return mode == .default ? 0 : makeTimeoutGroup(of: mode)
   }
 
   @inline(never)
-  private func makeTimeoutQueue(of mode: Mode) -> UInt8 {
-    mailbox.withLock { state in
-      if mode != .common { return UInt8(state.modes.makeIndex(of: mode)) }
-      // Whatever becomes common from now on exists as well, as if a common item were there.
+  private func makeTimeoutGroup(of mode: Mode) -> GroupNumber {
+    let common = ModeSet(modes: 0, isCommon: true)
+    if mode == .common, let group = core.otherGroups.number(of: common) { return group }
+    let modes = mailbox.withLock { state in
+      if mode != .common { return ModeSet(modes: 1 << UInt64(state.modes.makeIndex(of: mode)), isCommon: false) }
+      // Modes that become common from now on exist as well, as if a common item were there.
       mailbox.commonItemCount.add(1, ordering: .relaxed)
       state.modes.makeAwaitedModes()
-      core.timeouts.hasCommon = true
-      return TimeoutRecord.commonModes
+      return common
     }
+    return core.group(of: modes)
   }
 }

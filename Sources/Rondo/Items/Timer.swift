@@ -189,13 +189,14 @@ extension Loop {
       if let loop = unsafe ownLoop {
         return unsafe loop._withUnsafeGuaranteedRef { loop in
           let date = makeDate(loop.now)
-          loop.noteReschedule(of: self, mayBeSooner: date < plannedDate.set(date))
+          plannedDate.set(date)
+          loop.noteDate(of: self, date)
         }
       }
       let date = makeDate(loop?.now ?? Loop.clockOfThread)
-      let old = plannedDate.set(date)
-      // The owner is looked at after the date is there, or a loop the timer joins meanwhile might miss it.
-      loop?.noteReschedule(of: self, mayBeSooner: date < old)
+      plannedDate.set(date)
+      // The owner is read after the date is there, or a loop that the timer joins meanwhile might miss it.
+      noteReschedule()
     }
 
     private func setTolerance(_ change: (Int64) -> Int64) {
@@ -210,33 +211,38 @@ extension Loop {
       noteReschedule()
     }
 
-    /// Lets the loop know of a change other than to a later date.
+    /// Tells the loop of a change.
     private func noteReschedule() {
-      loop?.noteReschedule(of: self, mayBeSooner: true)
+      loop?.noteReschedule(of: self)
     }
-
-    /// Whether the fire of its date has begun, and nobody has set another since.
-    var isDateSpent: Bool { plannedDate.isSpent }
 
     /// Whether it is a one-shot whose only fire has begun or is over.
     @inline(__always)
-    var hasNothingToFire: Bool { plannedDate.isSpent && !repeats }
+    var hasNothingToFire: Bool { plannedDate.isSpent }
 
-    /// The fire of `date` begins: false if another date was set meanwhile.
+    /// The date as set last, or the last one that it fired for.
     @inline(__always)
-    func beginFire(_ date: Instant) -> Bool { plannedDate.spend(date) }
+    var date: Instant { plannedDate.date }
 
-    /// Moves a repeating timer from the date that has fired to its next one; the loop's thread, after the callout.
+    /// A fire that begins.
+    struct Fire {
+      let date: Instant
+      /// The next grid point of a repeating timer.
+      let next: Instant?
+      /// How many grid points between the two have passed.
+      let passed: Int
+    }
+
+    /// Begins the fire of a date that has passed: a one-shot has none left, a repeating timer moves along its grid.
     ///
-    /// A date that anybody set meanwhile is kept and begins a new grid.
-    ///
-    /// - Returns: How many grid points it passed over.
-    func moveOn(now: Instant) -> UInt32 {
-      var planned = schedule
-      guard planned.interval > 0 else { return 0 }
-      let fired = planned.fireDate
-      let passed = planned.advance(past: now, from: fired)
-      return plannedDate.replace(fired, isSpent: true, by: planned.fireDate) ? UInt32(clamping: passed) : 0
+    /// - Returns: Nil if the date has not passed, or another date was set.
+    @inline(__always)
+    func beginFire(of date: Instant, by now: Instant) -> Fire? {
+      guard date <= now else { return nil }
+      let interval = plannedInterval.load(ordering: .relaxed)
+      if interval == 0 { return plannedDate.spend(date) ? Fire(date: date, next: nil, passed: 0) : nil }
+      let (next, passed) = Schedule.nextGridPoint(after: now, from: date, interval: interval)
+      return plannedDate.replace(date, by: next) ? Fire(date: date, next: next, passed: passed) : nil
     }
 
     /// - Parameters:

@@ -139,10 +139,10 @@ extension LoopCore {
   /// Says that a timeout was armed which cannot fire. After the loop's end that is everybody's.
   @inline(never)
   func hintAtStale(_ timeout: Loop.Timeout) {
-    if timeouts.isClosed { return }
+    if timers.isClosed { return }
     Hint.say(
-      of: timeout.loop == timeouts.number ? "discarded timeout" : "foreign timeout",
-      timeout.loop == timeouts.number
+      of: timeout.loop == timers.number ? "discarded timeout" : "foreign timeout",
+      timeout.loop == timers.number
         ? "A timeout was armed that has been discarded: it never fires, and arm() returned false. Make another."
         : "A timeout was armed that is another loop's: it does not fire, and arm() returned false. Ask the loop that made it."
     )

@@ -78,7 +78,6 @@ extension LoopCore {
     let mode = frame.mode
     if depth > 0 {
       returnDueTimers(to: mode)
-      if timeouts.isUsed { returnDueTimeouts(to: mode) }
       returnReadyDescriptors(to: mode)
     }
     pushFrame(frame, returnsAfterSourceHandled: returnsAfterSourceHandled)
@@ -94,17 +93,5 @@ extension LoopCore {
       _ = wakeup.take(.stop)
     }
     return result
-  }
-
-  func nextFireDate(in mode: ModeState) -> Instant {
-    assertOwnThread()
-    let queued = nextDates(in: mode).fire
-    // A timer in its callout, or collected to fire, has no entry, and is still one of the mode's.
-    let firing = frames.flatMap(\.due).compactMap { due -> Instant? in
-      if due.isTimeout { return dateOfCollected(due.token, in: mode) }
-      guard let item = slots.item(due.token), slots[due.token].installed & mode.bit != 0 else { return nil }
-      return downcast(item, to: Loop.Timer.self).schedule.fireDate
-    }
-    return min(queued, firing.min() ?? .distantFuture)
   }
 }

@@ -69,16 +69,16 @@ extension LoopCore {
   fileprivate var sizes: Loop.Sizes {
     assertOwnThread()
     var sizes = Loop.Sizes()
-    let slotCount = slots.slotCount
-    sizes.slots = slotCount.all
-    sizes.items = slotCount.used
+    let timeoutCount = timers.all.count { timers.timer($0.slot) == nil }
+    sizes.slots = slots.slotCount.all + timers.slotCount.all
+    sizes.items = slots.slotCount.used + timers.slotCount.used - timeoutCount
     sizes.retired = slots.retiredCount
-    sizes.timeouts = timeouts.slotCount.used
-    sizes.timerEntries = timeouts.common.entryCount
-    sizes.staleTimerEntries = timeouts.common.staleCount
+    sizes.timeouts = timeoutCount
+    for group in modes.map(\.own) + otherGroups.all {
+      sizes.timerEntries += group.timers.entryCount
+      sizes.staleTimerEntries += group.timers.staleCount
+    }
     for mode in modes {
-      sizes.timerEntries += mode.timers.entryCount + mode.timeouts.entryCount
-      sizes.staleTimerEntries += mode.timers.staleCount + mode.timeouts.staleCount
       sizes.dirtyDescriptors += mode.dirtyDescriptors.tokens.count
       sizes.carriedDescriptors += mode.carriedDescriptors.count
       sizes.signalled += mode.signalled.tokens.count
@@ -101,15 +101,10 @@ extension LoopCore {
     expect(items.count == slots.slotCount.used, "every slot is free or has an item")
     for (item, token) in items { checkResidence(of: item, token, expect) }
     for mode in modes { check(mode, items, expect) }
-    let isCommon = { (record: TimeoutRecord) in record.queue == TimeoutRecord.commonModes }
-    check(timeouts.common, "timeouts of the common modes", expect, isCommon)
-    let armed = timeouts.all.count { timeouts[$0.slot].isArmed && isCommon(timeouts[$0.slot]) }
-    expect(timeouts.armedCommonCount == armed, "the armed timeouts of the common modes are counted")
-    expect(timeouts.all.count == timeouts.slotCount.used, "every timeout's slot is free or used")
+    expect(timers.all.count == timers.slotCount.used, "every row is free or used")
+    for token in timers.all { checkRow(token, expect) }
+    for group in modes.map(\.own) + otherGroups.all { check(group, expect) }
     expect(frames.count { _ in true } == depth, "there is a frame for each run")
-    expect(
-      firing.allSatisfy { slots.item($0.token).map(isCalling) ?? false },
-      "a timer is firing while its callout is under way, and no longer")
     return broken
   }
 
@@ -122,17 +117,10 @@ extension LoopCore {
     expect(slots.token(of: item) == token, "\(name) knows its slot")
     expect(item.isIn(loop), "\(name) belongs to the loop that keeps it")
     switch item.kind {
-    case .timer:
-      let timer = downcast(item, to: Loop.Timer.self)
-      expect(resident.pending & ~resident.installed == 0, "\(name) lacks an entry only in modes it is in")
-      let isDue = frames.contains { $0.due.contains { $0.token == token } }
-      let waits = resident.pending == 0 || isCalling(timer) || isDue || timer.hasNothingToFire || !firing.isEmpty
-      var lack: String { "\(resident.pending) of \(resident.installed)" }
-      expect(waits, "\(name), which lacks \(lack), is in the heap of each of its modes unless it is about to fire")
     case .descriptor:
       let stray = resident.watches.first { resident.installed & 1 << UInt64($0.mode) == 0 }
       expect(stray == nil, "\(name) is watched only in modes it is in")
-    case .observer, .source:
+    case .observer, .source, .timer:
       break
     }
   }
@@ -140,9 +128,11 @@ extension LoopCore {
   private func check(_ mode: ModeState, _ items: [(item: Loop.Item, token: Token)], _ expect: Expectation) {
     let members = items.filter { slots[$0.token].installed & mode.bit != 0 }
     let name = "mode \(mode.index)"
-    let armed = timeouts.all.count { timeouts[$0.slot].isArmed && Int(timeouts[$0.slot].queue) == mode.index }
-    expect(mode.itemCount == members.count { $0.item.kind != .observer } + armed, "\(name) counts its items")
-    check(mode.timeouts, "timeouts of \(name)", expect) { Int($0.queue) == mode.index }
+    expect(mode.itemCount == members.count { $0.item.kind != .observer }, "\(name) counts its items")
+    let served = otherGroups.all.filter { $0.modes.contains(mode) }
+    expect(
+      Set(mode.others.map(ObjectIdentifier.init)) == Set(served.map(ObjectIdentifier.init)),
+      "\(name) lists the groups that contain it")
     expect(mode.observers.count == members.count { $0.item.kind == .observer }, "\(name) lists its observers")
     expect(mode.observers.isInOrder, "\(name) has its observers in order, and counts who wants to hear what")
     let ordered = members.count { $0.item.kind == .descriptor && $0.item.order != 0 }
@@ -157,46 +147,41 @@ extension LoopCore {
       let isListed = mode.signalled.tokens.contains(token)
       expect(isListed == (slots[token].pending & mode.bit != 0), "a source stands on the list of \(name) that it names")
     }
-    let timers = members.filter { $0.item.kind == .timer }.map { (resident: slots[$0.token], token: $0.token) }
-    let live = timers.reduce(0) { $0 + ($1.resident.pending & mode.bit == 0 ? Int($1.resident.entriesPerMode) : 0) }
-    let queue = mode.timers
-    expect(queue.entryCount >= live, "every timer of \(name) has its entries")
-    let stale = queue.countStale(in: slots)
-    let counts = "\(queue.entryCount) entries, \(live) live, \(stale) stale, \(queue.staleCount) counted"
-    expect(stale <= queue.staleCount, "\(name) counts every stale entry: \(counts)")
-    expect(queue.staleCount <= max(64, queue.entryCount / 2), "\(name) keeps few stale entries: \(counts)")
-    // A timer that was taken out by date leaves one entry until it has fired; one whose modes arm anew, all.
-    let left = timers.reduce(0) { left, timer in
-      if timer.resident.pending & mode.bit == 0 { return left }
-      return left + (loosened(timer.token) & mode.bit != 0 ? Int(timer.resident.entriesPerMode) : 1)
-    }
-    expect(queue.entryCount - stale <= live + left, "\(name) has no entries but its timers': \(counts), \(left) left")
-    expect(queue.isHeapOrdered, "the heaps of \(name) are heaps")
-    expect(!queue.isEmpty || queue.entryCount == 0, "\(name) knows whether it has timers")
   }
 
-  /// A queue of timeouts has the entries of those that say so, and few others; who is armed is in it or about to fire.
-  private func check(
-    _ queue: TimerQueue<TimeoutTable>, _ name: String, _ expect: Expectation, _ isIn: (TimeoutRecord) -> Bool
-  ) {
-    let members = timeouts.all.filter { isIn(timeouts[$0.slot]) }
-    let live = members.reduce(0) { $0 + (timeouts[$1.slot].isQueued ? Int(timeouts[$1.slot].entryCount) : 0) }
-    let stale = queue.countStale(in: timeouts)
+  /// A row that is armed is queued, about to fire, or in its callout; no entry is late.
+  private func checkRow(_ token: Token, _ expect: Expectation) {
+    let row = timers[token.slot]
+    let timer = timers.timer(token.slot)
+    var name: String { "row \(token.slot), a \(timer == nil ? "timeout" : "timer")," }
+    let isDue = frames.contains { $0.due.contains { $0.token == token } }
+    let isInCallout = timer.map(isCalling) ?? (row.target == nil)
+    expect(
+      !row.isArmed || row.isQueued || isDue || isInCallout,
+      "\(name) is queued, about to fire, or in its callout if it is armed")
+    guard let timer else { return }
+    expect(timers.token(of: timer) == token, "\(name) knows its slot")
+    expect(timer.isIn(loop), "\(name) belongs to the loop that keeps it")
+    expect(row.isArmed || timer.hasNothingToFire || isCalling(timer), "\(name) is armed unless its only fire has begun")
+  }
+
+  /// The queue of a group has the entries of the rows that say so, and few others.
+  private func check(_ group: ModeGroup, _ expect: Expectation) {
+    let name = "group \(group.modes)"
+    let rows = timers.all.filter { unsafe self.group($0.slot).toOpaque() == Unmanaged.passUnretained(group).toOpaque() }
+    expect(group.rowCount == rows.count, "\(name) counts its rows")
+    let kept = rows.count { timers[$0.slot].isArmed || timers.timer($0.slot) != nil }
+    expect(group.keptCount == kept, "\(name) counts what keeps its modes from being empty")
+    let queue = group.timers
+    let live = rows.reduce(0) { $0 + (timers[$1.slot].isQueued ? timers[$1.slot].entryCount : 0) }
+    let stale = queue.countStale(in: timers)
     let counts = "\(queue.entryCount) entries, \(live) live, \(stale) stale, \(queue.staleCount) counted"
-    expect(queue.entryCount - stale == live, "the \(name) have their entries: \(counts)")
-    expect(stale == queue.staleCount, "the stale entries of the \(name) are counted: \(counts)")
-    expect(queue.staleCount <= max(64, queue.entryCount / 2), "the \(name) keep few stale entries: \(counts)")
-    for token in members where timeouts[token.slot].isArmed {
-      let isDue = frames.contains { $0.due.contains { $0.isTimeout && $0.token == token } }
-      expect(
-        timeouts[token.slot].isQueued || isDue || timeouts[token.slot].handler == nil,
-        "an armed one of the \(name) is queued, about to fire, or in its callout")
-      expect(
-        !timeouts[token.slot].isQueued || timeouts[token.slot].queuedDate <= timeouts[token.slot].date,
-        "no entry of the \(name) is late")
-    }
-    expect(queue.isHeapOrdered, "the heaps of the \(name) are heaps")
-    expect(!queue.isEmpty || queue.entryCount == 0, "the queue of the \(name) knows whether it is empty")
+    expect(queue.entryCount - stale == live, "\(name) has its entries: \(counts)")
+    expect(stale == queue.staleCount, "\(name) counts its stale entries: \(counts)")
+    expect(queue.staleCount <= max(64, queue.entryCount / 2), "\(name) keeps few stale entries: \(counts)")
+    expect(!queue.hasLateEntry(in: timers), "\(name) has no late entry")
+    expect(queue.isHeapOrdered, "the heaps of \(name) are heaps")
+    expect(!queue.isEmpty || queue.entryCount == 0, "\(name) knows whether its queue is empty")
   }
 
   /// A list of tokens holds each live item once, and only items that say they stand on it.

@@ -183,15 +183,22 @@ extension Loop {
     source.modes.load(ordering: .relaxed) != 0 || source.whileIn(self) { !source.isHomeless } ?? false
   }
 
-  func noteReschedule(of timer: Timer, mayBeSooner: Bool) {
+  /// The loop's thread has set the timer's date.
+  @inline(__always)
+  func noteDate(of timer: Timer, _ date: Instant) {
+    // The mail may take it out, and its next loop reads its date by itself.
+    if core.applyMail(), !timer.isIn(self) { return }
+    core.reschedule(timer, at: date)
+  }
+
+  func noteReschedule(of timer: Timer) {
     if isCurrent {
-      // The mail may take it out, and its next loop looks at its date by itself.
+      // The mail may take it out, and its next loop reads its date by itself.
       if core.applyMail(), !timer.isIn(self) { return }
-      core.reschedule(timer, mayBeSooner: mayBeSooner)
+      core.reschedule(timer)
     } else {
       checkProcess()
-      let notes = mayBeSooner ? Item.Note.rescheduled | Item.Note.mayBeSooner : Item.Note.rescheduled
-      mail(.rescheduled(timer), of: timer, notes, announcing: Item.Note.rescheduled)
+      mail(.rescheduled(timer), of: timer, Item.Note.rescheduled)
     }
   }
 
@@ -200,13 +207,13 @@ extension Loop {
       if let token = core.slots.token(of: source) { core.markDirty(token) }
     } else {
       checkProcess()
-      mail(.interestChanged(source), of: source, Item.Note.interest, announcing: Item.Note.interest)
+      mail(.interestChanged(source), of: source, Item.Note.interest)
     }
   }
 
   /// Mails a change from another thread, unless mail that says the same is under way: it is looked at after this.
-  private func mail(_ change: Change, of item: Item, _ notes: UInt8, announcing bit: UInt8) {
-    guard item.notes.bitwiseOr(notes, ordering: .sequentiallyConsistent).oldValue & bit == 0 else { return }
+  private func mail(_ change: Change, of item: Item, _ note: UInt8) {
+    guard item.notes.bitwiseOr(note, ordering: .sequentiallyConsistent).oldValue & note == 0 else { return }
     let isAccepted = mailbox.withLock { state in
       if mailbox.life == .open { state.mail.changes.append(change) }
       return mailbox.life == .open
@@ -214,9 +221,9 @@ extension Loop {
     if isAccepted {
       wakeup.post([.mail, .wake])
     } else {
-      item.notes.bitwiseAnd(~notes, ordering: .sequentiallyConsistent)
+      item.notes.bitwiseAnd(~note, ordering: .sequentiallyConsistent)
       // Somebody else may have relied on this mail, for an item that has moved to another loop meanwhile.
-      if let owner = item.loop, owner !== self { owner.mail(change, of: item, notes, announcing: bit) }
+      if let owner = item.loop, owner !== self { owner.mail(change, of: item, note) }
     }
   }
 }

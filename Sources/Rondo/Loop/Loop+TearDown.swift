@@ -12,7 +12,7 @@ extension Loop {
     core.endGuest()
     core.leaveForeign()
     refuseMail()
-    for (item, _) in core.slots.all {
+    for item in core.allItems {
       if item.kind == .source {
         downcast(item, to: Source.self).leave(self)
       } else if item.whileIn(self, { !item.isHomeless }) ?? false {
@@ -21,7 +21,7 @@ extension Loop {
     }
     // What another thread took out at this moment is in mail that nobody will read. What it has made invalid and not taken
     // out yet leaves here: it must not find an owner that is gone.
-    for (item, token) in core.slots.all where core.slots.holds(token) {
+    for item in core.allItems where item.slot >= 0 {
       guard let departure = core.evict(item, from: self) else { continue }
       item.wasFreed()
       departure.evicted?.unholdHandlers()

@@ -52,7 +52,7 @@ extension LoopCore {
   /// Calls out: the foreign loop serves its own meanwhile. So the turn goes round, whatever has ended the sleep.
   private func sleep(_ frame: RunFrame, in foreign: any ForeignLoop, until deadline: Instant) {
     assertOwnThread()
-    let alarm = frame.mode.timers.hasPrecise ? alarm(before: deadline, in: frame.mode) : deadline
+    let alarm = hasPrecise(in: frame.mode) ? alarm(before: deadline, in: frame.mode) : deadline
     if alarm < deadline && alarm <= now { return spin(frame, until: deadline) }
     if foreign.sleep(in: frame.mode.name) { frame.turn.hasHandledSource = true }
     look(frame)
@@ -90,7 +90,7 @@ extension LoopCore {
     let limit = isForRun ? frames.innermostDeadline : .distantFuture
     let deadline = min(limit, nextTimerWake(in: mode))
     guard deadline == .distantFuture || deadline > now else { return nil }
-    let alarm = mode.timers.hasPrecise ? alarm(before: deadline, in: mode) : deadline
+    let alarm = hasPrecise(in: mode) ? alarm(before: deadline, in: mode) : deadline
     guard alarm == deadline || alarm > now else { return nil }
     if !isForRun, foreignSleepNews != .told, mode.observers.activities.contains(.beforeWaiting) {
       foreignSleepNews = .due

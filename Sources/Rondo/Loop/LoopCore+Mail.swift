@@ -88,7 +88,7 @@ extension LoopCore {
   /// Keeps what mail was about until all of it has been applied, unless a slot does: it may own closures of the user's.
   private func keepUntilApplied(_ item: Loop.Item) {
     assertOwnThread()
-    if !item.isIn(loop) || slots.token(of: item) == nil { afterMail.append(.letGo(item)) }
+    if !item.isIn(loop) || item.slot < 0 { afterMail.append(.letGo(item)) }
   }
 
   private func applyMailInBox() {
@@ -133,15 +133,14 @@ extension LoopCore {
       applyMembership(of: item, leaves: leaves, joins: joins)
     case .joinCommon(let mode): joinCommon(mode)
     case .rescheduled(let timer):
-      // Taken before the date is looked at: whoever sets another from here on mails again.
-      let notes = timer.notes.bitwiseAnd(~(Note.rescheduled | Note.mayBeSooner), ordering: .sequentiallyConsistent)
-      let mayBeSooner = notes.oldValue & Note.mayBeSooner != 0
+      // Cleared before the date is read: a thread that sets another from here on mails again.
+      timer.notes.bitwiseAnd(~Note.rescheduled, ordering: .sequentiallyConsistent)
       keepUntilApplied(timer)
       if timer.isIn(loop) {
-        reschedule(timer, mayBeSooner: mayBeSooner)
+        reschedule(timer)
       } else {
         // It has moved, and the setter may have seen this mail under way when it was another loop's to hear.
-        timer.loop?.noteReschedule(of: timer, mayBeSooner: mayBeSooner)
+        timer.loop?.noteReschedule(of: timer)
       }
     case .interestChanged(let source):
       source.notes.bitwiseAnd(~Note.interest, ordering: .sequentiallyConsistent)
@@ -173,7 +172,7 @@ extension LoopCore {
     let joined = joins & item.modes.load(ordering: .relaxed)
     // One that has left these modes since may stand in the common set. It needs a slot, for it joins what becomes common
     // next, and the loop has to find it at its end.
-    if item.isIn(loop), joined != 0 || slots.token(of: item) == nil && item.whileIn(loop, { item.isCommon }) ?? false {
+    if item.isIn(loop), joined != 0 || item.slot < 0 && item.whileIn(loop, { item.isCommon }) ?? false {
       install(item, in: joined)
     } else if departure == nil {
       keepUntilApplied(item)

@@ -178,10 +178,9 @@ extension LoopCore {
   @inline(__always)
   func fireDueTimers(_ frame: RunFrame) {
     assertOwnThread()
-    guard frame.turn.firesTimers, !frame.mode.timers.isEmpty || hasTimeouts(in: frame.mode) else { return }
+    guard frame.turn.firesTimers, hasQueuedTimers(in: frame.mode) else { return }
     let limit = now
-    frame.mode.timers.collectDue(limit, in: slots, into: &frame.due)
-    if timeouts.isUsed { collectDueTimeouts(limit, frame) }
+    collectDue(limit, frame)
     if !frame.due.isEmpty { fireCollectedTimers(frame, limit) }
   }
 
@@ -191,31 +190,20 @@ extension LoopCore {
     pulse.enter(.timers)
     frame.nextDue = 0
     while frame.nextDue < frame.due.count {
-      let due = frame.due[frame.nextDue]
+      let token = frame.due[frame.nextDue].token
       announceDue(frame)
       frame.nextDue += 1
-      if due.isTimeout {
-        fireTimeout(due.token, limit)
-        continue
-      }
-      guard let item = unsafe slots.borrowed(due.token) else {
-        if let (timer, token) = returned(due.token, to: frame.mode) { fire(timer, token, frame, limit) }
-        continue
-      }
-      unsafe item._withUnsafeGuaranteedRef { fire(downcast($0, to: Loop.Timer.self), due.token, frame, limit) }
+      fire(token, frame, limit)
     }
     frame.due.empty()
-    forgetDeparted()
   }
 
   /// Has the memory of those that fire soon fetched meanwhile: a million timers do not fit into a cache.
   @inline(__always)
   private func announceDue(_ frame: RunFrame) {
     guard frame.nextDue + 16 < frame.due.count else { return }
-    let later = frame.due[frame.nextDue + 16]
-    if later.isTimeout { timeouts.prefetch(later.token.slot) } else { slots.prefetch(later.token.slot) }
-    let soon = frame.due[frame.nextDue + 8]
-    if !soon.isTimeout { slots.prefetchItem(soon.token.slot) }
+    timers.prefetch(frame.due[frame.nextDue + 16].token.slot)
+    timers.prefetchTimer(frame.due[frame.nextDue + 8].token.slot)
   }
 
   /// 10. Tells the whole ready batch by order, or the first under `returnAfterSourceHandled`. Calls out.

@@ -37,7 +37,7 @@ extension LoopCore {
       if let guest {
         if guest.owesLook, collectsAnything(guest) { return nil }
       } else {
-        if frame.mode.timers.hasPrecise {
+        if hasPrecise(in: frame.mode) {
           alarm = self.alarm(before: deadline, in: frame.mode)
           if alarm < deadline && alarm <= now {
             spin(frame, until: deadline)
@@ -155,12 +155,5 @@ extension LoopCore {
     let dates = nextDates(in: mode)
     mode.publishFireDate(dates.fire)
     return dates.wake
-  }
-
-  /// When queued timers and timeouts of the mode next concern the loop.
-  @inline(__always)
-  func nextDates(in mode: ModeState) -> TimerDates {
-    let dates = mode.timers.isEmpty ? .never : mode.timers.nextDates(in: slots)
-    return hasTimeouts(in: mode) ? .earlier(dates, nextTimeoutDates(in: mode)) : dates
   }
 }

@@ -9,7 +9,7 @@ extension LoopCore {
   @inline(never)
   func alarm(before deadline: Instant, in mode: ModeState) -> Instant {
     assertOwnThread()
-    let date = mode.timers.nextPreciseDate(in: slots)
+    let date = nextPreciseDate(in: mode)
     guard date != .distantFuture, wait.canSpin else { return deadline }
     forgetClock()
     let alarm = date.advanced(by: -spinPlan.margin)

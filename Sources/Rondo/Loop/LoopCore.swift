@@ -27,7 +27,11 @@ import Synchronization
   /// *constant*
   let slots = SlotTable()
   /// *constant*
-  let timeouts = TimeoutTable()
+  let timers = TimerTable()
+  /// *constant* What waits for runs of the default mode alone.
+  let defaultGroup: ModeGroup
+  /// What waits for runs of several modes.
+  @safe @exclusivity(unchecked) var otherGroups = OtherGroups()
   /// By mode index; as many as mail has been applied for.
   @safe @exclusivity(unchecked) var modes: ContiguousArray<ModeState>
   /// Events of libraries on libevent, by mode.
@@ -87,10 +91,6 @@ import Synchronization
   @safe @exclusivity(unchecked) var afterMail: [AfterMail] = []
   /// Whether debug builds check the invariants after every turn.
   @safe @exclusivity(unchecked) var checksInvariants = false
-  /// Timers that left while a batch under way had them, by the token they had in it. See `returned(_:to:)`.
-  @safe @exclusivity(unchecked) var departed: [UInt64: Loop.Timer] = [:]
-  /// Timers in their callouts that are in several modes.
-  @safe @exclusivity(unchecked) var firing: [FiringTimer] = []
   /// What the loop has learned about spinning for precise timers.
   @safe @exclusivity(unchecked) var spinPlan = SpinPlan()
   /// Whether to spin before sleeps.
@@ -110,7 +110,9 @@ import Synchronization
     self.counters = counters
     self.pulse = pulse
     self.wait = wait
-    modes = [ModeState(index: 0, name: .default, isCommon: true)]
+    let defaultMode = ModeState(index: 0, name: .default, isCommon: true)
+    modes = [defaultMode]
+    defaultGroup = defaultMode.own
     mailbox.withLock { $0.states = Array(modes) }
   }
 
@@ -190,6 +192,7 @@ import Synchronization
         modes.append(ModeState(index: index, name: state.modes.names[index], isCommon: isCommon))
         state.states = Array(modes)
       }
+      listGroups(of: modes[index])
     }
     return modes[index]
   }
@@ -227,14 +230,14 @@ import Synchronization
   @inline(__always)
   func isEmpty(_ mode: ModeState) -> Bool {
     assertOwnThread()
-    return mode.itemCount == 0 && hasNothingToServe(mode)
+    return mode.itemCount == 0 && !hasTimers(in: mode) && hasNothingToServe(mode)
   }
 
   @inline(never)
   private func hasNothingToServe(_ mode: ModeState) -> Bool {
     assertOwnThread()
     return !servesMainQueue(in: mode) && !hasBlocks(in: mode) && !hasJobs(in: mode)
-      && (timeouts.armedCommonCount == 0 || !mode.isCommon) && (foreignLoop?.isEmpty(mode.name) ?? true)
+      && (foreignLoop?.isEmpty(mode.name) ?? true)
   }
 
   /// Whether a block waits for a run of the mode.

@@ -58,15 +58,16 @@ extension Loop {
     inventory.modes = core.modes.map { mode in
       let date = core.nextFireDate(in: mode)
       return Inventory.ModeEntry(
-        name: mode.name.rawValue, isCommon: mode.isCommon, wasRun: mode.wasRun, items: mode.itemCount,
+        name: mode.name.rawValue, isCommon: mode.isCommon, wasRun: mode.wasRun,
+        items: mode.groups.reduce(mode.itemCount) { $0 + $1.keptCount },
         observers: mode.observers.entries.count, nextDate: date == .distantFuture ? nil : date.nanoseconds)
     }
-    inventory.items = core.slots.all.map { item, token in
-      Inventory.ItemEntry(item, modes: names(of: core.slots[token].installed).map(\.rawValue))
+    inventory.items = core.allItems.map { item in
+      Inventory.ItemEntry(item, modes: names(of: core.installedModes(of: item)).map(\.rawValue))
     }
-    let timeouts = core.timeouts.all
+    let timeouts = core.timers.all.filter { core.timers.timer($0.slot) == nil }
     inventory.timeouts = timeouts.count
-    inventory.armedTimeouts = timeouts.count { core.timeouts[$0.slot].isArmed }
+    inventory.armedTimeouts = timeouts.count { core.timers[$0.slot].isArmed }
     inventory.blocks = core.blocks.count
     inventory.jobs = core.modalJobs.reduce(core.jobs.queue.count) { $0 + $1.queue.count }
     return inventory

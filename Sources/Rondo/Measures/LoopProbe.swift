@@ -58,11 +58,13 @@ package protocol LoopProbe: AnyObject, Sendable {
 
   /// Has debuggers find the loop's items by its record.
   func showItems(of core: LoopCore) {
+    unsafe record.pointee.timers = UInt64(UInt(bitPattern: Unmanaged.passUnretained(core.timers).toOpaque()))
     unsafe record.pointee.items = UInt64(UInt(bitPattern: Unmanaged.passUnretained(core.slots).toOpaque()))
   }
 
   func hideItems() {
     unsafe record.pointee.items = 0
+    unsafe record.pointee.timers = 0
   }
 }
 
@@ -158,7 +160,7 @@ extension LoopCore {
   func probedTimeout(_ slot: UInt32, _ date: Instant, _ handler: TimeoutHandler) {
     begin(.timeout, Label(codeOf: handler), UInt(slot) + 1) { callout in
       callout.due = date.nanoseconds
-      callout.tolerance = timeouts[slot].tolerance
+      callout.tolerance = timers[slot].tolerance
     }
     callOutTimeout(handler)
     endProbed()

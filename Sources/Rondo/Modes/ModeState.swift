@@ -11,16 +11,17 @@ import Synchronization
   /// Whether the mode is common, as far as mail has been applied.
   @safe @exclusivity(unchecked) var isCommon: Bool
   @safe @exclusivity(unchecked) var observers = ObserverList()
-  @safe @exclusivity(unchecked) var timers: TimerQueue<SlotTable>
-  /// Those of the common modes stand in the table.
-  @safe @exclusivity(unchecked) var timeouts: TimerQueue<TimeoutTable>
+  /// *constant* What waits for runs of this mode alone.
+  let own: ModeGroup
+  /// The other groups that runs of the mode serve.
+  @safe @exclusivity(unchecked) var others: ContiguousArray<ModeGroup> = []
   /// Attachments whose source was signalled and may not have been served yet.
   @safe @exclusivity(unchecked) var signalled = TokenList()
   /// Descriptor sources whose watch must change before the next wait in this mode.
   @safe @exclusivity(unchecked) var dirtyDescriptors = TokenList()
   /// What this mode's waits collected and no turn has told yet, where the kernel will not repeat it.
   @safe @exclusivity(unchecked) var carriedDescriptors: ContiguousArray<ReadyDescriptor> = []
-  /// How many sources, descriptor sources, timers and armed timeouts keep the mode from being empty.
+  /// How many sources and descriptor sources keep the mode from being empty. Timers are counted by their groups.
   @safe @exclusivity(unchecked) var itemCount = 0
   /// How many descriptor sources ask for an order other than 0.
   @safe @exclusivity(unchecked) var orderedDescriptorCount = 0
@@ -37,10 +38,12 @@ import Synchronization
     self.index = index
     self.name = name
     self.bit = 1 << UInt64(index)
+    own = ModeGroup(ModeSet(modes: bit, isCommon: false))
     self.isCommon = isCommon
-    timers = TimerQueue(bit: 1 << UInt64(index))
-    timeouts = TimerQueue(bit: 1 << UInt64(index))
   }
+
+  /// The groups that runs of the mode serve.
+  var groups: ContiguousArray<ModeGroup> { [own] + others }
 
   /// The frame for another run of the mode, until `runEnded()`. The mode keeps it.
   @inline(__always)

@@ -5,6 +5,7 @@ extension LoopCore {
   /// Enters the item into the structures of the modes in `mask`. The item is this loop's.
   func install(_ item: Loop.Item, in mask: UInt64) {
     assertOwnThread()
+    if item.kind == .timer { return install(downcast(item, to: Loop.Timer.self), in: mask) }
     let token = slots.insert(item)
     let joined = mask & ~slots[token].installed
     slots[token].installed |= joined
@@ -13,10 +14,7 @@ extension LoopCore {
       let observer = downcast(item, to: Loop.Observer.self)
       forEachMode(joined) { slots[token].number = $0.observers.insert(observer) }
     case .timer:
-      forEachMode(joined) { $0.itemCount += 1 }
-      slots[token].pending |= joined
-      enqueueAfterJoining(downcast(item, to: Loop.Timer.self), token, joined)
-      noteArming(of: joined)
+      break
     case .source:
       forEachMode(joined) { $0.itemCount += 1 }
       if downcast(item, to: Loop.Source.self).isSignalled { enqueueSignal(of: token) }
@@ -34,12 +32,14 @@ extension LoopCore {
   func uninstall(_ item: Loop.Item, from mask: UInt64) -> Departure {
     assertOwnThread()
     var departure = Departure(left: mask)
-    guard let token = slots.token(of: item) else {
+    if item.kind == .timer {
+      departure.evicted = uninstall(downcast(item, to: Loop.Timer.self), from: mask)
+    } else if let token = slots.token(of: item) {
+      leave(mask & slots[token].installed, item, token)
+      if slots[token].installed == 0, !item.isCommon { departure.evicted = evict(token) }
+    } else {
       item.unbindIfHomeless()
-      return departure
     }
-    leave(mask & slots[token].installed, item, token)
-    if slots[token].installed == 0, !item.isCommon { departure.evicted = evict(token) }
     return departure
   }
 
@@ -67,12 +67,7 @@ extension LoopCore {
       forEachMode(left) { $0.observers.remove(downcast(item, to: Loop.Observer.self), number: number) }
       slots[token].installed &= ~left
     case .timer:
-      let timer = downcast(item, to: Loop.Timer.self)
-      noteDeparture(of: timer, token, from: left)
-      forEachMode(left) { $0.itemCount -= 1 }
-      slots[token].installed &= ~left
-      if left != 0 { invalidateEntries(of: timer, token, alsoIn: left) }
-      noteArming(of: left)
+      break
     case .source:
       forEachMode(left) { $0.itemCount -= 1 }
       slots[token].installed &= ~left
@@ -95,15 +90,32 @@ extension LoopCore {
     let pending = slots[token].pending
     let item = slots.vacate(token)
     switch item.kind {
-    case .timer: if !firing.isEmpty { firing.removeAll { $0.token == token } }
     case .source: forEachMode(pending) { $0.signalled.noteStale(in: slots) }
     case .descriptor: forEachMode(pending) { $0.dirtyDescriptors.noteStale(in: slots) }
-    case .observer: break
+    case .observer, .timer: break
     }
+    return finishEviction(item)
+  }
+
+  /// Frees an item without a slot for another loop, in the last line.
+  ///
+  /// - Returns: The item, unless it is kept because a callout of it is under way.
+  func finishEviction(_ item: Loop.Item) -> Loop.Item? {
     let isCalling = isCalling(item)
     if isCalling { slots.retire(item) }
     item.unbindIfHomeless()
     return isCalling ? nil : item
+  }
+
+  /// Every item that has a slot.
+  var allItems: [Loop.Item] {
+    slots.all.map(\.item) + timers.all.compactMap { timers.timer($0.slot) }
+  }
+
+  /// The modes whose structures hold the item.
+  func installedModes(of item: Loop.Item) -> UInt64 {
+    if item.kind == .timer { return modes(of: downcast(item, to: Loop.Timer.self)) }
+    return slots.token(of: item).map { slots[$0].installed } ?? 0
   }
 
   /// 12. retire: lets go of removed items that are in no callout. Calls out.
@@ -132,7 +144,8 @@ extension LoopCore {
     assertOwnThread()
     let mode = modeState(index)
     mode.isCommon = true
-    for (item, _) in slots.all {
+    listGroups(of: mode)
+    for item in allItems {
       let joined = item.whileIn(loop) { item.isCommon ? item.join(mode.bit) : 0 } ?? 0
       if joined == 0 { continue }
       install(item, in: joined)

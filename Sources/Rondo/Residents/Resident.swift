@@ -6,26 +6,27 @@
   /// The item; the table owns it. Nil in a free slot.
   var item: Unmanaged<Loop.Item>?
   var generation: UInt32 = 0
-  /// Of a timer: heap entries with another version are stale.
-  var version: UInt32 = 0
   /// The modes whose structures hold the item: its `modes` as far as mail has been applied.
   var installed: UInt64 = 0
-  /// Of a timer, the modes whose heaps hold no entry of its version. Of a descriptor source, those that have it on their
-  /// list of watches to change; of a signalled source, on their list of signalled ones.
+  /// Of a descriptor source, the modes that have it on their list of watches to change; of a signalled source, on their
+  /// list of signalled ones.
   var pending: UInt64 = 0
-  /// Of a timer: its place in the sequence of scheduling, which breaks ties of date and order. Wraps.
-  var stamp: UInt32 = 0
-  /// Of a timer: grid points passed over when it last moved along its grid; told at the next fire.
-  var missed: UInt32 = 0
   /// Of an observer: the number it was given when it joined a mode last, which finds it in the mode's list. In a free
   /// slot: the free one after it.
   var number: UInt64 = 0
   /// Of a descriptor source: one kernel watch for each mode that has one.
   var watches = WatchList()
-  /// Of a timer: how many heap entries it was last given in a mode; one by date, and with tolerance a second.
-  var entriesPerMode: UInt8 = 1
+  /// Fills the line.
+  private let unusedWords: (UInt64, UInt64) = (0, 0)
 
   static var unused: Resident { Resident() }
+
+  /// No heap refers to items that are not timers.
+  @inline(__always)
+  var version: UInt32 {
+    get { 0 }
+    set {}
+  }
 
   @inline(__always)
   var isInUse: Bool { unsafe item != nil }
@@ -37,8 +38,4 @@
     get { UInt32(truncatingIfNeeded: number) }
     set { number = UInt64(newValue) }
   }
-
-  /// Whether it is in several modes.
-  @inline(__always)
-  var isInSeveralModes: Bool { installed & (installed &- 1) != 0 }
 }

@@ -1,6 +1,6 @@
 internal import CLinux
 
-/// A loop's residents. Owns their items; each has a slot whose generation tells a stale token. *loop thread*
+/// A loop's items but for timers. Each has a slot, whose generation tells a stale token. *loop thread*
 @safe final class SlotTable {
   @safe @exclusivity(unchecked) private var residents = SlotMemory<Resident>()
   /// Removed items that may still be in a callout; released by `retire()`.
@@ -43,10 +43,6 @@ internal import CLinux
     return token
   }
 
-  /// Makes every heap entry of a timer stale.
-  @inline(__always)
-  func renewVersion(_ token: Token) { residents.renewVersion(token.slot) }
-
   /// Takes the item's slot away; its tokens are stale from here on.
   ///
   /// - Returns: The item, which is the caller's to let go of.
@@ -88,9 +84,8 @@ internal import CLinux
   /// `retire()` waits for. Afterwards nothing of the item may be used. Why each borrower keeps to that:
   ///
   /// - A source (`performOnlySource`) and a descriptor (`tell`) are called last; what follows asks tokens and flags.
-  /// - A timer (`fire`) is put back, which calls nothing, or ends (`finishFire`). Its end applies no mail (`expel`), and
-  ///   the reference of its slot goes to `Item.invalidate()`, which keeps it until it is done.
-  /// - Queues of timers (`fireDate(_:in:)`, `due(_:at:)`) read fields.
+  /// - A timer (`fire`) is borrowed from the table of timers, and ends in `finishFire`. Its end applies no mail (`expel`),
+  ///   and the reference of its slot goes to `Item.invalidate()`, which keeps it until it is done.
   ///
   /// Observers are not borrowed: the walk has a copy of the list. Timeouts are no objects: their handlers are taken out.
   /// Several sources, and what a nested run or mail is about, are held by arrays and locals.
@@ -125,52 +120,4 @@ internal import CLinux
 
   /// How many slots there are, and how many of them are in use.
   var slotCount: (all: Int, used: Int) { (Int(residents.count), residents.usedCount) }
-}
-
-/// The timers among the residents, for the queues of their modes.
-extension SlotTable: TimerTable {
-  @inline(__always)
-  func version(_ slot: UInt32) -> UInt32 { self[slot].version }
-
-  @inline(__always)
-  func fireDate(_ slot: UInt32, in bit: UInt64) -> Instant? {
-    unsafe queuedTimer(slot, bit)?._withUnsafeGuaranteedRef { $0.schedule.fireDate }
-  }
-
-  @inline(__always)
-  func hardDeadline(_ slot: UInt32, in bit: UInt64) -> Instant? {
-    unsafe queuedTimer(slot, bit)?._withUnsafeGuaranteedRef { $0.schedule.hardDeadline }
-  }
-
-  @inline(__always)
-  func due(_ slot: UInt32, at date: Instant) -> DueTimer {
-    let order = unsafe self[slot].item!._withUnsafeGuaranteedRef { $0.order }
-    return DueTimer(
-      token: Token(slot: slot, generation: self[slot].generation), date: date, order: order, stamp: self[slot].stamp)
-  }
-
-  /// Its entry by hard deadline, if it has one, stays where it is: nothing counts until the timer has fired.
-  @inline(__always)
-  func entryLeft(_ slot: UInt32, in bit: UInt64) -> Int {
-    self[slot].pending |= bit & self[slot].installed
-    return 0
-  }
-
-  func entryMoved(_ slot: UInt32) {}
-
-  @inline(__always)
-  func prefetch(_ slot: UInt32) { residents.prefetch(slot) }
-
-  /// The item of a line that has come is needed soon.
-  @inline(__always)
-  func prefetchItem(_ slot: UInt32) { unsafe rondo_prefetch(residents[slot].item?.toOpaque()) }
-
-  /// The timer whose entries in a mode count: it is in no batch and in no callout.
-  @inline(__always)
-  private func queuedTimer(_ slot: UInt32, _ bit: UInt64) -> Unmanaged<Loop.Timer>? {
-    guard self[slot].pending & bit == 0, self[slot].installed & bit != 0, let item = unsafe self[slot].item else {
-      return nil
-    }
-    return unsafe Unmanaged.fromOpaque(item.toOpaque())
-  }
 }

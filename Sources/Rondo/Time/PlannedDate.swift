@@ -2,7 +2,7 @@ import Synchronization
 
 /// A timer's date, and whether its fire has begun: one word, so that a date set by anybody is never lost to a fire.
 ///
-/// Any thread. A date that was spent fires no more; setting one, the same or another, or moving along the grid, renews it.
+/// Any thread. A date that was spent fires no more; setting one, the same or another, renews it.
 struct PlannedDate: ~Copyable, Sendable {
   /// *atomic* Nanoseconds; complemented, and so negative, once spent. No timer's date is negative. Ordering: see
   /// `Item.notes`.
@@ -25,12 +25,9 @@ struct PlannedDate: ~Copyable, Sendable {
   var isSpent: Bool { word.load(ordering: .relaxed) < 0 }
 
   /// Sets a date.
-  ///
-  /// - Returns: The one before.
-  func set(_ date: Instant) -> Instant {
+  func set(_ date: Instant) {
     Self.check(date)
-    let old = word.exchange(date.nanoseconds, ordering: .sequentiallyConsistent)
-    return Instant(nanoseconds: old < 0 ? ~old : old)
+    word.store(date.nanoseconds, ordering: .sequentiallyConsistent)
   }
 
   /// The fire of `date` begins, unless another date was set meanwhile.
@@ -40,12 +37,12 @@ struct PlannedDate: ~Copyable, Sendable {
       .exchanged
   }
 
-  /// Replaces `date`, spent or not, unless another was set meanwhile.
-  func replace(_ date: Instant, isSpent: Bool, by next: Instant) -> Bool {
+  /// Replaces `date`, unless another was set meanwhile.
+  @inline(__always)
+  func replace(_ date: Instant, by next: Instant) -> Bool {
     Self.check(next)
     return word.compareExchange(
-      expected: isSpent ? ~date.nanoseconds : date.nanoseconds, desired: next.nanoseconds,
-      ordering: .sequentiallyConsistent
+      expected: date.nanoseconds, desired: next.nanoseconds, ordering: .sequentiallyConsistent
     ).exchanged
   }
 

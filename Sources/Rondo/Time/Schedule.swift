@@ -46,26 +46,22 @@ struct Schedule {
     return min(tolerance.saturatingNanoseconds, longest)
   }
 
-  /// The latest moment to wake for this timer. A repeating timer's tolerance counts up to half its interval.
-  @inline(__always)
-  var hardDeadline: Instant {
-    fireDate.advanced(by: effectiveTolerance)
-  }
-
+  /// A repeating timer's tolerance counts up to half its interval.
   @inline(__always)
   var effectiveTolerance: Int64 {
     if isPrecise { return 0 }
     return interval > 0 ? min(tolerance, interval / 2) : tolerance
   }
 
-  /// Moves to the first grid point after `now`, in constant time.
+  /// The first grid point after `now` of a grid that goes through `date`, which is not after `now`. O(1).
   ///
-  /// - Returns: How many grid points between the one that fired and the new one were passed over.
-  mutating func advance(past now: Instant, from fired: Instant) -> Int {
-    let late = max(0, now.nanoseconds &- fired.nanoseconds)
-    let steps = late / interval
-    let (distance, overflow) = (steps + 1).multipliedReportingOverflow(by: interval)
-    fireDate = overflow ? .distantFuture : fired.advanced(by: distance)
-    return Int(steps)
+  /// - Returns: That point, and how many grid points between `date` and it have passed.
+  @inline(__always)
+  static func nextGridPoint(after now: Instant, from date: Instant, interval: Int64) -> (next: Instant, passed: Int) {
+    let late = now.nanoseconds &- date.nanoseconds
+    if late < interval { return (date.advanced(by: interval), 0) }
+    let passed = late / interval
+    let (distance, overflow) = (passed + 1).multipliedReportingOverflow(by: interval)
+    return (overflow ? .distantFuture : date.advanced(by: distance), Int(passed))
   }
 }

@@ -1,7 +1,8 @@
 /// What Rondo's loops do, as the documentation says it: sets, lists and sorting, and not one of Rondo's structures.
 ///
 /// Three rules carry the moves. Membership is what counts, and it is asked right before each callout. What a turn has
-/// collected is worth something only for an item that has not left the loop since. A fire spends the timer's date.
+/// collected is worth something only for an item that has not left the loop since. A fire moves the timer to its next date
+/// before the callout.
 final class LoopModel {
   private final class Item {
     let play: Play.Item
@@ -33,7 +34,6 @@ final class LoopModel {
     var isObserver: Bool { if case .observer = play.kind { true } else { false } }
     var isEdge: Bool { play.kind == .descriptor(edge: true) }
     func isIn(_ loop: Int) -> Bool { !modes[loop].isEmpty || isCommon[loop] }
-    var hasNothingToFire: Bool { isSpent && every == 0 }
     /// When the loop has to wake for it at the latest.
     var hardDeadline: Int { date + (every > 0 ? min(tolerance, every / 2) : tolerance) }
   }
@@ -136,11 +136,8 @@ final class LoopModel {
   }
 
   private func join(_ item: Item, _ loop: Int, _ modes: Set<String>) {
-    let isNew = !modes.isSubset(of: item.modes[loop])
     item.modes[loop].formUnion(modes)
     loops[loop].known.formUnion(modes)
-    // The fire under way on another loop is behind it.
-    if isNew, item.isTimer, item.isSpent, loops[loop].calling !== item { moveOn(item, loops[loop].now) }
   }
 
   private func remove(_ item: Item, _ loop: Int, _ mode: String) {
@@ -171,12 +168,12 @@ final class LoopModel {
     }
   }
 
-  private func moveOn(_ timer: Item, _ now: Int) {
-    timer.missed = 0
-    guard timer.every > 0 else { return }
-    timer.missed = max(0, now - timer.date) / timer.every
-    timer.date += (timer.missed + 1) * timer.every
-    timer.isSpent = false
+  /// Passes over the grid points up to now.
+  private func pass(_ timer: Item, _ now: Int) {
+    while timer.date <= now {
+      timer.date += timer.every
+      timer.missed += 1
+    }
   }
 
   // MARK: The turn
@@ -287,7 +284,7 @@ final class LoopModel {
     if !skips {
       let mustLook =
         handled || isInstant || loops[loop].isWoken || loops[loop].isStopped || !ready.isEmpty || isEmpty(loop, mode)
-      let wake = members(loop, mode).filter { $0.isTimer && !$0.hasNothingToFire }.map(\.hardDeadline)
+      let wake = members(loop, mode).filter { $0.isTimer && !$0.isSpent }.map(\.hardDeadline)
       let limit = min(deadline, wake.min() ?? .max)
       var collected = collect(loop, mode)
       if !mustLook, limit > loops[loop].now {
@@ -313,19 +310,23 @@ final class LoopModel {
 
   private func fire(_ loop: Int, _ mode: String) {
     let due = members(loop, mode).filter { $0.isTimer && !$0.isSpent && $0.date <= loops[loop].now }
-      .sorted { ($0.date, $0.play.order) < ($1.date, $1.play.order) }
-    // One that has left and come back meanwhile is due still (G06e).
-    for timer in due {
-      guard timer.modes[loop].contains(mode), timer.date <= loops[loop].now, !timer.isSpent else { continue }
-      timer.isSpent = true
+      .sorted { ($0.date, $0.play.order) < ($1.date, $1.play.order) }.map { ($0, $0.departures[loop]) }
+    for (timer, departures) in due {
+      // One that has left and come back meanwhile is due in the next turn.
+      guard timer.modes[loop].contains(mode), timer.departures[loop] == departures else { continue }
+      guard timer.date <= loops[loop].now, !timer.isSpent else { continue }
       let detail = ":\(timer.date)\(timer.missed > 0 ? "+\(timer.missed)" : "")"
       timer.missed = 0
-      call(timer, detail, loop)
-      if timer.isValid, timer.hasNothingToFire {
-        invalidate(timer)
-      } else if timer.isIn(loop), timer.isSpent {
-        moveOn(timer, loops[loop].now)
+      timer.isSpent = timer.every == 0
+      if timer.every > 0 {
+        timer.date += timer.every
+        pass(timer, loops[loop].now)
       }
+      let next = timer.date
+      call(timer, detail, loop)
+      if timer.isValid, timer.isSpent { invalidate(timer) }
+      // What has passed in its own callout is passed over.
+      if timer.every > 0, timer.isIn(loop), timer.date == next { pass(timer, loops[loop].now) }
     }
   }
 

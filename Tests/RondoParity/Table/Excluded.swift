@@ -118,6 +118,10 @@ extension Table {
       "G06b", [.keep(), .timer("a", -2), .timer("b", -1, in: ["m", "q"])], [.busy(1), .run("m", 0)],
       on: [.callout("a", nil, 1, .remove("b", "m"))], decision: "Q7", cf: "a b -> TimedOut", rondo: "a -> TimedOut"),
     row(
+      "G06e", [.phases(), .keep(), .timer("a", -2), .timer("b", -1)], [.busy(1), .run("m", 0), .run("m", 0)],
+      on: [.callout("a", nil, 1, .remove("b", "m"), .add("b", "m"))], decision: "re-added timer",
+      cf: "E BT BS a b X -> TimedOut E BT BS X -> TimedOut", rondo: "E BT BS a X -> TimedOut E BT BS b X -> TimedOut"),
+    row(
       "G16", [.phases(), .keep(), .timer("t", 30)], [.remove("t", "m"), .run("m", 60)], decision: "Q8",
       cf: "E BT BS BW AW BT BS BW AW X -> TimedOut", rondo: "E BT BS BW AW X -> TimedOut"),
     row(

@@ -32,9 +32,6 @@ extension Table {
       "G06d", [.keep(), .timer("a", -2), .timer("b", -1)], [.busy(1), .run("m", 0), .run("m", 80)],
       on: [.callout("a", nil, 1, .setFireDate("b", milliseconds: 20))], "a -> TimedOut b -> TimedOut"),
     row(
-      "G06e", [.phases(), .keep(), .timer("a", -2), .timer("b", -1)], [.busy(1), .run("m", 0)],
-      on: [.callout("a", nil, 1, .remove("b", "m"), .add("b", "m"))], "E BT BS a b X -> TimedOut"),
-    row(
       "G13", [.keep(), .timer("A", 20, every: 20), .timer("B", 50)], [.run("m", 170)],
       on: [.callout("A", nil, 1, .run("m", 90))], notBefore: ["A": [20, 120, 140, 160], "B": [50]],
       "A ( B -> TimedOut ) A A A -> TimedOut"),
