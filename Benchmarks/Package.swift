@@ -145,6 +145,7 @@ let package = Package(
         "CGuests", "RondoCurl", .product(name: "Rondo", package: "Rondo"),
         .product(name: "RondoFoundation", package: "Rondo"),
         .product(name: "RondoGLib", package: "Rondo"),
+        .product(name: "RondoGuests", package: "Rondo"),
         .product(name: "RondoLibuv", package: "Rondo"),
         .product(name: "RondoSockets", package: "Rondo"),
         .product(name: "RondoTLS", package: "Rondo"),

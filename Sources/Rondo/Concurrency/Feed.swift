@@ -56,7 +56,7 @@ final class Feed<Element, Failure: Error>: ItemFollower, @unchecked Sendable {
     deliver(delivery)
   }
 
-  override func itemWasInvalidated(_ item: Loop.Item) {
+  func itemWasInvalidated(_ item: Loop.Item) {
     let failure = failure(item)
     let delivery = lock.withLock {
       self.item = nil

@@ -114,7 +114,7 @@ public final class Loop: @unchecked Sendable {
 
   /// After a fork, a loop of the parent has the parent's kernel objects: using it would steal the parent's events.
   @inline(__always)
-  func checkProcess() {
+  package func checkProcess() {
     if !thread.isOfThisProcess { ThreadRecord.failAfterFork() }
   }
 

@@ -30,8 +30,6 @@ import Synchronization
   let timeouts = TimeoutTable()
   /// By mode index; as many as mail has been applied for.
   @safe @exclusivity(unchecked) var modes: ContiguousArray<ModeState>
-  /// Events of libraries on libevent, by mode.
-  @safe @exclusivity(unchecked) var foreignEvents: ContiguousArray<(mode: Loop.Mode, events: ForeignEvents)> = []
   /// The loop as another loop's guest.
   @safe @exclusivity(unchecked) var guest: Guest?
   /// The runs under way.
