@@ -101,7 +101,7 @@ let package = Package(
     // What most programs need beside it. CDaemon has the signal handlers, and CInspect the records that other threads read.
     module("RondoSockets", ["Rondo", "CLinux"]),
     module("RondoGuests", ["Rondo", "CLibevent", "CLinux"]),
-    module("RondoMain", ["Rondo"]),
+    module("RondoMain", ["Rondo", "CLinux"]),
     .target(name: "CDaemon"),
     module("RondoDaemon", ["Rondo", "RondoSockets", "CDaemon", "CLinux"]),
     module("RondoPorts", ["Rondo", "RondoSockets", "CLinux"]),

@@ -27,7 +27,7 @@ public final class Loop: @unchecked Sendable {
   /// *atomic* What the loop is called, if it was given a name.
   private let labelWord = Atomic<UInt64>(0)
   /// *constant* How jobs of the loop's actors come in.
-  let actorLane: JobLane
+  package let actorLane: JobLane
   /// *constant* How jobs of tasks that prefer the loop come in.
   let taskLane: JobLane
   /// A loop for `thread` that waits in the kernel. It makes all the descriptors that a run needs.
