@@ -56,6 +56,7 @@ let package = Package(
   name: "Rondo",
   products: [
     .library(name: "Rondo", targets: ["Rondo"]),
+    .library(name: "RondoAsync", targets: ["RondoAsync"]),
     // From C: the header, and what implements it. `make install` makes librondo.so of it.
     .library(name: "RondoC", targets: ["CRondo", "RondoC"]),
     // CFRunLoop's own names: `import RondoCoreFoundation` in Swift, `#include <rondo/CFRunLoop.h>` in C.
@@ -99,7 +100,8 @@ let package = Package(
     module("Rondo", ["CLibevent", "CLinux"]),
 
     // What most programs need beside it. CDaemon has the signal handlers, and CInspect the records that other threads read.
-    module("RondoSockets", ["Rondo", "CLinux"]),
+    module("RondoAsync", ["Rondo"]),
+    module("RondoSockets", ["Rondo", "RondoAsync", "CLinux"]),
     module("RondoGuests", ["Rondo", "CLibevent", "CLinux"]),
     module("RondoMain", ["Rondo", "CLinux"]),
     .target(name: "CDaemon"),
@@ -128,7 +130,7 @@ let package = Package(
     adapterInC("CLibuvGuest", "Libuv", linking: ["uv"]),
     adapter("RondoLibuv", ["Rondo", "RondoGuests", "CLibuvGuest"]),
     adapterInC("CTLSGuest", "TLS", linking: ["event_openssl", "ssl", "crypto"]),
-    adapter("RondoTLS", ["Rondo", "RondoGuests", "RondoSockets", "CTLSGuest", "CLinux"]),
+    adapter("RondoTLS", ["Rondo", "RondoAsync", "RondoGuests", "RondoSockets", "CTLSGuest", "CLinux"]),
     adapter(
       "RondoLog",
       [
@@ -159,7 +161,7 @@ let package = Package(
     .target(name: "CProbe", path: "Tests/CProbe"),
     program(
       "rondo-probe", at: "Tests/RondoProbe",
-      ["CProbe", "CLinux", "Rondo", "RondoPorts", "RondoSockets", "RondoTestSupport", "RondoTesting"]),
+      ["CProbe", "CLinux", "Rondo", "RondoAsync", "RondoPorts", "RondoSockets", "RondoTestSupport", "RondoTesting"]),
     // Programs that get stuck, each in its way.
     program("rondo-stuck", at: "Tests/RondoStuck", ["CTests", "Rondo", "RondoInspect"]),
     // Ported and unported files on one thread.
@@ -168,7 +170,9 @@ let package = Package(
       ["CTests", "Rondo", "RondoFoundation", "RondoGuests", "RondoTestSupport"], plain),
     // Programs of each form of main. No test target depends on them, for it would be linked with RondoMain itself.
     support("RondoMainGuest", at: "Tests/RondoMainGuest", ["CLinux", "RondoMain"]),
-    program("rondo-main-probe", at: "Tests/RondoMainProbe", ["CLinux", "Rondo", "RondoMain", "RondoTestSupport"]),
+    program(
+      "rondo-main-probe", at: "Tests/RondoMainProbe",
+      ["CLinux", "Rondo", "RondoAsync", "RondoMain", "RondoTestSupport"]),
     program(
       "rondo-main-lines", at: "Tests/RondoMainLines", ["CLinux", "RondoMain", "RondoMainGuest", "RondoTestSupport"]),
     program("rondo-main-program", at: "Tests/RondoMainProgram", ["CLinux", "Rondo", "RondoTestSupport"]),
@@ -183,7 +187,10 @@ let package = Package(
     // Folders have the tests of what is above the core; the mutants' build leaves those out.
     tests(
       "RondoTests",
-      ["CLibevent", "CTests", "Rondo", "RondoGuests", "RondoTesting", "RondoTestBridge", "RondoTestSupport"]),
+      [
+        "CLibevent", "CTests", "Rondo", "RondoAsync", "RondoGuests", "RondoTesting", "RondoTestBridge",
+        "RondoTestSupport",
+      ]),
     tests("RondoSocketsTests", ["RondoSockets", "Rondo", "RondoTesting", "RondoTestBridge", "RondoTestSupport"]),
     tests(
       "RondoDaemonTests",
@@ -210,11 +217,11 @@ let package = Package(
     tests(
       "RondoBookTests",
       [
-        "Rondo", "RondoDaemon", "RondoGuests", "RondoSockets", "RondoPorts", "RondoInspect", "RondoRecipes",
-        "RondoTesting", "RondoFoundation", "RondoTestSupport", "CLinux",
+        "Rondo", "RondoAsync", "RondoDaemon", "RondoGuests", "RondoSockets", "RondoPorts", "RondoInspect",
+        "RondoRecipes", "RondoTesting", "RondoFoundation", "RondoTestSupport", "CLinux",
       ]),
     // Counts, races and programs that `make stress` takes at their whole length.
-    tests("RondoWholeTests", ["Rondo", "RondoTestSupport", "foundation-probe", "rondo-probe"]),
+    tests("RondoWholeTests", ["Rondo", "RondoAsync", "RondoTestSupport", "foundation-probe", "rondo-probe"]),
   ],
   swiftLanguageModes: [.v6]
 )

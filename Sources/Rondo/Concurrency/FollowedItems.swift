@@ -36,3 +36,17 @@ package final class FollowedObserver: Loop.Observer, FollowedItem, @unchecked Se
     follower.take()?.itemWasInvalidated(self)
   }
 }
+
+extension Loop.Timer {
+  /// A timer whose grid is on the clock of the loop it is meant for, whichever thread makes it.
+  package convenience init(
+    repeatingEvery interval: Duration, on loop: Loop, tolerance: Duration, handler: sending @escaping (Tick) -> Void
+  ) {
+    contract(interval > .zero, "Ticks need an interval of at least 1 ns, not \(interval).")
+    self.init(
+      Schedule(
+        fireDate: Schedule.date(after: interval, from: loop.now), interval: Schedule.validInterval(interval),
+        tolerance: Schedule.validTolerance(tolerance)),
+      order: 0, Label(fileID: #fileID, line: #line), handler: handler)
+  }
+}
