@@ -145,6 +145,7 @@ let package = Package(
         "CGuests", "RondoCurl", .product(name: "Rondo", package: "Rondo"),
         .product(name: "RondoFoundation", package: "Rondo"),
         .product(name: "RondoGLib", package: "Rondo"),
+        .product(name: "RondoGuests", package: "Rondo"),
         .product(name: "RondoLibuv", package: "Rondo"),
         .product(name: "RondoSockets", package: "Rondo"),
         .product(name: "RondoTLS", package: "Rondo"),
@@ -204,7 +205,10 @@ let package = Package(
     // Here, because a runner that RondoMain is linked with runs all tests of its package that way.
     .testTarget(
       name: "RunnerTests",
-      dependencies: [.product(name: "Rondo", package: "Rondo"), .product(name: "RondoMain", package: "Rondo")],
+      dependencies: [
+        .product(name: "Rondo", package: "Rondo"), .product(name: "RondoAsync", package: "Rondo"),
+        .product(name: "RondoMain", package: "Rondo"),
+      ],
       swiftSettings: settings),
   ],
   swiftLanguageModes: [.v6]

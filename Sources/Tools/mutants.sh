@@ -3,8 +3,8 @@
 #
 # A mutant is one replacement in the sources of the core: `file:`, the `tests:` that shall catch it, the text before, the
 # text after. Each `tests:` is a regular expression for names of tests that begins with a suite of RondoTests, which
-# stands in a file of its name. A mutant changes bodies alone: the tests are compiled once, against the declarations of
-# the unmutated core, and run with each mutated one.
+# stands in a file of its name. Its folders test what is above the core, and are left out. A mutant changes bodies alone:
+# the tests are compiled once, against the declarations of the unmutated core, and run with each mutated one.
 #
 # Numbers or names of mutants as arguments run those alone; SINCE=<commit> runs those whose source, tests or text have
 # changed since then; MOST=<number> runs that many of them, taken at random. TESTS=all runs every test of RondoTests instead, and prints which of them saw the mutant.

@@ -1,5 +1,6 @@
 import Rondo
 import RondoFoundation
+import RondoGuests
 
 /// A foreign loop that is Rondo's guest is served in the runs of both loops, in whichever its dates and bytes come.
 func serveGuest() {

@@ -1,6 +1,7 @@
 import CTests
 import Rondo
 import RondoFoundation
+import RondoGuests
 
 /// A library on libevent is served in the runs of both loops, in whichever it has set its timeouts.
 func serveLibrary() {

@@ -1,6 +1,7 @@
 import Dispatch
 import Glibc
 import Rondo
+import RondoGuests
 import RondoTestSupport
 import Synchronization
 import Testing

@@ -21,7 +21,8 @@ enum Compiler {
   static func compile(_ snippet: String, without module: String? = nil) throws -> Outcome {
     try inFolder { folder in
       let file = folder.appending(path: "snippet.swift")
-      let imports = ["Rondo", "RondoDaemon", "RondoSockets", "Synchronization"].map { "import \($0)\n" }.joined()
+      let modules = ["Rondo", "RondoAsync", "RondoDaemon", "RondoSockets", "Synchronization"]
+      let imports = modules.map { "import \($0)\n" }.joined()
       try "\(imports)\n\(snippet)".write(to: file, atomically: true, encoding: .utf8)
       let output = folder.appending(path: "snippet.sil").path
       return try run(["-emit-sil", "-parse-as-library", "-o", output, file.path], without: module)
@@ -33,7 +34,8 @@ enum Compiler {
     try inFolder { folder in
       let file = folder.appending(path: "main.swift")
       try source.write(to: file, atomically: true, encoding: .utf8)
-      let objects = try ["Rondo", "RondoDaemon", "RondoMain", "RondoSockets", "CDaemon"].flatMap { module in
+      let modules = ["Rondo", "RondoAsync", "RondoDaemon", "RondoMain", "RondoSockets", "CDaemon"]
+      let objects = try modules.flatMap { module in
         let directory = try built.appending(path: "\(module).build")
         return try FileManager.default.subpathsOfDirectory(atPath: directory.path).filter { $0.hasSuffix(".o") }
           .sorted()

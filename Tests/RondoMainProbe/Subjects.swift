@@ -1,6 +1,7 @@
 import Dispatch
 import Glibc
 import Rondo
+import RondoAsync
 import RondoMain
 import Synchronization
 

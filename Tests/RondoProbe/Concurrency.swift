@@ -2,6 +2,7 @@ import CLinux
 import CProbe
 import Glibc
 import Rondo
+import RondoAsync
 import RondoTestSupport
 import RondoTesting
 

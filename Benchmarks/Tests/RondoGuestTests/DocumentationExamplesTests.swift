@@ -2,6 +2,7 @@
   import CGuests
   import Rondo
   import RondoGLib
+  import RondoGuests
   import RondoLibuv
   import Testing
 

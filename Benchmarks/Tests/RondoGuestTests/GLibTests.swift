@@ -3,6 +3,7 @@
   import Glibc
   import Rondo
   import RondoGLib
+  import RondoGuests
   import Synchronization
   import Testing
 

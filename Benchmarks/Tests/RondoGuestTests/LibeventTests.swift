@@ -2,6 +2,7 @@ import CGuests
 import Glibc
 import Rondo
 import RondoCurl
+import RondoGuests
 import Testing
 
 /// Libraries on libevent in a mode of a loop, and libcurl beside them.

@@ -2,6 +2,7 @@
   import CGuests
   import Glibc
   import Rondo
+  import RondoGuests
   import RondoLibuv
   import Synchronization
   import Testing

@@ -1,5 +1,6 @@
 import CGuests
 import Rondo
+import RondoGuests
 import Testing
 
 /// A loop that no product of Rondo's knows, as a guest: its descriptor, what it waits for, its dispatch.

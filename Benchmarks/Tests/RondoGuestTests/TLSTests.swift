@@ -2,6 +2,7 @@
   import CGuests
   import Glibc
   import Rondo
+  import RondoGuests
   import RondoSockets
   import RondoTLS
   import Synchronization

@@ -2,6 +2,7 @@
   internal import CGLibGuest
   internal import Glibc
   internal import Rondo
+  internal import RondoGuests
 
   /// A main context that the calling thread owns, and what it waits for. *loop thread*
   @safe final class GLibIterations {

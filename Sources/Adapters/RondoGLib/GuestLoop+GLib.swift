@@ -1,5 +1,6 @@
 #if GLib
   public import Rondo
+  public import RondoGuests
 
   extension Loop.GuestLoop {
     /// Makes a guest of GLib's main context, so that a loop serves its sources.

@@ -1,6 +1,7 @@
 #if Libuv
   internal import CLibuvGuest
   public import Rondo
+  public import RondoGuests
 
   extension Loop.GuestLoop {
     /// Makes a guest of a libuv loop, with its timers, handles and requests.

@@ -1,5 +1,6 @@
 #if TLS
   public import Rondo
+  internal import RondoGuests
   public import RondoSockets
 
   /// A TLS connection in a mode of a loop, by OpenSSL on libevent.
@@ -261,9 +262,7 @@
         session = try unsafe loop.withEventBase(in: mode) { base in
           unsafe TLSSession(plan, lowWater: limits.lowWater, base: base, owner: self)
         }
-      } catch {
-        throw .noEventBase(error)
-      }
+      } catch { throw .noEventBase(error) }
       guard let session else { throw .noMemory }
       if isPaused { session.pause() }
       let keeper = Loop.Source(cancel: { [weak self] _, _ in self?.end(nil) }, perform: { _ = self })

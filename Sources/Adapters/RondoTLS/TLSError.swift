@@ -1,5 +1,6 @@
 #if TLS
   public import Rondo
+  public import RondoGuests
   public import RondoSockets
 
   /// An error of a TLS connection or a TLS context.

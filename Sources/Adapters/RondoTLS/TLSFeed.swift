@@ -1,5 +1,6 @@
 #if TLS
   internal import Rondo
+  internal import RondoAsync
 
   extension TLSConnection {
     /// The data that arrives on a connection; see ``TLSConnection/received(atMost:)``.

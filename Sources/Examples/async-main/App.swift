@@ -1,5 +1,6 @@
 import Dispatch
 import Rondo
+import RondoAsync
 import RondoMain
 
 @main struct App {

@@ -1,17 +1,17 @@
-/// Told when an item becomes invalid, by whoever made it so. Kept by the item.
-class ItemFollower {
-  /// Once for each item, on any thread, with no lock held.
-  func itemWasInvalidated(_ item: Loop.Item) {}
+/// Hears that an item becomes invalid. The item keeps it until then.
+package protocol ItemFollower: AnyObject {
+  /// Called once for each item, by the thread that invalidates the item, with no lock held.
+  func itemWasInvalidated(_ item: Loop.Item)
 }
 
 /// An item that tells a follower of its end. Only the items that tasks wait for have the room for one.
-protocol FollowedItem: Loop.Item {
+package protocol FollowedItem: Loop.Item {
   /// *whoever makes the item, before it joins a loop; then whoever makes it invalid*
-  var follower: ItemFollower? { get set }
+  var follower: (any ItemFollower)? { get set }
 }
 
-final class FollowedTimer: Loop.Timer, FollowedItem, @unchecked Sendable {
-  @safe @exclusivity(unchecked) var follower: ItemFollower?
+package final class FollowedTimer: Loop.Timer, FollowedItem, @unchecked Sendable {
+  @safe @exclusivity(unchecked) package var follower: (any ItemFollower)?
 
   override func wasInvalidated() {
     // What it keeps for its task may hold the item.
@@ -19,8 +19,8 @@ final class FollowedTimer: Loop.Timer, FollowedItem, @unchecked Sendable {
   }
 }
 
-final class FollowedDescriptorSource: Loop.DescriptorSource, FollowedItem, @unchecked Sendable {
-  @safe @exclusivity(unchecked) var follower: ItemFollower?
+package final class FollowedDescriptorSource: Loop.DescriptorSource, FollowedItem, @unchecked Sendable {
+  @safe @exclusivity(unchecked) package var follower: (any ItemFollower)?
 
   override func wasInvalidated() {
     // What it keeps for its task may hold the item.
@@ -28,11 +28,25 @@ final class FollowedDescriptorSource: Loop.DescriptorSource, FollowedItem, @unch
   }
 }
 
-final class FollowedObserver: Loop.Observer, FollowedItem, @unchecked Sendable {
-  @safe @exclusivity(unchecked) var follower: ItemFollower?
+package final class FollowedObserver: Loop.Observer, FollowedItem, @unchecked Sendable {
+  @safe @exclusivity(unchecked) package var follower: (any ItemFollower)?
 
   override func wasInvalidated() {
     // What it keeps for its task may hold the item.
     follower.take()?.itemWasInvalidated(self)
+  }
+}
+
+extension Loop.Timer {
+  /// A timer whose grid is on the clock of the loop it is meant for, whichever thread makes it.
+  package convenience init(
+    repeatingEvery interval: Duration, on loop: Loop, tolerance: Duration, handler: sending @escaping (Tick) -> Void
+  ) {
+    contract(interval > .zero, "Ticks need an interval of at least 1 ns, not \(interval).")
+    self.init(
+      Schedule(
+        fireDate: Schedule.date(after: interval, from: loop.now), interval: Schedule.validInterval(interval),
+        tolerance: Schedule.validTolerance(tolerance)),
+      order: 0, Label(fileID: #fileID, line: #line), handler: handler)
   }
 }

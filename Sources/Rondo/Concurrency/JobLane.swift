@@ -7,7 +7,7 @@ import Synchronization
 /// functions of the same isolation, because the runtime compares executors by identity.
 ///
 /// Actors' lanes are what `UnownedSerialExecutor` stands for; tasks name the `Loop` or `Loop.Executor` itself.
-@safe final class JobLane: SerialExecutor, @unchecked Sendable {
+@safe package final class JobLane: SerialExecutor, @unchecked Sendable {
   // Unchecked because of `core` and `group`, which only the loop's thread touches; other threads reach the core's
   // mailbox, wakeup and orphanage, which take care of themselves.
 
@@ -34,12 +34,12 @@ import Synchronization
     unsafe preference = UnownedTaskExecutor(ordinary: executor)
   }
 
-  func enqueue(_ job: consuming ExecutorJob) {
+  package func enqueue(_ job: consuming ExecutorJob) {
     enqueue(UnownedJob(job))
   }
 
   /// Queues a job for the loop's thread, and wakes it. Any thread. O(1), no allocation once the queues have grown.
-  func enqueue(_ job: UnownedJob) {
+  package func enqueue(_ job: UnownedJob) {
     if !thread.isOfThisProcess { ThreadRecord.failAfterFork() }
     if core.isProbed { core.probeJobEnqueued(job) }
     let job = QueuedJob(job, by: self)
@@ -51,10 +51,10 @@ import Synchronization
       core.relayJobs()
       return
     }
-    var relay: MainRelay?
+    var relay: JobRelay?
     let (isAccepted, isFirst) = core.mailbox.withLock { state in
       if core.hasOrphanedJobs { return (false, false) }
-      if core.runningMode.load(ordering: .relaxed) < 0 { relay = core.mainRelay }
+      if core.runningMode.load(ordering: .relaxed) < 0 { relay = core.jobRelay }
       state.mail.jobs.append(job)
       let isFirst = state.mail.jobs.count == 1
       // From here on the job may run, and be what kept its actor, this lane and the loop.
@@ -68,7 +68,7 @@ import Synchronization
       core.wakeup.post([.mail, .wake])
       core.wakeup.endPost()
     }
-    relay?.ask()
+    relay?()
   }
 
   /// Runs a job of the lane to its next suspension. Calls out.
@@ -81,7 +81,7 @@ import Synchronization
     }
   }
 
-  func asUnownedSerialExecutor() -> UnownedSerialExecutor {
+  package func asUnownedSerialExecutor() -> UnownedSerialExecutor {
     unsafe UnownedSerialExecutor(ordinary: self)
   }
 
@@ -90,17 +90,17 @@ import Synchronization
     core.hasOrphanedJobs ? core.orphanage.isServedByCurrentThread : thread.isCurrent
   }
 
-  func isIsolatingCurrentContext() -> Bool? {
+  package func isIsolatingCurrentContext() -> Bool? {
     isolatesCurrentThread
   }
 
-  func checkIsolated() {
+  package func checkIsolated() {
     contract(
       isolatesCurrentThread,
       "This code belongs on the loop of \(thread). Await a function of its actor, or use loop.perform { }.")
   }
 
-  func isSameExclusiveExecutionContext(other: JobLane) -> Bool {
+  package func isSameExclusiveExecutionContext(other: JobLane) -> Bool {
     excludes(other)
   }
 

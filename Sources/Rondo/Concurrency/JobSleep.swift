@@ -62,7 +62,7 @@ final class JobSleep: ItemFollower, @unchecked Sendable {
   }
 
   /// The loop has ended, or had: the rest of the time passes elsewhere.
-  override func itemWasInvalidated(_ item: Loop.Item) {
+  func itemWasInvalidated(_ item: Loop.Item) {
     guard let job = job.take() else { return }
     timer = nil
     if lane.isOfCurrentThread { forget() }

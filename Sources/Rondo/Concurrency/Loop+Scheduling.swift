@@ -42,7 +42,7 @@
   }
 
   extension JobLane: SchedulingExecutor {
-    func enqueue<C: Clock>(
+    package func enqueue<C: Clock>(
       _ job: consuming ExecutorJob, after delay: C.Duration, tolerance: C.Duration?, clock: C
     ) {
       let job = UnownedJob(job)
@@ -53,7 +53,7 @@
       JobSleep.begin(job, by: self, at: date, tolerance: tolerance as? Duration ?? .zero)
     }
 
-    func enqueue<C: Clock>(
+    package func enqueue<C: Clock>(
       _ job: consuming ExecutorJob, at instant: C.Instant, tolerance: C.Duration?, clock: C
     ) {
       let job = UnownedJob(job)

@@ -15,7 +15,7 @@
 /// so that what is done without can be tested. The insides are:
 /// - the executor that a task prefers is asked to end its sleeps: `Loop+Scheduling.swift`, without it a task sleeps by the
 ///   runtime's timers and its job comes to the loop afterwards;
-/// - the factory that makes the main actor's executor: `MainExecutors.swift` and RondoMain, without it the main loop is run
+/// - the factory that makes the main actor's executor: RondoMain's `MainExecutors.swift`, without it the main loop is run
 ///   by `LoopProgram`, `Loop.runMain` or the program itself;
 /// - a task is a job, at the same place, and `UnsafeCurrentTask` is a pointer to it: `current` and `cancelled(_:)`, without
 ///   them the timer of a cancelled sleep would stay until its date;

@@ -55,7 +55,7 @@ final class Suspension<Outcome>: ItemFollower, @unchecked Sendable {
     end(dropped(nil))
   }
 
-  override func itemWasInvalidated(_ item: Loop.Item) {
+  func itemWasInvalidated(_ item: Loop.Item) {
     end(dropped(item))
   }
 

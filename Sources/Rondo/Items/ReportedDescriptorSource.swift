@@ -23,7 +23,7 @@ extension Loop.DescriptorSource.Readiness {
   package static let givenUp = Loop.DescriptorSource.Readiness(rawValue: 128)
 }
 
-extension Loop.DescriptorSource.InvalidationReason: CustomStringConvertible {
+extension Loop.DescriptorSource.InvalidationReason: Error, CustomStringConvertible {
   /// A sentence with the reason.
   public var description: String {
     switch self {

@@ -18,5 +18,10 @@ extension Loop.Timer {
     public var actual: SuspendingClock.Instant { firedAt.suspending }
     /// `actual - scheduled`; never negative unless you called `fire()`.
     public var lateness: Duration { .nanoseconds(firedAt.nanoseconds - scheduledAt.nanoseconds) }
+
+    /// The tick, with an older one that was not taken among the missed.
+    package func counting(_ older: Self) -> Self {
+      Self(timer: timer, scheduledAt: scheduledAt, firedAt: firedAt, missed: missed + older.missed + 1)
+    }
   }
 }

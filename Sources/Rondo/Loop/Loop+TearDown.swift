@@ -81,7 +81,6 @@ extension LoopCore {
   fileprivate func end() {
     retire()
     for mode in modes { mode.dropFrames() }
-    foreignEvents = []
     modes = []
     // The loop is gone when its last reference is, and modes still list sources that were signalled.
     let unread = mailbox.withLock { state in

@@ -61,6 +61,18 @@ extension Loop {
     return seat.whileIn(self) { !seat.isHomeless } ?? false
   }
 
+  /// Reads the loop's clock again, for the phase under way as well. The loop's own thread.
+  package func readClock() -> Instant {
+    core.forgetClock()
+    return core.now
+  }
+
+  /// Whether the innermost run never sleeps. The loop's own thread.
+  package var isOnlyLooking: Bool { core.frames.innermostDeadline == .distantPast }
+
+  /// Whether a turn that a foreign loop's run gave this loop is under way. The loop's own thread.
+  package var isInForeignTurn: Bool { core.foreignTurns > 0 }
+
   /// How many runs are under way, one nested in the other. The loop's own thread.
   package var depth: Int {
     core.assertOwnThread()

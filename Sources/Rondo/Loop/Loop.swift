@@ -27,7 +27,7 @@ public final class Loop: @unchecked Sendable {
   /// *atomic* What the loop is called, if it was given a name.
   private let labelWord = Atomic<UInt64>(0)
   /// *constant* How jobs of the loop's actors come in.
-  let actorLane: JobLane
+  package let actorLane: JobLane
   /// *constant* How jobs of tasks that prefer the loop come in.
   let taskLane: JobLane
   /// A loop for `thread` that waits in the kernel. It makes all the descriptors that a run needs.
@@ -114,7 +114,7 @@ public final class Loop: @unchecked Sendable {
 
   /// After a fork, a loop of the parent has the parent's kernel objects: using it would steal the parent's events.
   @inline(__always)
-  func checkProcess() {
+  package func checkProcess() {
     if !thread.isOfThisProcess { ThreadRecord.failAfterFork() }
   }
 

@@ -34,8 +34,6 @@ import Synchronization
   @safe @exclusivity(unchecked) var otherGroups = OtherGroups()
   /// By mode index; as many as mail has been applied for.
   @safe @exclusivity(unchecked) var modes: ContiguousArray<ModeState>
-  /// Events of libraries on libevent, by mode.
-  @safe @exclusivity(unchecked) var foreignEvents: ContiguousArray<(mode: Loop.Mode, events: ForeignEvents)> = []
   /// The loop as another loop's guest.
   @safe @exclusivity(unchecked) var guest: Guest?
   /// The runs under way.
@@ -60,8 +58,8 @@ import Synchronization
   @safe @exclusivity(unchecked) var sleeps: [UInt: JobSleep] = [:]
   /// *constant* Where jobs go afterwards.
   let orphanage = Orphanage()
-  /// *constant* once set, before main. Where they go while nobody runs the loop, if it is the main actor's.
-  @safe @exclusivity(unchecked) var mainRelay: MainRelay?
+  /// *constant* once set, before main. Serves them while nobody runs the loop, if it is the main actor's.
+  @safe @exclusivity(unchecked) var jobRelay: JobRelay?
   /// Emptied mail, to change places with the next.
   @safe @exclusivity(unchecked) var spareMail = Mail()
   /// The clock as read last, and whether that is good for this phase.

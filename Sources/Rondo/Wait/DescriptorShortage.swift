@@ -6,7 +6,7 @@ import Synchronization
 package struct DescriptorShortage: Error, CustomStringConvertible {
   /// What was needed.
   let need: String
-  let errno: CInt
+  package let errno: CInt
 
   /// Whether it is the kernel's memory that is short, and not a number for the descriptor.
   package var isOfMemory: Bool { errno == ENOMEM }
@@ -31,9 +31,9 @@ package struct DescriptorShortage: Error, CustomStringConvertible {
 }
 
 /// A descriptor of the loop's own is gone: somebody closed it, and its number may stand for a stranger's file by now.
-enum ClosedBehindTheLoop {
+package enum ClosedBehindTheLoop {
   /// Ends the process: the loop can be neither woken nor told the time, and a guess would hit the stranger.
-  static func fail(_ what: String, _ descriptor: CInt, _ errno: CInt) -> Never {
+  package static func fail(_ what: String, _ descriptor: CInt, _ errno: CInt) -> Never {
     fatalError(
       """
       A loop's own descriptor was closed behind its back: \(what), number \(descriptor) \

@@ -2,23 +2,24 @@ private import CLibevent
 import CLinux
 import Glibc
 
-// The one file that imports CLibevent. What the shim keeps is known to the rest of the core by the structs below: bare
+// The one file of the core that imports CLibevent. What the shim keeps is known to the rest of the core by the structs below: bare
 // pointers, of which no references are counted. Whoever makes one frees it. *loop thread*
 
 /// One of libevent's bases, and the epoll set behind it. *loop thread* of whoever made it
 ///
 /// Costs one descriptor: libevent's pair for signals is closed, since no loop asks it for signals.
-@safe final class EventBase {
-  fileprivate let pointer: OpaquePointer
+@safe package final class EventBase {
+  /// The `event_base *`.
+  package let pointer: OpaquePointer
   /// The number libevent most likely has its epoll set under.
   private let likelyEpoll: CInt
   /// The number of the epoll set, once it is known. libevent does not say.
-  private(set) var epoll: CInt = -1
+  package private(set) var epoll: CInt = -1
 
   /// Makes a base, at the price of three descriptors for a moment.
   ///
   /// - Parameter isForeign: For other people's events: with libevent's own timers and signals, and two descriptors more.
-  init(for need: String, isForeign: Bool = false) throws(DescriptorShortage) {
+  package init(for need: String, isForeign: Bool = false) throws(DescriptorShortage) {
     Self.watchExit
     var likely: CInt = -1
     let base = unsafe OwnDescriptors.withLock { () throws(Never) in unsafe rondo_base_new(&likely, isForeign ? 1 : 0) }
@@ -40,7 +41,7 @@ import Glibc
   /// Finds out the epoll set's number, once, now that it watches `wakeup`: the set that can be asked anew for it is the one.
   ///
   /// - Parameter others: The loop's other epoll sets, which watch it as well.
-  func findEpoll(watching wakeup: CInt, besides others: [CInt]) {
+  package func findEpoll(watching wakeup: CInt, besides others: [CInt]) {
     if epoll >= 0 { return }
     func isIt(_ number: CInt) -> Bool { !others.contains(number) && rondo_wake(number, wakeup) == 0 }
     if isIt(likelyEpoll) {
@@ -60,74 +61,6 @@ import Glibc
 
   /// Once: from here on libevent's exit(3) is not silent.
   private static let watchExit: Void = rondo_watch_exit()
-}
-
-/// One of libevent's bases for other people's events, and what has their next timeout show in its epoll set. *loop thread*
-@safe final class ForeignBase {
-  private let base: EventBase
-  /// *constant* An eventfd that is always readable: asking anew for it ends a wait at once.
-  private let ring: CInt
-  private let pointer: UnsafeMutablePointer<rondo_foreign>
-
-  init() throws(DescriptorShortage) {
-    base = try EventBase(for: "Events of a library on libevent need a base", isForeign: true)
-    ring = try OwnDescriptors.withLock { () throws(DescriptorShortage) in
-      let made = rondo_readable_eventfd()
-      guard made >= 0 else {
-        throw DescriptorShortage(need: "Events of a library on libevent need an eventfd", errno: errno)
-      }
-      OwnDescriptors.insert(made)
-      return made
-    }
-    unsafe pointer = rondo_foreign_new(base.pointer, ring)
-    base.findEpoll(watching: ring, besides: [])
-    // Finding it has rung.
-    dispatch()
-  }
-
-  deinit {
-    unsafe rondo_foreign_free(pointer)
-    OwnDescriptors.close(ring)
-  }
-
-  /// The `event_base *`.
-  var handle: OpaquePointer { unsafe base.pointer }
-
-  /// Readable while somebody is to be called back, as far as it is armed.
-  var epoll: CInt { base.epoll }
-
-  /// Whether anybody's events are in the base.
-  var hasEvents: Bool { unsafe rondo_foreign_has_events(pointer) != 0 }
-
-  /// Has the epoll set become readable when the next timeout is due, or at once for what is due already.
-  ///
-  /// Calls nothing of anybody's, unless 32 descriptors become ready in the same moment.
-  func arm() {
-    if unsafe rondo_foreign_is_active(pointer) != 0 { return askAnew() }
-    // Then the loop is told, and the base dispatched before it is armed.
-    if rondo_is_readable(epoll) != 0 { return }
-    askAnew()
-    let outcome = unsafe rondo_foreign_arm(pointer)
-    if outcome < 0 { fail(-outcome) }
-    if outcome > 0 { askAnew() }
-  }
-
-  /// Makes the epoll set readable.
-  private func askAnew() {
-    let error = rondo_wake(epoll, ring)
-    if error != 0 { fail(error) }
-  }
-
-  private func fail(_ error: CInt) -> Never {
-    WaitFailure("the epoll set of a libevent base, or its eventfd", epoll, error, in: "epoll_ctl(2)").end()
-  }
-
-  /// Calls back for all that is due or ready. Calls out.
-  @inline(never)
-  func dispatch() {
-    unsafe rondo_foreign_dispatch(pointer)
-    CalloutBarrier.keepFrame()
-  }
 }
 
 /// What one wait set waits by, a base or none, and what a wait collects.

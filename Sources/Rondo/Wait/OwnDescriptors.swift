@@ -7,7 +7,7 @@ import Synchronization
 /// The kernel hands out a number that is in the list: then somebody has closed it, and two loops would share it from now
 /// on, of which no later system call could tell. A number is in the list only while a loop has it open: it is put there
 /// after it was opened, and leaves right before it is closed, inside the lock.
-enum OwnDescriptors {
+package enum OwnDescriptors {
   /// *atomic* Who holds the lock: its process's generation plus one, doubled, and one more if somebody may sleep on it;
   /// 0 for nobody. A forked child may find it held by a thread that it does not have, and takes it over.
   /// Ordering: a release happens before the next acquisition, and so does what the holder wrote to `list`.
@@ -69,6 +69,18 @@ enum OwnDescriptors {
     return unsafe list
   }
 
+  /// Makes a descriptor that a loop has from now on.
+  ///
+  /// - Parameter open: Returns a negative number, and errno, if there is none.
+  package static func make(_ need: String, _ open: () -> CInt) throws(DescriptorShortage) -> CInt {
+    try withLock { () throws(DescriptorShortage) in
+      let made = open()
+      guard made >= 0 else { throw DescriptorShortage(need: need, errno: errno) }
+      insert(made)
+      return made
+    }
+  }
+
   /// Notes a number that a loop has from now on. Inside the lock.
   static func insert(_ descriptor: CInt) {
     if !current.numbers.insert(descriptor).inserted {
@@ -82,7 +94,7 @@ enum OwnDescriptors {
   }
 
   /// Closes a descriptor that a loop had.
-  static func close(_ descriptor: CInt) {
+  package static func close(_ descriptor: CInt) {
     withLock { () throws(Never) in
       remove(descriptor)
       _ = Glibc.close(descriptor)

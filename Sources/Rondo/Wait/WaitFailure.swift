@@ -1,7 +1,7 @@
 import Glibc
 
 /// A system call that a loop cannot do without has failed.
-struct WaitFailure: Error {
+package struct WaitFailure: Error {
   /// *constant* What the call was about, and its number.
   let what: String
   let descriptor: CInt
@@ -10,7 +10,7 @@ struct WaitFailure: Error {
   /// *constant* Its manual page.
   let call: String
 
-  init(_ what: String, _ descriptor: CInt, _ errno: CInt, in call: String) {
+  package init(_ what: String, _ descriptor: CInt, _ errno: CInt, in call: String) {
     self.what = what
     self.descriptor = descriptor
     self.errno = errno
@@ -18,7 +18,7 @@ struct WaitFailure: Error {
   }
 
   /// Ends the process with the cause: the loop can be neither woken nor told the time.
-  func end() -> Never {
+  package func end() -> Never {
     if Self.isOfClosedDescriptor(errno) { ClosedBehindTheLoop.fail(what, descriptor, errno) }
     fatalError(message)
   }

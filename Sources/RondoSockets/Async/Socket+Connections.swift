@@ -1,4 +1,5 @@
 public import Rondo
+internal import RondoAsync
 
 extension Socket {
   /// Returns the connections to a listener as a sequence. Any thread; for one task.

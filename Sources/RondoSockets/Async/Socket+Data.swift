@@ -1,4 +1,5 @@
 public import Rondo
+internal import RondoAsync
 
 extension Socket {
   /// Returns the received data as a sequence, until the peer ends. Any thread; for one task.

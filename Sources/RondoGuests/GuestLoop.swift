@@ -1,3 +1,5 @@
+public import Rondo
+
 extension Loop {
   /// Serves another library's loop from this one, by its descriptor, its timeout and one function.
   ///
@@ -11,8 +13,9 @@ extension Loop {
   /// loop.add(guest, to: .common)
   /// ```
   ///
-  /// The guest is in one loop, in one or several modes, and keeps them from being empty: ``Loop/stop()`` ends their
-  /// runs. While it waits, it costs nothing. Use every member on the loop's own thread. See <doc:BesideOtherLoops>.
+  /// The guest is in one loop, in one or several modes, and keeps them from being empty: `Loop.stop()` ends their
+  /// runs. While it waits, it costs nothing. Use every member on the loop's own thread. See the article
+  /// *Beside other loops* of `Rondo`.
   public final class GuestLoop {
     private let turns: GuestTurns
 
@@ -83,14 +86,15 @@ extension Loop {
   public func add(_ guest: GuestLoop, to mode: Mode = .default) -> Bool {
     checkProcess()
     contract(
-      thread.isCurrent, "This loop belongs to \(thread), and so do its guests. Use loop.perform { }, or Loop.current.")
+      isCurrent,
+      "This loop belongs to \(threadDescription), and so do its guests. Use loop.perform { }, or Loop.current.")
     return guest.enter(self, mode)
   }
 
   /// Removes a guest from a mode, or with `.common` from the common modes. The loop's own thread.
   public func remove(_ guest: GuestLoop, from mode: Mode = .default) {
     guest.checkThread()
-    if guest.source.isIn(self) { guest.exit(mode) }
+    if guest.source.home === self { guest.exit(mode) }
   }
 
   /// Whether a guest is in a mode. With `.common`, whether it is in the common set.

@@ -1,5 +1,6 @@
 import Glibc
 import Rondo
+import RondoAsync
 import RondoTestSupport
 import RondoTesting
 import Testing

@@ -1,3 +1,5 @@
+internal import Rondo
+
 /// Asks another's loop once in each turn what it waits for, after whatever could have changed that. *loop thread*
 ///
 /// Other loops do not tell when that changes. So they are asked by an observer, the last of its mode, before each sleep.
@@ -5,11 +7,11 @@
   // Unchecked because only the loop's thread touches it: its observer is in one loop.
 
   /// Whose turns they are.
-  @safe @exclusivity(unchecked) unowned var core: LoopCore?
+  @safe @exclusivity(unchecked) unowned var loop: Loop?
   /// The turn before has asked, or there was none.
   @safe @exclusivity(unchecked) private var hasAsked = true
 
-  init(of core: LoopCore? = nil) { self.core = core }
+  init(of loop: Loop? = nil) { self.loop = loop }
 
   /// The observer. It keeps the inquiry, and calls `ask`.
   func makeObserver(_ ask: @escaping @Sendable () -> Void) -> Loop.Observer {
@@ -25,10 +27,10 @@
       return true
     case .exit:
       // The foreign loop of the thread is going to sleep for both.
-      return core.map { $0.foreignTurns > 0 } ?? false
+      return loop?.isInForeignTurn ?? false
     default:
       // Turns that only look have no activity before their wait. What was changed in one is heard of in the next.
-      let isOwed = !hasAsked || core?.frames.innermostDeadline == .distantPast
+      let isOwed = !hasAsked || loop?.isOnlyLooking ?? false
       hasAsked = false
       return isOwed
     }

@@ -1,13 +1,13 @@
 /// The actor that a handler belongs to, which says which loops may call it.
-@safe struct HandlerOwner: Sendable {
+@safe package struct HandlerOwner: Sendable {
   private let actor: any Actor
 
-  init(_ actor: any Actor) {
+  package init(_ actor: any Actor) {
     self.actor = actor
   }
 
   /// Traps unless the loop's thread, while it serves the loop, has the actor to itself.
-  func check(_ loop: Loop) {
+  package func check(_ loop: Loop) {
     contract(
       isServed(by: loop),
       "A handler of \(type(of: actor)) was given to the loop of \(loop.thread), which that actor does not run on. "
@@ -37,5 +37,47 @@
     init(_ executor: UnownedSerialExecutor) {
       (object, type) = unsafe unsafeBitCast(executor, to: (UInt, UInt).self)
     }
+  }
+}
+
+/// An item whose handler belongs to an actor. The item asks the owner when it joins a loop.
+package protocol OwnedItem: Loop.Item {
+  /// *constant* once the item is made
+  var owner: HandlerOwner? { get set }
+}
+
+package final class OwnedTimer: Loop.Timer, OwnedItem, @unchecked Sendable {
+  @safe @exclusivity(unchecked) package var owner: HandlerOwner?
+
+  override func enter(_ loop: Loop, _ mode: Loop.Mode) -> Bool {
+    owner?.check(loop)
+    return super.enter(loop, mode)
+  }
+}
+
+package final class OwnedObserver: Loop.Observer, OwnedItem, @unchecked Sendable {
+  @safe @exclusivity(unchecked) package var owner: HandlerOwner?
+
+  override func enter(_ loop: Loop, _ mode: Loop.Mode) -> Bool {
+    owner?.check(loop)
+    return super.enter(loop, mode)
+  }
+}
+
+package final class OwnedDescriptorSource: Loop.DescriptorSource, OwnedItem, @unchecked Sendable {
+  @safe @exclusivity(unchecked) package var owner: HandlerOwner?
+
+  override func enter(_ loop: Loop, _ mode: Loop.Mode) -> Bool {
+    owner?.check(loop)
+    return super.enter(loop, mode)
+  }
+}
+
+package final class OwnedSource: Loop.Source, OwnedItem, @unchecked Sendable {
+  @safe @exclusivity(unchecked) package var owner: HandlerOwner?
+
+  override func enter(_ loop: Loop, _ mode: Loop.Mode) -> Bool {
+    owner?.check(loop)
+    return super.enter(loop, mode)
   }
 }

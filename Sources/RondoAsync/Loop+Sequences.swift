@@ -1,3 +1,5 @@
+public import Rondo
+
 /// What a loop's items tell, as async sequences.
 ///
 /// A sequence is for one task. It has an item in the loop from the beginning, keeps one element at most, into which
@@ -12,7 +14,7 @@ extension Loop {
     every interval: Duration, tolerance: Duration = .zero, in mode: Mode = .common
   ) -> Ticks {
     let feed = Feed<Timer.Tick, Never> { older, newer in newer.counting(older) }
-    let timer = FollowedTimer(repeatingEvery: interval, from: now, tolerance: tolerance) { tick in feed.offer(tick) }
+    let timer = FollowedTimer(repeatingEvery: interval, on: self, tolerance: tolerance) { tick in feed.offer(tick) }
     feed.follow(timer, in: mode, of: self)
     return Ticks(timer: timer, feed: feed, lease: ItemLease(timer))
   }
@@ -27,7 +29,7 @@ extension Loop {
     of descriptor: CInt, for interest: DescriptorSource.Readiness, in mode: Mode = .common
   ) throws(DescriptorError) -> ReadinessSequence {
     let feed = Feed<DescriptorSource.Readiness, DescriptorSource.InvalidationReason>(
-      failure: { downcast($0, to: DescriptorSource.self).invalidationReason },
+      failure: { ($0 as? DescriptorSource)?.invalidationReason },
       merge: { older, newer in older.union(newer) })
     let source = try FollowedDescriptorSource(descriptor, for: []) { source, readiness in
       // First, so that the task's next demand comes after it.
@@ -157,29 +159,5 @@ extension Loop {
         await feed.next()
       }
     }
-  }
-}
-
-/// Why a sequence of readiness ended by itself.
-extension Loop.DescriptorSource.InvalidationReason: Error {}
-
-extension Loop.Timer.Tick {
-  /// The tick, with an older one that nobody took among the missed.
-  fileprivate func counting(_ older: Self) -> Self {
-    Self(timer: timer, scheduledAt: scheduledAt, firedAt: firedAt, missed: missed + older.missed + 1)
-  }
-}
-
-extension Loop.Timer {
-  /// A timer whose grid is on the clock of the loop it is meant for, whichever thread makes it.
-  fileprivate convenience init(
-    repeatingEvery interval: Duration, from now: Instant, tolerance: Duration, handler: sending @escaping (Tick) -> Void
-  ) {
-    contract(interval > .zero, "Ticks need an interval of at least 1 ns, not \(interval).")
-    self.init(
-      Schedule(
-        fireDate: Schedule.date(after: interval, from: now), interval: Schedule.validInterval(interval),
-        tolerance: Schedule.validTolerance(tolerance)),
-      order: 0, Label(fileID: #fileID, line: #line), handler: handler)
   }
 }

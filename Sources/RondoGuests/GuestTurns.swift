@@ -1,7 +1,9 @@
+internal import Rondo
+
 /// The items that serve a `Loop.GuestLoop`, and what they know of it. *loop thread*
 ///
 /// They refer to it, and it to them, until they are invalid: by hand, or because the loop or its descriptor has ended.
-@safe final class GuestTurns: @unchecked Sendable {
+@safe final class GuestTurns: ItemFollower, @unchecked Sendable {
   // Unchecked because of what only the loop's thread touches, which alone may use a guest.
 
   /// *until released* Calls out.
@@ -29,6 +31,8 @@
   /// A date that comes out this much later than the one before is most likely the same one: timeouts are rounded,
   /// to milliseconds by GLib and libuv.
   private static let rounding: Int64 = 1_000_000
+  /// The longest time that it waits, 73 years: sums of it do not overflow.
+  private static let longest: Int64 = .max / 4
 
   init(
     _ descriptor: CInt, _ readiness: Loop.DescriptorSource.Readiness, _ order: Int, isReentrant: Bool,
@@ -38,15 +42,16 @@
     self.dispatch = dispatch
     self.isReentrant = isReentrant
     self.readiness = readiness
-    source = try Source(descriptor, for: readiness, order: order) { [self] _, _ in serve() }
+    let source = try FollowedDescriptorSource(descriptor, for: readiness, order: order) { [self] _, _ in serve() }
+    self.source = source
     observer = inquiry.makeObserver { [self] in ask() }
-    (source as? Source)?.turns = self
+    source.follower = self
   }
 
   func enter(_ loop: Loop, _ mode: Loop.Mode) -> Bool {
     guard loop.add(source, to: mode) else { return false }
     loop.add(observer, to: mode)
-    inquiry.core = loop.core
+    inquiry.loop = loop
     if !timeouts.contains(where: { $0.mode == mode }) {
       timeouts.append((mode, makeTimeout(loop, mode)))
       // Asked anew, the guest has all of them armed.
@@ -60,7 +65,7 @@
   }
 
   func exit(_ mode: Loop.Mode) {
-    guard let loop = source.loop else { return }
+    guard let loop = source.home else { return }
     loop.remove(source, from: mode)
     loop.remove(observer, from: mode)
     // Leaving the common modes means leaving any of them that it was put into by name as well.
@@ -69,15 +74,15 @@
 
   /// The last reference to the guest is gone: if no loop has its items, nobody ever will.
   func invalidateIfHomeless() {
-    if source.lock.withLock({ source.isHomeless }) { source.invalidate() }
+    if !(source.home?.holds(source) ?? false) { source.invalidate() }
   }
 
   func checkThread() {
-    guard let loop = source.loop else { return }
+    guard let loop = source.home else { return }
     loop.checkProcess()
     contract(
-      loop.thread.isCurrent, "This guest's loop belongs to \(loop.thread), and so does the guest. Use loop.perform { }."
-    )
+      loop.isCurrent,
+      "This guest's loop belongs to \(loop.threadDescription), and so does the guest. Use loop.perform { }.")
   }
 
   // MARK: - What it waits for
@@ -90,24 +95,23 @@
     isAsking = false
     guard source.isValid else { return letGo() }
     if answer == .nothing { source.disable(readiness) } else { source.enable(readiness) }
-    guard let core = inquiry.core else { return }
+    guard let loop = inquiry.loop else { return }
     guard case .atMost(let time) = answer else {
-      if date != nil { for (_, timeout) in timeouts { core.loop.disarm(timeout) } }
+      if date != nil { for (_, timeout) in timeouts { loop.disarm(timeout) } }
       date = nil
       return
     }
-    // The guest has read a clock later than the loop.
-    core.forgetClock()
-    arm(core, after: time)
+    arm(loop, after: time)
   }
 
   /// Leaves a date alone that is right already, or early by what is rounded: then the guest is asked once more.
-  private func arm(_ core: LoopCore, after time: Duration) {
-    let now = core.now
-    let new = Schedule.date(after: time, from: now)
+  private func arm(_ loop: Loop, after time: Duration) {
+    // The guest has read a clock later than the loop.
+    let now = loop.readClock()
+    let new = now.advanced(by: max(0, min(time.saturatingNanoseconds, Self.longest)))
     if let date, date > now, date <= new, new < date.advanced(by: Self.rounding) { return }
     date = new
-    for (_, timeout) in timeouts { core.loop.arm(timeout, at: new.suspending) }
+    for (_, timeout) in timeouts { loop.arm(timeout, at: new.suspending) }
   }
 
   // MARK: - Serving it
@@ -115,7 +119,7 @@
   /// Calls out.
   private func timeIsOver() {
     date = nil
-    if isReentrant, let loop = inquiry.core?.loop {
+    if isReentrant, let loop = inquiry.loop {
       // A run nested in this callout calls others, and this one not before it has returned.
       for index in timeouts.indices {
         loop.discard(timeouts[index].timeout)
@@ -140,7 +144,7 @@
   private func end() {
     observer.invalidate()
     // Without them it is in no loop, and its last one may be gone.
-    for (_, timeout) in timeouts { inquiry.core?.loop.discard(timeout) }
+    for (_, timeout) in timeouts { inquiry.loop?.discard(timeout) }
     timeouts = []
     letGo()
   }
@@ -151,10 +155,6 @@
     _ = closures
   }
 
-  /// The one of the items that ends all of them, whoever ends it: the loop does, if the descriptor is closed.
-  private final class Source: Loop.DescriptorSource, @unchecked Sendable {
-    @safe @exclusivity(unchecked) weak var turns: GuestTurns?
-
-    override func wasInvalidated() { turns?.end() }
-  }
+  /// The caller has ended the source, or the loop because the descriptor is closed: that ends the other items.
+  func itemWasInvalidated(_ item: Loop.Item) { end() }
 }

@@ -1,3 +1,5 @@
+internal import Rondo
+
 /// Hands what a loop's callouts tell to one task; what it has not taken yet is merged into one element.
 ///
 /// It lasts as long as its item is valid, and then gives the element that is left, if any, and the end.
@@ -56,7 +58,7 @@ final class Feed<Element, Failure: Error>: ItemFollower, @unchecked Sendable {
     deliver(delivery)
   }
 
-  override func itemWasInvalidated(_ item: Loop.Item) {
+  func itemWasInvalidated(_ item: Loop.Item) {
     let failure = failure(item)
     let delivery = lock.withLock {
       self.item = nil

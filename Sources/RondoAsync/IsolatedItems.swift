@@ -1,3 +1,5 @@
+public import Rondo
+
 // Items whose handlers belong to an actor of the loop. They ask when they join a loop, and the runtime asks at each call.
 
 extension Loop.Timer {
@@ -12,10 +14,9 @@ extension Loop.Timer {
     handler: @escaping @Sendable (isolated A, Tick) -> Void
   ) -> Loop.Timer {
     let handler = IsolatedHandler(actor, handler)
-    let timer = IsolatedTimer(after: delay, tolerance: tolerance, order: order, fileID: fileID, line: line) { tick in
+    return OwnedTimer(after: delay, tolerance: tolerance, order: order, fileID: fileID, line: line) { tick in
       handler.call { actor, handler in handler(actor, tick) }
-    }
-    return timer.owned(by: actor)
+    }.owned(by: actor)
   }
 
   /// Makes a timer for `Loop.main` that fires once, with a handler of the main actor.
@@ -24,7 +25,7 @@ extension Loop.Timer {
     fileID: StaticString = #fileID, line: UInt = #line,
     handler: @escaping @MainActor (Tick) -> Void
   ) -> Loop.Timer {
-    IsolatedTimer(after: delay, tolerance: tolerance, order: order, fileID: fileID, line: line) { tick in
+    OwnedTimer(after: delay, tolerance: tolerance, order: order, fileID: fileID, line: line) { tick in
       MainActor.assumeIsolated { handler(tick) }
     }.owned(by: actor)
   }
@@ -40,10 +41,9 @@ extension Loop.Timer {
     handler: @escaping @Sendable (isolated A, Tick) -> Void
   ) -> Loop.Timer {
     let handler = IsolatedHandler(actor, handler)
-    let timer = IsolatedTimer(every: interval, tolerance: tolerance, order: order, fileID: fileID, line: line) { tick in
+    return OwnedTimer(every: interval, tolerance: tolerance, order: order, fileID: fileID, line: line) { tick in
       handler.call { actor, handler in handler(actor, tick) }
-    }
-    return timer.owned(by: actor)
+    }.owned(by: actor)
   }
 
   /// Makes a repeating timer for `Loop.main`, with a handler of the main actor.
@@ -52,7 +52,7 @@ extension Loop.Timer {
     fileID: StaticString = #fileID, line: UInt = #line,
     handler: @escaping @MainActor (Tick) -> Void
   ) -> Loop.Timer {
-    IsolatedTimer(every: interval, tolerance: tolerance, order: order, fileID: fileID, line: line) { tick in
+    OwnedTimer(every: interval, tolerance: tolerance, order: order, fileID: fileID, line: line) { tick in
       MainActor.assumeIsolated { handler(tick) }
     }.owned(by: actor)
   }
@@ -70,12 +70,9 @@ extension Loop.Observer {
     handler: @escaping @Sendable (isolated A, Loop.Activity) -> Void
   ) -> Loop.Observer {
     let handler = IsolatedHandler(actor, handler)
-    let observer = IsolatedObserver(activities, repeats: repeats, order: order, fileID: fileID, line: line) {
-      activity in
+    return OwnedObserver(activities, repeats: repeats, order: order, fileID: fileID, line: line) { activity in
       handler.call { actor, handler in handler(actor, activity) }
-    }
-    observer.owner = HandlerOwner(actor)
-    return observer
+    }.owned(by: actor)
   }
 
   /// Makes an observer for `Loop.main` with a handler of the main actor.
@@ -84,12 +81,9 @@ extension Loop.Observer {
     fileID: StaticString = #fileID, line: UInt = #line,
     handler: @escaping @MainActor (Loop.Activity) -> Void
   ) -> Loop.Observer {
-    let observer = IsolatedObserver(activities, repeats: repeats, order: order, fileID: fileID, line: line) {
-      activity in
+    OwnedObserver(activities, repeats: repeats, order: order, fileID: fileID, line: line) { activity in
       MainActor.assumeIsolated { handler(activity) }
-    }
-    observer.owner = HandlerOwner(actor)
-    return observer
+    }.owned(by: actor)
   }
 }
 
@@ -106,14 +100,12 @@ extension Loop.DescriptorSource {
     handler: @escaping @Sendable (isolated A, Loop.DescriptorSource, Readiness) -> Void
   ) throws(Loop.DescriptorError) -> Loop.DescriptorSource {
     let handler = IsolatedHandler(actor, handler)
-    let source = try IsolatedDescriptorSource(
+    return try OwnedDescriptorSource(
       descriptor, for: interest, trigger: trigger, order: order, closesOnInvalidation: closesOnInvalidation,
       fileID: fileID, line: line
     ) { source, readiness in
       handler.call { actor, handler in handler(actor, source, readiness) }
-    }
-    source.owner = HandlerOwner(actor)
-    return source
+    }.owned(by: actor)
   }
 
   /// Makes a descriptor source for `Loop.main` with a handler of the main actor.
@@ -122,14 +114,12 @@ extension Loop.DescriptorSource {
     closesOnInvalidation: Bool = false, fileID: StaticString = #fileID, line: UInt = #line,
     handler: @escaping @MainActor (Loop.DescriptorSource, Readiness) -> Void
   ) throws(Loop.DescriptorError) -> Loop.DescriptorSource {
-    let source = try IsolatedDescriptorSource(
+    try OwnedDescriptorSource(
       descriptor, for: interest, trigger: trigger, order: order, closesOnInvalidation: closesOnInvalidation,
       fileID: fileID, line: line
     ) { source, readiness in
       MainActor.assumeIsolated { handler(source, readiness) }
-    }
-    source.owner = HandlerOwner(actor)
-    return source
+    }.owned(by: actor)
   }
 }
 
@@ -144,9 +134,9 @@ extension Loop.Source {
     perform: @escaping @Sendable (isolated A) -> Void
   ) -> Loop.Source {
     let handler = IsolatedHandler(actor, perform)
-    return IsolatedSource(order: order, fileID: fileID, line: line, owner: HandlerOwner(actor)) {
+    return OwnedSource(order: order, fileID: fileID, line: line) {
       handler.call { actor, perform in perform(actor) }
-    }
+    }.owned(by: actor)
   }
 
   /// Makes a source for `Loop.main` with a `perform` of the main actor.
@@ -154,9 +144,9 @@ extension Loop.Source {
     to actor: MainActor, order: Int = 0, fileID: StaticString = #fileID, line: UInt = #line,
     perform: @escaping @MainActor () -> Void
   ) -> Loop.Source {
-    IsolatedSource(order: order, fileID: fileID, line: line, owner: HandlerOwner(actor)) {
+    OwnedSource(order: order, fileID: fileID, line: line) {
       MainActor.assumeIsolated { perform() }
-    }
+    }.owned(by: actor)
   }
 }
 
@@ -175,54 +165,9 @@ struct IsolatedHandler<A: Actor, Handler: Sendable>: Sendable {
   }
 }
 
-private final class IsolatedTimer: Loop.Timer, @unchecked Sendable {
-  /// *constant* once it is made
-  @safe @exclusivity(unchecked) private var owner: HandlerOwner?
-
-  func owned(by actor: any Actor) -> IsolatedTimer {
+extension OwnedItem {
+  fileprivate func owned(by actor: any Actor) -> Self {
     owner = HandlerOwner(actor)
     return self
-  }
-
-  override func enter(_ loop: Loop, _ mode: Loop.Mode) -> Bool {
-    owner?.check(loop)
-    return super.enter(loop, mode)
-  }
-}
-
-private final class IsolatedObserver: Loop.Observer, @unchecked Sendable {
-  /// *constant* once it is made
-  @safe @exclusivity(unchecked) var owner: HandlerOwner?
-
-  override func enter(_ loop: Loop, _ mode: Loop.Mode) -> Bool {
-    owner?.check(loop)
-    return super.enter(loop, mode)
-  }
-}
-
-private final class IsolatedDescriptorSource: Loop.DescriptorSource, @unchecked Sendable {
-  /// *constant* once it is made
-  @safe @exclusivity(unchecked) var owner: HandlerOwner?
-
-  override func enter(_ loop: Loop, _ mode: Loop.Mode) -> Bool {
-    owner?.check(loop)
-    return super.enter(loop, mode)
-  }
-}
-
-private final class IsolatedSource: Loop.Source, @unchecked Sendable {
-  /// *constant*
-  private let owner: HandlerOwner
-
-  init(
-    order: Int, fileID: StaticString, line: UInt, owner: HandlerOwner, perform: sending @escaping () -> Void
-  ) {
-    self.owner = owner
-    super.init(order: order, fileID: fileID, line: line, perform: perform)
-  }
-
-  override func enter(_ loop: Loop, _ mode: Loop.Mode) -> Bool {
-    owner.check(loop)
-    return super.enter(loop, mode)
   }
 }

@@ -1,3 +1,5 @@
+internal import Rondo
+
 /// One element at most between a loop and a task. A pure machine.
 package struct FeedMachine<Waiter, Element, Failure: Error> {
   /// What a task gets: an element, nil for the end, or why it ended.

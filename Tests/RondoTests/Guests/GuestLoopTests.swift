@@ -1,5 +1,6 @@
 import Glibc
 import Rondo
+import RondoGuests
 import RondoTestSupport
 import RondoTesting
 import Testing

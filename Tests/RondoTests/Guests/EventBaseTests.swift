@@ -1,6 +1,7 @@
 import CTests
 import Glibc
 import Rondo
+import RondoGuests
 import RondoTestSupport
 import RondoTesting
 import Synchronization

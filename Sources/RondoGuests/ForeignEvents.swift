@@ -1,3 +1,5 @@
+internal import Rondo
+
 /// Events of libraries on libevent in one mode of a loop: a base of their own, and the items that serve it. *loop thread*
 ///
 /// The loop waits for the base's epoll set as for any descriptor, and dispatches the base in that callout. So libevent is
@@ -13,17 +15,17 @@
   /// A run nested in a callback has found more to dispatch, which has to wait.
   @safe @exclusivity(unchecked) private var isHeldUp = false
 
-  init(_ core: LoopCore, in mode: Loop.Mode) throws(DescriptorShortage) {
+  init(_ loop: Loop, in mode: Loop.Mode) throws(DescriptorShortage) {
     base = try ForeignBase()
     do {
       source = try Loop.DescriptorSource(base.epoll, for: .read) { [unowned self] _, _ in self.dispatch() }
     } catch {
       ClosedBehindTheLoop.fail("the epoll set of a libevent base", base.epoll, 0)
     }
-    core.loop.add(source, to: mode)
+    loop.add(source, to: mode)
     // libevent does not tell that a timeout was set.
-    let observer = Inquiry(of: core).makeObserver { [unowned self] in self.arm() }
-    core.loop.add(observer, to: mode)
+    let observer = Inquiry(of: loop).makeObserver { [unowned self] in self.arm() }
+    loop.add(observer, to: mode)
   }
 
   /// Has the loop hear of what the base holds now. Not in a callback: the base is armed after that.

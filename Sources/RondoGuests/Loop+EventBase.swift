@@ -1,14 +1,17 @@
+public import Rondo
+
 extension Loop {
   /// Calls `body` with the `event_base *` of `mode`. The loop's thread.
   ///
   /// It is for libraries on libevent: evhttp, bufferevents, evdns. A mode has one base, made by the first call. The
   /// loop frees it when the loop ends with its thread: free everything that uses it before. Callbacks are callouts of a
   /// descriptor source: they may run the loop. A run nested in a callback does not serve that base, because libevent
-  /// cannot be entered twice. Only the loop may dispatch the base. From then on the mode is never empty: ``stop()``
+  /// cannot be entered twice. Only the loop may dispatch the base. From then on the mode is never empty: `stop()`
   /// ends its runs. Outside the loop's callouts, add events within `body` only.
   ///
   /// Takes five descriptors. A turn of the mode costs four more system calls while the base has events, because the
-  /// loop asks for its next timeout. See event_base_new(3) and <doc:BesideOtherLoops>.
+  /// loop asks for its next timeout. See event_base_new(3), and the article
+  /// *Beside other loops* of `Rondo`.
   ///
   /// - Throws: ``EventBaseError`` if no descriptor is left for the base.
   @available(*, noasync, message: "An event base belongs to its loop's thread. Ask for it in a synchronous function.")
@@ -17,10 +20,10 @@ extension Loop {
   ) throws(EventBaseError) -> Result {
     checkProcess()
     contract(
-      thread.isCurrent, "This loop belongs to \(thread), and so do its event bases. Use loop.perform { }.")
+      isCurrent, "This loop belongs to \(threadDescription), and so do its event bases. Use loop.perform { }.")
     contract(mode != .common, "'.common' stands for the common modes and has no event base. Name one of them.")
     contract(!isVirtual, "A loop in virtual time waits for no event base. Use a real one.")
-    let events = try core.foreignEvents(in: mode)
+    let events = try companion { EventBases() }.events(of: self, in: mode)
     // Nobody else would tell a host, or a foreign loop that sleeps for this one.
     defer { events.arm() }
     return unsafe body(events.base.handle)
@@ -41,14 +44,16 @@ extension Loop {
   }
 }
 
-extension LoopCore {
-  fileprivate func foreignEvents(in mode: Loop.Mode) throws(Loop.EventBaseError) -> ForeignEvents {
-    assertOwnThread()
-    if let known = foreignEvents.first(where: { $0.mode == mode }) { return known.events }
+/// The event bases of one loop, by mode. The loop keeps it until its end. *loop thread*
+@safe private final class EventBases {
+  @safe @exclusivity(unchecked) private var made: [(mode: Loop.Mode, events: ForeignEvents)] = []
+
+  func events(of loop: Loop, in mode: Loop.Mode) throws(Loop.EventBaseError) -> ForeignEvents {
+    if let known = made.first(where: { $0.mode == mode }) { return known.events }
     do {
-      let made = try ForeignEvents(self, in: mode)
-      foreignEvents.append((mode, made))
-      return made
+      let events = try ForeignEvents(loop, in: mode)
+      made.append((mode, events))
+      return events
     } catch {
       throw .noDescriptors(errno: error.errno)
     }

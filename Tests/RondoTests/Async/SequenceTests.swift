@@ -1,4 +1,5 @@
 import Rondo
+import RondoAsync
 import RondoTesting
 import Testing
 

@@ -2,25 +2,26 @@
 
   @_spi(ExperimentalCustomExecutors) @_spi(ExperimentalScheduling) internal import _Concurrency
   internal import CLinux
+  internal import Rondo
 
-  /// What `RondoMain` gives the concurrency runtime in place of its own executors.
+  /// The executors that the concurrency runtime gets in place of its own.
   ///
   /// The main executor is the lane of the main loop's actors, so that the main actor and those are one executor, and a
   /// call between them is a call.
-  package enum MainExecutors {
+  enum MainExecutors {
     /// Makes the main loop the main actor's. The main thread, before `main`: once code of the main actor has been enqueued
     /// elsewhere, it is too late. A second time changes nothing.
     ///
     /// - Parameter mainQueue: Calls a function later on the main dispatch queue, which serves the main actor whenever
     ///   nobody runs the main loop.
-    package static func install(mainQueue: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void) {
+    static func install(mainQueue: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void) {
       // A library that another thread loads is too late: the main actor is in use.
       guard rondo_is_main_thread() != 0, unsafe !isInstalled else { return }
       unsafe isInstalled = true
-      // So that whoever asks whether he is on the main thread reads one word.
-      _ = ThreadRecord.current
-      let core = Loop.main.core
-      core.mainRelay = MainRelay(core, mainQueue)
+      // The main thread knows its loop from here on, so a question for it reads one word.
+      let loop = Loop.current
+      let relay = MainRelay(loop, mainQueue)
+      loop.leaveJobs { relay.ask() }
       _createExecutors(factory: MainLoopAndPool.self)
     }
 
@@ -28,7 +29,7 @@
     nonisolated(unsafe) private static var isInstalled = false
 
     /// Makes the main loop the executor of tasks without a preference as well. The main thread.
-    package static func adoptAllTasks() {
+    static func adoptAllTasks() {
       contract(
         unsafe isInstalled && Loop.main.isCurrent,
         "Loop.main.adoptAllTasks() belongs on the main thread of a program that was started with RondoMain in it.")
@@ -51,12 +52,12 @@
   extension JobLane: MainExecutor {
     /// Runs the main loop until it is stopped. The runtime calls it when an async main is first suspended, and ends the
     /// process with status 0 when it returns.
-    func run() {
-      core.loop.run()
+    package func run() {
+      Loop.main.run()
     }
 
-    func stop() {
-      core.loop.stop()
+    package func stop() {
+      Loop.main.stop()
     }
   }
 
@@ -66,19 +67,14 @@
 
     static let shared = Adopter()
 
-    private let core: LoopCore
-    private let lane: JobLane
+    private let loop = Loop.main
+    private var lane: JobLane!
 
-    private init() {
-      let loop = Loop.main
-      core = loop.core
-      lane = JobLane(core: loop.core, thread: loop.thread, group: loop.core.jobs)
-      lane.serveTasks(preferring: self)
-    }
+    private init() { lane = loop.makeLane(forTasksOf: self) }
 
     func enqueue(_ job: consuming ExecutorJob) {
       // What the orphanage runs, it runs by tasks without a preference.
-      if core.hasOrphanedJobs { return PlatformExecutorFactory.defaultExecutor.enqueue(job) }
+      if loop.hasOrphanedJobs { return PlatformExecutorFactory.defaultExecutor.enqueue(job) }
       lane.enqueue(UnownedJob(job))
     }
 

@@ -1,3 +1,5 @@
+public import Rondo
+
 /// Blocks and timeouts of an actor of the loop.
 extension Loop {
   /// Runs `block` once on the loop's thread, isolated to `actor`. Any thread.

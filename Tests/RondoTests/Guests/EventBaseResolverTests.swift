@@ -1,6 +1,7 @@
 import CTests
 import Glibc
 import Rondo
+import RondoGuests
 import Testing
 
 /// libevent's resolver in a mode of a loop, and a name server that is a descriptor source of it.

@@ -1,0 +1,49 @@
+/// Has the waiting jobs of a loop served that nobody runs. Any thread.
+package typealias JobRelay = @Sendable () -> Void
+
+/// Jobs that wait while nobody runs the loop: RondoMain has the main dispatch queue serve them.
+extension Loop {
+  /// Has `relay` called when jobs wait and nobody runs the loop. Once, before another thread uses the loop.
+  package func leaveJobs(to relay: @escaping JobRelay) { core.jobRelay = relay }
+
+  /// Serves the jobs that wait, unless a run does. The loop's own thread. Calls out.
+  package func serveJobsOutsideRuns() {
+    if !core.hasOrphanedJobs { core.serveJobsOutsideRuns() }
+  }
+
+  /// Makes a lane for tasks that prefer `executor`, which keeps it.
+  package func makeLane(forTasksOf executor: some TaskExecutor) -> JobLane {
+    let lane = JobLane(core: core, thread: thread, group: core.jobs)
+    lane.serveTasks(preferring: executor)
+    return lane
+  }
+
+  /// Whether jobs are run elsewhere, because the loop has ended. Any thread.
+  package var hasOrphanedJobs: Bool { core.hasOrphanedJobs }
+}
+
+extension LoopCore {
+  fileprivate func serveJobsOutsideRuns() {
+    assertOwnThread()
+    guard depth == 0, !isServingJob else { return }
+    applyMail()
+    serveJobs(atMost: min(jobs.queue.count, Self.jobsAtATime)) { $0 === jobs }
+    retire()
+    relayJobs()
+  }
+
+  /// Leaves jobs that wait to the relay, if there is one and nobody runs the loop.
+  @inline(__always)
+  func relayJobs() {
+    if jobRelay != nil, depth == 0 { relayJobsPresent() }
+  }
+
+  @inline(never)
+  private func relayJobsPresent() {
+    assertOwnThread()
+    guard let jobRelay, !isServingJob else { return }
+    // Under the lock: another thread that enqueues later sees there that the run is over.
+    let isMailed = mailbox.withLock { !$0.mail.jobs.isEmpty }
+    if isMailed || !jobs.queue.isEmpty { jobRelay() }
+  }
+}

@@ -1,0 +1,1 @@
+../../Sources/RondoMain/MainRelay.swift
