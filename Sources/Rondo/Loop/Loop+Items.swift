@@ -186,6 +186,8 @@ extension Loop {
   /// The loop's thread has set the timer's date.
   @inline(__always)
   func noteDate(of timer: Timer, _ date: Instant) {
+    // A forked child has the thread's loop as well.
+    guard isCurrent else { return noteReschedule(of: timer) }
     // The mail may take it out, and its next loop reads its date by itself.
     if core.applyMail(), !timer.isIn(self) { return }
     core.reschedule(timer, at: date)
