@@ -6,7 +6,7 @@ cd "$(dirname "$0")/../.."
 scratch=$(mktemp -d)
 server=
 trap '[[ -z $server ]] || kill "$server" 2>/dev/null || true; rm -rf "$scratch"' EXIT
-version=$(sed -nE 's/.*version = "([0-9.]+)".*/\1/p' Sources/Rondo/Loop/Loop+Version.swift)
+version=$(sed -nE 's/.*version = "([0-9.]+)".*/\1/p' Sources/Rondo/API/Loop+Version.swift)
 
 # Runs a step, and prints how long it took, or all that it printed.
 step() {

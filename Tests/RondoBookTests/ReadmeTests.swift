@@ -66,7 +66,7 @@ import Testing
   }
 
   @Test func `the version is that of the newest changes`() throws {
-    let code = try Repository.text("Sources/Rondo/Loop/Loop+Version.swift")
+    let code = try Repository.text("Sources/Rondo/API/Loop+Version.swift")
     let version = try #require(code.firstMatch(of: /version = "(\d+\.\d+\.\d+)"/)).1
     let article = try Repository.text("Sources/Rondo/Rondo.docc/LimitsErrorsAndPromises.md")
     let changes = try #require(article.components(separatedBy: "\n## Changes\n").last)

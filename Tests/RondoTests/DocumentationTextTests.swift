@@ -36,7 +36,7 @@ import Testing
 
   /// The numbers and names beside the calls of `Loop+Run.swift`; a call that tells observers is named by its activity.
   private func stepsOfTheCode() throws -> [String] {
-    try lines("Sources/Rondo/Loop/Loop+Run.swift").compactMap { line in
+    try lines("Sources/Rondo/Turn/Loop+Run.swift").compactMap { line in
       guard let comment = line.firstMatch(of: /\S  \/\/ (\d+)(?: (.+))?$/) else { return nil }
       if let name = comment.2 { return "\(comment.1) \(name)" }
       guard let call = line.firstMatch(of: /tellObservers\(\.(\w+)/) else { return nil }
