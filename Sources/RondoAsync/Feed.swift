@@ -3,7 +3,7 @@ internal import Rondo
 /// Hands what a loop's callouts tell to one task; what it has not taken yet is merged into one element.
 ///
 /// It lasts as long as its item is valid, and then gives the element that is left, if any, and the end.
-final class Feed<Element, Failure: Error>: ItemFollower, @unchecked Sendable {
+final class Feed<Element, Failure: Error>: ItemDelegate, @unchecked Sendable {
   // Unchecked because of the fields under the lock, and because an element goes from the loop to the task.
 
   typealias Machine = FeedMachine<Waiter<Result<Element?, Failure>>, Element, Failure>
@@ -25,9 +25,9 @@ final class Feed<Element, Failure: Error>: ItemFollower, @unchecked Sendable {
   }
 
   /// Follows `item`, and puts it into a mode of the loop. Once, before anything else.
-  func follow(_ item: some FollowedItem, in mode: Loop.Mode, of loop: Loop) {
+  func follow(_ item: some DelegatingItem, in mode: Loop.Mode, of loop: Loop) {
     self.item = item
-    item.follower = self
+    item.delegate = self
     // A loop that is gone takes nothing, and would leave the item valid for ever.
     if !loop.add(item, to: mode) { item.invalidate() }
   }

@@ -14,7 +14,7 @@ extension Loop.Timer {
     handler: @escaping @Sendable (isolated A, Tick) -> Void
   ) -> Loop.Timer {
     let handler = IsolatedHandler(actor, handler)
-    return OwnedTimer(after: delay, tolerance: tolerance, order: order, fileID: fileID, line: line) { tick in
+    return DelegatingTimer(after: delay, tolerance: tolerance, order: order, fileID: fileID, line: line) { tick in
       handler.call { actor, handler in handler(actor, tick) }
     }.owned(by: actor)
   }
@@ -25,7 +25,7 @@ extension Loop.Timer {
     fileID: StaticString = #fileID, line: UInt = #line,
     handler: @escaping @MainActor (Tick) -> Void
   ) -> Loop.Timer {
-    OwnedTimer(after: delay, tolerance: tolerance, order: order, fileID: fileID, line: line) { tick in
+    DelegatingTimer(after: delay, tolerance: tolerance, order: order, fileID: fileID, line: line) { tick in
       MainActor.assumeIsolated { handler(tick) }
     }.owned(by: actor)
   }
@@ -41,7 +41,7 @@ extension Loop.Timer {
     handler: @escaping @Sendable (isolated A, Tick) -> Void
   ) -> Loop.Timer {
     let handler = IsolatedHandler(actor, handler)
-    return OwnedTimer(every: interval, tolerance: tolerance, order: order, fileID: fileID, line: line) { tick in
+    return DelegatingTimer(every: interval, tolerance: tolerance, order: order, fileID: fileID, line: line) { tick in
       handler.call { actor, handler in handler(actor, tick) }
     }.owned(by: actor)
   }
@@ -52,7 +52,7 @@ extension Loop.Timer {
     fileID: StaticString = #fileID, line: UInt = #line,
     handler: @escaping @MainActor (Tick) -> Void
   ) -> Loop.Timer {
-    OwnedTimer(every: interval, tolerance: tolerance, order: order, fileID: fileID, line: line) { tick in
+    DelegatingTimer(every: interval, tolerance: tolerance, order: order, fileID: fileID, line: line) { tick in
       MainActor.assumeIsolated { handler(tick) }
     }.owned(by: actor)
   }
@@ -70,7 +70,7 @@ extension Loop.Observer {
     handler: @escaping @Sendable (isolated A, Loop.Activity) -> Void
   ) -> Loop.Observer {
     let handler = IsolatedHandler(actor, handler)
-    return OwnedObserver(activities, repeats: repeats, order: order, fileID: fileID, line: line) { activity in
+    return DelegatingObserver(activities, repeats: repeats, order: order, fileID: fileID, line: line) { activity in
       handler.call { actor, handler in handler(actor, activity) }
     }.owned(by: actor)
   }
@@ -81,7 +81,7 @@ extension Loop.Observer {
     fileID: StaticString = #fileID, line: UInt = #line,
     handler: @escaping @MainActor (Loop.Activity) -> Void
   ) -> Loop.Observer {
-    OwnedObserver(activities, repeats: repeats, order: order, fileID: fileID, line: line) { activity in
+    DelegatingObserver(activities, repeats: repeats, order: order, fileID: fileID, line: line) { activity in
       MainActor.assumeIsolated { handler(activity) }
     }.owned(by: actor)
   }
@@ -100,7 +100,7 @@ extension Loop.DescriptorSource {
     handler: @escaping @Sendable (isolated A, Loop.DescriptorSource, Readiness) -> Void
   ) throws(Loop.DescriptorError) -> Loop.DescriptorSource {
     let handler = IsolatedHandler(actor, handler)
-    return try OwnedDescriptorSource(
+    return try DelegatingDescriptorSource(
       descriptor, for: interest, trigger: trigger, order: order, closesOnInvalidation: closesOnInvalidation,
       fileID: fileID, line: line
     ) { source, readiness in
@@ -114,7 +114,7 @@ extension Loop.DescriptorSource {
     closesOnInvalidation: Bool = false, fileID: StaticString = #fileID, line: UInt = #line,
     handler: @escaping @MainActor (Loop.DescriptorSource, Readiness) -> Void
   ) throws(Loop.DescriptorError) -> Loop.DescriptorSource {
-    try OwnedDescriptorSource(
+    try DelegatingDescriptorSource(
       descriptor, for: interest, trigger: trigger, order: order, closesOnInvalidation: closesOnInvalidation,
       fileID: fileID, line: line
     ) { source, readiness in
@@ -134,7 +134,7 @@ extension Loop.Source {
     perform: @escaping @Sendable (isolated A) -> Void
   ) -> Loop.Source {
     let handler = IsolatedHandler(actor, perform)
-    return OwnedSource(order: order, fileID: fileID, line: line) {
+    return DelegatingSource(order: order, fileID: fileID, line: line) {
       handler.call { actor, perform in perform(actor) }
     }.owned(by: actor)
   }
@@ -144,7 +144,7 @@ extension Loop.Source {
     to actor: MainActor, order: Int = 0, fileID: StaticString = #fileID, line: UInt = #line,
     perform: @escaping @MainActor () -> Void
   ) -> Loop.Source {
-    OwnedSource(order: order, fileID: fileID, line: line) {
+    DelegatingSource(order: order, fileID: fileID, line: line) {
       MainActor.assumeIsolated { perform() }
     }.owned(by: actor)
   }
@@ -165,9 +165,9 @@ struct IsolatedHandler<A: Actor, Handler: Sendable>: Sendable {
   }
 }
 
-extension OwnedItem {
+extension DelegatingItem {
   fileprivate func owned(by actor: any Actor) -> Self {
-    owner = HandlerOwner(actor)
+    delegate = HandlerOwner(actor)
     return self
   }
 }

@@ -14,7 +14,7 @@ extension Loop {
     every interval: Duration, tolerance: Duration = .zero, in mode: Mode = .common
   ) -> Ticks {
     let feed = Feed<Timer.Tick, Never> { older, newer in newer.counting(older) }
-    let timer = FollowedTimer(repeatingEvery: interval, on: self, tolerance: tolerance) { tick in feed.offer(tick) }
+    let timer = DelegatingTimer(repeatingEvery: interval, on: self, tolerance: tolerance) { tick in feed.offer(tick) }
     feed.follow(timer, in: mode, of: self)
     return Ticks(timer: timer, feed: feed, lease: ItemLease(timer))
   }
@@ -31,7 +31,7 @@ extension Loop {
     let feed = Feed<DescriptorSource.Readiness, DescriptorSource.InvalidationReason>(
       failure: { ($0 as? DescriptorSource)?.invalidationReason },
       merge: { older, newer in older.union(newer) })
-    let source = try FollowedDescriptorSource(descriptor, for: []) { source, readiness in
+    let source = try DelegatingDescriptorSource(descriptor, for: []) { source, readiness in
       // First, so that the task's next demand comes after it.
       source.disable(interest)
       feed.offer(readiness)
@@ -47,7 +47,7 @@ extension Loop {
   /// element takes a turn.
   public func activities(_ activities: Activity, order: Int = 0, in mode: Mode = .common) -> Activities {
     let feed = Feed<Activity, Never> { older, newer in older.union(newer) }
-    let observer = FollowedObserver(activities, order: order) { activity in feed.offer(activity) }
+    let observer = DelegatingObserver(activities, order: order) { activity in feed.offer(activity) }
     feed.follow(observer, in: mode, of: self)
     return Activities(observer: observer, feed: feed, lease: ItemLease(observer))
   }

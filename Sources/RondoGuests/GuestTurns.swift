@@ -3,7 +3,7 @@ internal import Rondo
 /// The items that serve a `Loop.GuestLoop`, and what they know of it. *loop thread*
 ///
 /// They refer to it, and it to them, until they are invalid: by hand, or because the loop or its descriptor has ended.
-@safe final class GuestTurns: ItemFollower, @unchecked Sendable {
+@safe final class GuestTurns: ItemDelegate, @unchecked Sendable {
   // Unchecked because of what only the loop's thread touches, which alone may use a guest.
 
   /// *until released* Calls out.
@@ -42,10 +42,10 @@ internal import Rondo
     self.dispatch = dispatch
     self.isReentrant = isReentrant
     self.readiness = readiness
-    let source = try FollowedDescriptorSource(descriptor, for: readiness, order: order) { [self] _, _ in serve() }
+    let source = try DelegatingDescriptorSource(descriptor, for: readiness, order: order) { [self] _, _ in serve() }
     self.source = source
     observer = inquiry.makeObserver { [self] in ask() }
-    source.follower = self
+    source.delegate = self
   }
 
   func enter(_ loop: Loop, _ mode: Loop.Mode) -> Bool {

@@ -137,6 +137,23 @@ import Testing
     #expect(result == .finished)
   }
 
+  @Test func `a source that is added by the end of a refused one is watched in the same sleep`() {
+    let (text, result) = onLoopThread { stage in
+      let pipe = stage.pipe()
+      pipe.write(1)
+      let null = unsafe open("/dev/null", O_RDWR)
+      defer { close(null) }
+      var next: AtDeath? = AtDeath { stage.descriptor("d", pipe.reader) }
+      stage.keepAlive()
+      stage.loop.add(try! Loop.DescriptorSource(null, for: .read) { [next] _, _ in _ = next })
+      next = nil
+      let result = stage.loop.run(for: .seconds(2), returnAfterSourceHandled: true)
+      return (stage.text, result)
+    }
+    #expect(text == "d")
+    #expect(result == .handledSource)
+  }
+
   @Test func `a source of the other trigger on one descriptor becomes invalid with the reason`() {
     let (text, reason) = onLoopThread { stage in
       let pipe = stage.pipe()

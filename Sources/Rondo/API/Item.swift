@@ -29,7 +29,7 @@ extension Loop {
     /// *item lock* for writing, any thread for reading: one bit for each mode the item belongs to.
     let modes = Atomic<UInt64>(0)
     /// *item lock* for writing, any thread for comparing: the one loop the item is in. It frees the item before it dies.
-    private let owner = unsafe Atomic<Unmanaged<Loop>?>(nil)
+    let owner = unsafe Atomic<Unmanaged<Loop>?>(nil)
     /// *constant* The item lock: taken inside the mailbox lock, never around it. Nothing is called out in it.
     let lock = Lock()
     /// *loop thread* of the owner: where its slot table keeps what it keeps of the item; -1 when it does not.
@@ -41,7 +41,7 @@ extension Loop {
     /// then reads the item. A change that it does not see is mailed again.
     let notes = Atomic<UInt8>(0)
     /// *item lock* Whether it stands in the loop's common-mode item set.
-    @safe @exclusivity(unchecked) private(set) var isCommon = false
+    @safe @exclusivity(unchecked) var isCommon = false
     /// *atomic* Where the last change of its modes may stand in its loop's mail.
     let mailed = Atomic<UInt32>(.max)
     /// *atomic* What it is called, or where it was made.
@@ -157,98 +157,6 @@ extension Loop {
 
     /// Its loop's thread has taken it out of modes, and may have freed it. With no lock held.
     func wasFreed() {}
-
-    /// The loop the item is in. Any thread.
-    final var loop: Loop? {
-      lock.withLock { unsafe owner.load(ordering: .relaxed)?.takeUnretainedValue() }
-    }
-
-    /// The loop the item is in, if that is the calling thread's: neither a lock nor a reference count.
-    @inline(__always)
-    final var ownLoop: Unmanaged<Loop>? {
-      guard let owner = unsafe owner.load(ordering: .acquiring), unsafe owner.toOpaque() == ThreadRecord.loopAddress
-      else {
-        return nil
-      }
-      return unsafe owner
-    }
-
-    /// Whether the item is in the loop. Certain on the loop's thread, which alone frees it, and which then sees what the
-    /// thread of the loop before has left of it.
-    @inline(__always)
-    final func isIn(_ loop: Loop) -> Bool {
-      unsafe owner.load(ordering: .acquiring)?.toOpaque() == Unmanaged.passUnretained(loop).toOpaque()
-    }
-
-    /// Runs `body` under the item lock, if the item is in `loop`.
-    @inline(__always)
-    final func whileIn<Result>(_ loop: Loop, _ body: () -> Result) -> Result? {
-      lock.withLock { isIn(loop) ? body() : nil }
-    }
-
-    /// Makes the item a member of modes of `loop`, as far as other threads can see.
-    ///
-    /// - Parameter mail: Called under the item lock with the modes it has newly joined.
-    /// - Returns: These modes; nil if it is invalid or in another loop.
-    @inline(__always)
-    final func join(_ loop: Loop, _ seats: ModeSet, mail: (UInt64) -> Void) -> UInt64? {
-      lock.withLock {
-        guard mayJoin(loop) else { return nil }
-        if !isIn(loop) {
-          unsafe owner.store(Unmanaged.passUnretained(loop), ordering: .releasing)
-          // Mail that its last loop has not looked at says nothing to this one.
-          if notes.load(ordering: .relaxed) != 0 { notes.store(0, ordering: .sequentiallyConsistent) }
-        }
-        if seats.isCommon, !isCommon {
-          isCommon = true
-          loop.mailbox.commonItemCount.add(1, ordering: .relaxed)
-        }
-        let joined = join(seats.modes)
-        mail(joined)
-        return joined
-      }
-    }
-
-    /// Makes the item a member of modes of the loop it is in. Under the item lock.
-    ///
-    /// - Returns: Those it has newly joined.
-    @inline(__always)
-    final func join(_ wanted: UInt64) -> UInt64 {
-      let old = modes.load(ordering: .relaxed)
-      modes.store(old | wanted, ordering: .releasing)
-      return wanted & ~old
-    }
-
-    /// Whether it is valid, and in no other loop. Certain under the item lock.
-    @inline(__always)
-    final func mayJoin(_ loop: Loop) -> Bool {
-      unsafe isValid && (isIn(loop) || owner.load(ordering: .relaxed) == nil)
-    }
-
-    /// Takes the item out of modes. Under the item lock, of an item in `loop`.
-    ///
-    /// - Returns: The modes it left; nil if it was to leave the common modes and is not in their set.
-    @inline(__always)
-    final func leave(_ loop: Loop, _ seats: ModeSet) -> UInt64? {
-      if seats.isCommon {
-        if !isCommon, seats.modes != .max { return nil }
-        if isCommon { loop.mailbox.commonItemCount.subtract(1, ordering: .relaxed) }
-        isCommon = false
-      }
-      let old = modes.load(ordering: .relaxed)
-      modes.store(old & ~seats.modes, ordering: .releasing)
-      return old & seats.modes
-    }
-
-    /// Whether it is in no mode and not in the common set. Under the item lock.
-    final var isHomeless: Bool {
-      modes.load(ordering: .relaxed) == 0 && !isCommon
-    }
-
-    /// Frees a homeless item for another loop. Under the item lock.
-    final func unbindIfHomeless() {
-      if isHomeless { unsafe owner.store(nil, ordering: .releasing) }
-    }
 
     // MARK: - The life of the handlers
 

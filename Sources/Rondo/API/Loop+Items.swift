@@ -229,11 +229,3 @@ extension Loop {
     }
   }
 }
-
-/// What came of an item's leaving modes.
-struct Departure {
-  /// The modes it left.
-  var left: UInt64 = 0
-  /// The item if it gave up its slot and no callout of it is under way: whoever gets it lets go of its handlers.
-  var evicted: Loop.Item?
-}

@@ -3,7 +3,7 @@
 /// An executor may not drop a job, and is not told that a sleep was cancelled. But a task that was is resumed, by another
 /// job; if that runs on the loop, which knows the task by its sleep, the sleep's own job, which then only cleans up, runs
 /// with it, and the timer goes.
-final class JobSleep: ItemFollower, @unchecked Sendable {
+final class JobSleep: ItemDelegate, @unchecked Sendable {
   // Unchecked because whoever makes it hands it to the loop's thread.
 
   /// *constant*
@@ -15,15 +15,15 @@ final class JobSleep: ItemFollower, @unchecked Sendable {
   /// *loop thread* once it is in the loop
   @safe @exclusivity(unchecked) private var job: UnownedJob?
   /// *loop thread* once it is in the loop
-  @safe @exclusivity(unchecked) private var timer: FollowedTimer?
+  @safe @exclusivity(unchecked) private var timer: DelegatingTimer?
 
   /// Has `job` run by the lane when the loop's clock shows `date`. Any thread.
   static func begin(_ job: UnownedJob, by lane: JobLane, at date: Instant, tolerance: Duration) {
     let date = Schedule.date(at: date)
     let isOwn = lane.isOfCurrentThread
     let sleep = JobSleep(job, lane, date, sleeper: isOwn ? RuntimeInsides.current : nil)
-    let timer = FollowedTimer(oneShotAt: date, tolerance: max(tolerance, .zero)) { [sleep] _ in sleep.fire() }
-    timer.follower = sleep
+    let timer = DelegatingTimer(oneShotAt: date, tolerance: max(tolerance, .zero)) { [sleep] _ in sleep.fire() }
+    timer.delegate = sleep
     sleep.timer = timer
     if isOwn, let sleeper = sleep.sleeper { lane.core.sleeps[sleeper] = sleep }
     let loop = lane.core.loop!

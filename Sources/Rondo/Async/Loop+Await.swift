@@ -103,21 +103,21 @@ extension Loop {
       let reason = (item as? DescriptorSource)?.invalidationReason
       return .failure(reason.map(WaitError.invalidated) ?? .loopEnded)
     }
-    let source: FollowedDescriptorSource
+    let source: DelegatingDescriptorSource
     do {
-      source = try FollowedDescriptorSource(descriptor, for: interest) { _, _ in suspension.end(.success(())) }
+      source = try DelegatingDescriptorSource(descriptor, for: interest) { _, _ in suspension.end(.success(())) }
     } catch {
       throw .descriptor(error)
     }
-    source.follower = suspension
+    source.delegate = suspension
     let timer = timeout.map { timeout in
-      FollowedTimer(oneShotAt: now.advanced(by: timeout.saturatingNanoseconds), tolerance: .zero) { [script] _ in
+      DelegatingTimer(oneShotAt: now.advanced(by: timeout.saturatingNanoseconds), tolerance: .zero) { [script] _ in
         // A loop that is late, or was given no time, has timers first: the descriptor may be ready all the same.
         let isReady = script == nil && rondo_is_ready(descriptor, interest == .write ? 1 : 0) != 0
         suspension.end(isReady ? .success(()) : .failure(.timedOut))
       }
     }
-    timer?.follower = suspension
+    timer?.delegate = suspension
     let result = await Waiter.wait(isolation: #isolation) { waiter in
       let items = [source, timer].compactMap { $0 }
       guard suspension.begin(waiter, holding: items) else { return }

@@ -47,8 +47,8 @@ extension Loop {
       try Task.checkCancellation()
       if deadline <= loop.now { return }
       let sleep = Suspension<Outcome> { _ in .loopEnded }
-      let timer = FollowedTimer(oneShotAt: deadline, tolerance: tolerance ?? .zero) { _ in sleep.end(.slept) }
-      timer.follower = sleep
+      let timer = DelegatingTimer(oneShotAt: deadline, tolerance: tolerance ?? .zero) { _ in sleep.end(.slept) }
+      timer.delegate = sleep
       let outcome = await Waiter.wait(isolation: #isolation) { waiter in
         guard sleep.begin(waiter, holding: [timer]) else { return }
         if !loop.add(timer, to: .common) { sleep.end(.loopEnded) }
@@ -71,6 +71,18 @@ extension Loop {
 }
 
 extension Loop.Timer {
+  /// A timer whose grid is on the clock of the loop it is meant for, whichever thread makes it.
+  package convenience init(
+    repeatingEvery interval: Duration, on loop: Loop, tolerance: Duration, handler: sending @escaping (Tick) -> Void
+  ) {
+    contract(interval > .zero, "Ticks need an interval of at least 1 ns, not \(interval).")
+    self.init(
+      Schedule(
+        fireDate: Schedule.date(after: interval, from: loop.now), interval: Schedule.validInterval(interval),
+        tolerance: Schedule.validTolerance(tolerance)),
+      order: 0, Label(fileID: #fileID, line: #line), handler: handler)
+  }
+
   /// A timer whose date is the clock's of the loop it is meant for, whichever thread makes it.
   convenience init(oneShotAt date: Instant, tolerance: Duration, handler: sending @escaping (Tick) -> Void) {
     self.init(

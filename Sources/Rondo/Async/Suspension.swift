@@ -2,7 +2,7 @@
 ///
 /// That may be the loop, the end of the loop, or cancellation, each on its own thread, and before the task has even
 /// been suspended.
-final class Suspension<Outcome>: ItemFollower, @unchecked Sendable {
+final class Suspension<Outcome>: ItemDelegate, @unchecked Sendable {
   // Unchecked because of the fields under the lock, and because an outcome goes from one thread to another: whoever
   // made it gives it up.
 

@@ -9,9 +9,4 @@ struct ModeSet: Equatable {
   static var `default`: ModeSet { ModeSet(modes: 1, isCommon: false) }
   /// Every mode, and the common set.
   static var all: ModeSet { ModeSet(modes: .max, isCommon: true) }
-
-  @inline(__always)
-  func contains(_ mode: ModeState) -> Bool {
-    modes & mode.bit != 0 || (isCommon && mode.isCommon)
-  }
 }

@@ -11,6 +11,8 @@ import Glibc
   @safe @exclusivity(unchecked) private var sets: ContiguousArray<WaitSet?> = []
   /// Some wait set has to be brought in order before it is waited in.
   @safe @exclusivity(unchecked) private var needsMending = false
+  /// Sources that have lost their file or were refused. A handler may die with them, so they end outside of this class.
+  @safe @exclusivity(unchecked) private var fallen: [FallenSource] = []
   /// Who watches the epoll sets, and has to hear before one is closed.
   @safe @exclusivity(unchecked) var foreign: (any ForeignLoop)?
   /// The wait set that was waited in last, as its bare parts: finding it again costs no reference count.
@@ -119,7 +121,7 @@ import Glibc
     do {
       open(set, try EventBase(for: "A mode of a loop needs an epoll set"))
     } catch {
-      // No set is being waited in: callouts happen outside of waits. The other mode takes a base back when it runs.
+      // No set is being waited in. The other mode takes a base back when it runs.
       guard let other = sets.firstIndex(where: { $0?.base != nil }) else { fatalError("\(error)") }
       DescriptorShortage.note(error, "The loop's modes share what there is, which makes a switch O(sources).")
       open(set, letGo(of: sets[other]!)!)
@@ -131,13 +133,11 @@ import Glibc
     // The set's old base is closed last, so that the new one has another number.
     let old = letGo(of: set)
     let others = sets.compactMap { $0?.base?.epoll } + (old.map { [$0.epoll] } ?? [])
-    let fallen: [FallenSource]
-    do { fallen = try set.open(base, besides: others) } catch { error.end() }
+    do { fallen += try set.open(base, besides: others) } catch { error.end() }
     if let hosted {
       if let old, old.epoll == hosted.epoll { hosted.keep(old) }
       if sets.indices.contains(hosted.mode), sets[hosted.mode] === set { hosted.follow(base) }
     }
-    fallen.giveUp()
   }
 
   /// Takes a set's base away.
@@ -169,14 +169,18 @@ import Glibc
     if wanted == known?.interest ?? [] { return }
     if known == nil, source.identity.isDevice {
       let error = rondo_is_refused(source.descriptor)
-      if error != 0 { return source.invalidate(because: .refused(errno: error)) }
+      if error != 0 { return fallen.append(FallenSource(source: source, reason: .refused(errno: error))) }
     }
     let set = waitSet(of: mode)
-    // A new base may have found that its file is gone.
-    guard slots.holds(token) else { return }
-    let fallen = set.watch(source, token, in: mode.index, wanted, slots)
+    fallen += set.watch(source, token, in: mode.index, wanted, slots)
     needsMending = needsMending || set.mayHaveOrphans
-    fallen.giveUp()
+  }
+
+  /// Takes the sources that have fallen since it was asked last.
+  func takeFallen() -> [FallenSource] {
+    var taken: [FallenSource] = []
+    swap(&taken, &fallen)
+    return taken
   }
 
   func unwatch(
@@ -188,22 +192,17 @@ import Glibc
     return fallen
   }
 
-  /// Gives the mode's set a new base if a descriptor closed behind the loop's back may have stayed in the old one.
+  /// Whether the mode's wait set has to be prepared before a wait in it.
+  @inline(__always)
+  func mustPrepare(_ mode: ModeState) -> Bool { needsMending || selected?.mode != mode.index }
+
+  /// Gives the mode's set a base, and a new one if a descriptor closed behind the loop's back may have stayed in it.
   ///
   /// The kernel keeps reporting a closed descriptor while a duplicate is open, and can no longer be told to stop.
-  @inline(__always)
-  func mend(_ mode: ModeState) {
-    if needsMending { mendNow(mode) }
-  }
-
-  @inline(never)
-  private func mendNow(_ mode: ModeState) {
+  func prepare(_ mode: ModeState) {
+    let set = waitSet(of: mode)
     defer { needsMending = sets.contains { $0?.mayHaveOrphans ?? false } }
-    guard mode.index < sets.count, let set = sets[mode.index], set.mayHaveOrphans else { return }
-    guard set.base != nil else {
-      set.mayHaveOrphans = false
-      return
-    }
+    guard set.mayHaveOrphans else { return }
     do {
       open(
         set, try EventBase(for: "A closed descriptor may stay in a mode's epoll set, which then has to be made anew"))

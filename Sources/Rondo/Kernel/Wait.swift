@@ -87,12 +87,12 @@ enum Wait {
     }
   }
 
-  /// Rebuilds what a descriptor closed behind the loop's back may have left behind.
+  /// Whether `prepare(_:)` has something to do before a wait in the mode.
   @inline(__always)
-  func mend(_ mode: ModeState) {
+  func mustPrepare(_ mode: ModeState) -> Bool {
     switch self {
-    case .kernel(let kernel): kernel.mend(mode)
-    case .scripted: break
+    case .kernel(let kernel): kernel.mustPrepare(mode)
+    case .scripted: false
     }
   }
 

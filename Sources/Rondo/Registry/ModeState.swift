@@ -72,3 +72,10 @@ import Synchronization
     publishedFireDate.store(date.nanoseconds, ordering: .relaxed)
   }
 }
+
+extension ModeSet {
+  @inline(__always)
+  func contains(_ mode: ModeState) -> Bool {
+    modes & mode.bit != 0 || (isCommon && mode.isCommon)
+  }
+}

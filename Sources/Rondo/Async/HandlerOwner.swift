@@ -1,20 +1,22 @@
 /// The actor that a handler belongs to, which says which loops may call it.
-@safe package struct HandlerOwner: Sendable {
+@safe package final class HandlerOwner: ItemDelegate, Sendable {
   private let actor: any Actor
 
   package init(_ actor: any Actor) {
     self.actor = actor
   }
 
+  package func checkItem(for loop: Loop) { Self.check(actor, on: loop) }
+
   /// Traps unless the loop's thread, while it serves the loop, has the actor to itself.
-  package func check(_ loop: Loop) {
+  package static func check(_ actor: any Actor, on loop: Loop) {
     contract(
-      isServed(by: loop),
+      isServed(actor, by: loop),
       "A handler of \(type(of: actor)) was given to the loop of \(loop.thread), which that actor does not run on. "
         + "Give it to \(actor === MainActor.shared ? "Loop.main" : "the loop that is the actor's executor").")
   }
 
-  private func isServed(by loop: Loop) -> Bool {
+  private static func isServed(_ actor: any Actor, by loop: Loop) -> Bool {
     let executor = unsafe Reference(actor.unownedExecutor)
     // The main actor is the main thread's, whether its jobs come by the loop or by the main dispatch queue.
     if unsafe actor === MainActor.shared || executor == Reference(MainActor.sharedUnownedExecutor) {
@@ -37,47 +39,5 @@
     init(_ executor: UnownedSerialExecutor) {
       (object, type) = unsafe unsafeBitCast(executor, to: (UInt, UInt).self)
     }
-  }
-}
-
-/// An item whose handler belongs to an actor. The item asks the owner when it joins a loop.
-package protocol OwnedItem: Loop.Item {
-  /// *constant* once the item is made
-  var owner: HandlerOwner? { get set }
-}
-
-package final class OwnedTimer: Loop.Timer, OwnedItem, @unchecked Sendable {
-  @safe @exclusivity(unchecked) package var owner: HandlerOwner?
-
-  override func enter(_ loop: Loop, _ mode: Loop.Mode) -> Bool {
-    owner?.check(loop)
-    return super.enter(loop, mode)
-  }
-}
-
-package final class OwnedObserver: Loop.Observer, OwnedItem, @unchecked Sendable {
-  @safe @exclusivity(unchecked) package var owner: HandlerOwner?
-
-  override func enter(_ loop: Loop, _ mode: Loop.Mode) -> Bool {
-    owner?.check(loop)
-    return super.enter(loop, mode)
-  }
-}
-
-package final class OwnedDescriptorSource: Loop.DescriptorSource, OwnedItem, @unchecked Sendable {
-  @safe @exclusivity(unchecked) package var owner: HandlerOwner?
-
-  override func enter(_ loop: Loop, _ mode: Loop.Mode) -> Bool {
-    owner?.check(loop)
-    return super.enter(loop, mode)
-  }
-}
-
-package final class OwnedSource: Loop.Source, OwnedItem, @unchecked Sendable {
-  @safe @exclusivity(unchecked) package var owner: HandlerOwner?
-
-  override func enter(_ loop: Loop, _ mode: Loop.Mode) -> Bool {
-    owner?.check(loop)
-    return super.enter(loop, mode)
   }
 }

@@ -1,0 +1,89 @@
+/// 10. Ready descriptors.
+extension LoopCore {
+  /// 10. Tells the whole ready batch by order, or the first under `returnAfterSourceHandled`. Calls out.
+  @inline(__always)
+  func tellReadyDescriptors(_ frame: RunFrame) {
+    assertOwnThread()
+    if !frame.ready.isEmpty { tellDescriptorsPresent(frame) }
+  }
+
+  @inline(never)
+  private func tellDescriptorsPresent(_ frame: RunFrame) {
+    assertOwnThread()
+    pulse.enter(.descriptors)
+    if frame.mode.orderedDescriptorCount > 0 { frame.ready.sort { slots.item($0.token)?.order ?? 0 } }
+    while frame.turn.nextReady < frame.ready.count {
+      let index = frame.turn.nextReady
+      // A nested run has waited since: level-triggered readiness will be told again, and may be over.
+      if waitCount != frame.turn.waitsWhenCollected { return dropReadyDescriptors(frame, from: index) }
+      let record = frame.ready[index]
+      frame.turn.nextReady = index + 1
+      guard let item = unsafe slots.borrowed(record.token) else { continue }
+      let isTold = unsafe item._withUnsafeGuaranteedRef {
+        tell(downcast($0, to: Loop.DescriptorSource.self), record.readiness, frame)
+      }
+      if isTold && frame.run.returnsAfterSourceHandled { return dropReadyDescriptors(frame, from: index + 1) }
+    }
+  }
+
+  /// A nested run of the same mode must find what the kernel has told once, and enclosing runs have not passed on yet.
+  func returnReadyDescriptors(to mode: ModeState) {
+    assertOwnThread()
+    for outer in frames where outer.mode === mode {
+      outer.ready.removeAll(from: outer.turn.nextReady, where: isCarried(by: mode))
+    }
+  }
+
+  /// Has the mode's next wait begin with a record that the kernel will not repeat by itself.
+  private func isCarried(by mode: ModeState) -> (ReadyDescriptor) -> Bool {
+    { record in
+      guard self.isToldOnce(record) else { return false }
+      mode.carriedDescriptors.append(record)
+      return true
+    }
+  }
+
+  /// Whether the kernel will not repeat it by itself.
+  private func isToldOnce(_ record: ReadyDescriptor) -> Bool {
+    guard let item = slots.item(record.token) else { return false }
+    let source = downcast(item, to: Loop.DescriptorSource.self)
+    return source.trigger == .edge || source.enabled == .closed
+  }
+
+  /// - Returns: Whether the source was called.
+  @inline(__always)
+  private func tell(
+    _ source: Loop.DescriptorSource, _ collected: Loop.DescriptorSource.Readiness, _ frame: RunFrame
+  ) -> Bool {
+    assertOwnThread()
+    guard source.belongs(to: frame.mode.bit), source.isValid else { return false }
+    let readiness = readinessToTell(collected, source)
+    guard !readiness.isEmpty else { return false }
+    counters.descriptorCallouts.count()
+    frame.calling = ObjectIdentifier(source)
+    if isProbed { probedDescriptor(source, readiness) } else { callOutDescriptorSource(source, readiness) }
+    frame.calling = nil
+    frame.turn.hasHandledSource = true
+    return true
+  }
+
+  /// What of the collected readiness the source asked for.
+  @inline(__always)
+  private func readinessToTell(
+    _ collected: Loop.DescriptorSource.Readiness, _ source: Loop.DescriptorSource
+  ) -> Loop.DescriptorSource.Readiness {
+    assertOwnThread()
+    let enabled = source.enabled
+    let readiness = collected.intersection(enabled)
+    if readiness.isEmpty && enabled == .closed && source.hasHungUp { return .closed }
+    return readiness
+  }
+
+  /// Leaves collected descriptors for a later turn.
+  func dropReadyDescriptors(_ frame: RunFrame, from start: Int) {
+    assertOwnThread()
+    guard start < frame.ready.count else { return }
+    frame.ready.removeAll(from: start, where: isCarried(by: frame.mode))
+    frame.ready.removeAll(from: start)
+  }
+}
