@@ -149,7 +149,7 @@ import Testing
   }
 
   private static let longFiles = ["Seams/LoopProbe.swift": 313]
-  private static let mostLinesOfTheCore = 6_650
+  private static let mostLinesOfTheCore = 6_720
 
   // MARK: - Walks
 

@@ -107,7 +107,7 @@ extension ModeTable {
     case "common", "nsrunloopcommonmodes": return "Loop.Mode.common"
     default: break
     }
-    return names.first { $0.isLikelyMeant(by: mode) }.map { "'\($0.rawValue)'" }
+    return names.compactMap { $0 }.first { $0.isLikelyMeant(by: mode) }.map { "'\($0.rawValue)'" }
   }
 }
 

@@ -36,8 +36,10 @@ extension Loop {
   public func contains(_ item: Item, in mode: Mode = .default) -> Bool {
     guard let item = item.seat(in: self) else { return false }
     if mode == .common { return item.whileIn(self) { item.isCommon } ?? false }
-    guard let index = mailbox.withLock({ $0.modes.index(of: mode) }) else { return false }
-    return item.whileIn(self) { item.belongs(to: 1 << UInt64(index)) } ?? false
+    return mailbox.withLock { state in
+      guard let index = state.modes.index(of: mode) else { return false }
+      return item.whileIn(self) { item.belongs(to: 1 << UInt64(index)) } ?? false
+    }
   }
 
   /// Makes the item a member, as far as other threads can see; `settle(_:_:isOwn:)` has to follow. Calls nothing of the user's.
@@ -50,7 +52,9 @@ extension Loop {
       core.applyMailQuietly()
       guard mailbox.life == .open else { return nil }
       if mode == .default { return item.join(self, .default) { _ in } }
-      return item.mayJoin(self) ? item.join(self, mailbox.withLock { $0.makeSeats(mode) }) { _ in } : nil
+      guard item.mayJoin(self) else { return nil }
+      core.makeRoom(for: mode)
+      return item.join(self, mailbox.withLock { $0.makeSeats(mode) }) { _ in }
     }
     return enrollFromElsewhere(item, mode)
   }
@@ -58,7 +62,9 @@ extension Loop {
   private func enrollFromElsewhere(_ item: Item, _ mode: Mode) -> UInt64? {
     mailbox.withLock { state in
       guard mailbox.life == .open, item.mayJoin(self) else { return nil }
-      return item.join(self, state.makeSeats(mode)) { joined in
+      let seats = state.makeSeats(mode)
+      state.modes.pin(seats.modes)
+      return item.join(self, seats) { joined in
         if joined != 0 { state.mail.changes.append(item, joins: joined) }
       }
     }
@@ -127,6 +133,7 @@ extension Loop {
   private func uprootFromElsewhere(_ item: Item, from mode: Mode?) -> Departure {
     let left = mailbox.withLock { state -> UInt64? in
       guard let seats = state.seats(mode) else { return nil }
+      if mode != nil { state.modes.pin(seats.modes) }
       return item.whileIn(self) { () -> UInt64? in
         guard let left = item.leave(self, seats) else { return nil }
         if mailbox.life != .ended {

@@ -25,15 +25,20 @@ extension Loop {
   @discardableResult
   public func perform(in mode: Mode, waking: Bool = true, _ block: sending @escaping () -> Void) -> Bool {
     checkProcess()
-    let modes = mode == .default ? .default : mailbox.withLock { $0.workModes([mode]) }
-    return post(Block(block, modes: modes), waking: waking)
+    return post(Block(block, modes: mode == .default ? .default : workModes([mode])), waking: waking)
   }
 
   /// Runs `block` once, in the first of `modes` that is served. Any thread. Without a mode, it never runs.
   @discardableResult
   public func perform(in modes: [Mode], waking: Bool = true, _ block: sending @escaping () -> Void) -> Bool {
     checkProcess()
-    return post(Block(block, modes: mailbox.withLock { $0.workModes(modes) }), waking: waking)
+    return post(Block(block, modes: workModes(modes)), waking: waking)
+  }
+
+  private func workModes(_ modes: [Mode]) -> ModeSet {
+    let isOwn = isCurrent
+    if isOwn { for mode in modes { core.makeRoom(for: mode) } }
+    return mailbox.withLock { $0.workModes(modes, stays: !isOwn) }
   }
 
   @inline(__always)

@@ -169,9 +169,9 @@ public final class Loop: @unchecked Sendable {
   /// The modes that exist, the default mode first. Any thread. See CFRunLoopCopyAllModes.
   ///
   /// A mode exists once an item, a block or an executor was added to it, or once it became common while the loop had
-  /// common items. It lasts as long as its loop.
+  /// common items. A loop with 64 modes forgets those that have nothing when it needs another.
   public var modes: [Mode] {
-    mailbox.withLock { $0.modes.names }
+    mailbox.withLock { $0.modes.names.compactMap { $0 } }
   }
 
   /// Makes `mode` common permanently: every common item joins it, now and later. Any thread.
@@ -228,7 +228,7 @@ public final class Loop: @unchecked Sendable {
 
   func names(of mask: UInt64) -> [Mode] {
     mailbox.withLock { state in
-      state.modes.names.indices.filter { mask & (1 << UInt64($0)) != 0 }.map { state.modes.names[$0] }
+      state.modes.names.indices.filter { mask & (1 << UInt64($0)) != 0 }.compactMap { state.modes.names[$0] }
     }
   }
 

@@ -178,6 +178,7 @@ extension Loop {
   private func makeTimeoutGroup(of mode: Mode) -> GroupNumber {
     let common = ModeSet(modes: 0, isCommon: true)
     if mode == .common, let group = core.otherGroups.number(of: common) { return group }
+    core.makeRoom(for: mode)
     let modes = mailbox.withLock { state in
       if mode != .common { return ModeSet(modes: 1 << UInt64(state.modes.makeIndex(of: mode)), isCommon: false) }
       // Modes that become common from now on exist as well, as if a common item were there.

@@ -57,7 +57,7 @@ extension Loop: SerialExecutor, TaskExecutor {
       loop.checkProcess()
       contract(!modes.isEmpty, "An executor needs a mode to serve its jobs in. Name one, or '.common'.")
       self.loop = loop
-      let group = JobGroup(loop.mailbox.withLock { $0.workModes(modes) })
+      let group = JobGroup(loop.mailbox.withLock { $0.workModes(modes, stays: true) })
       actorLane = JobLane(core: loop.core, thread: loop.thread, group: group)
       taskLane = JobLane(core: loop.core, thread: loop.thread, group: group)
       taskLane.serveTasks(preferring: self)

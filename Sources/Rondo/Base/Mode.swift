@@ -1,8 +1,8 @@
 extension Loop {
   /// The name of a set of items that only runs in that mode serve.
   ///
-  /// A mode begins to exist in a loop when an item is added to it, and lasts as long as the loop. Modes are equal if
-  /// their names are. A loop has room for 64. See CFRunLoopMode.
+  /// A mode begins to exist in a loop when an item is added to it. Modes are equal if their names are. A loop has room
+  /// for 64; if it needs one more, it forgets those that have nothing. See CFRunLoopMode.
   public struct Mode: RawRepresentable, Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
     /// The name.
     public let rawValue: String

@@ -113,11 +113,14 @@ struct MailboxState {
   }
 
   /// The modes in which a block or a job runs that is posted for these: the common ones, whichever they are by then.
-  mutating func workModes(_ names: [Loop.Mode]) -> ModeSet {
+  ///
+  /// - Parameter stays: Whether the set is used outside of the loop's thread.
+  mutating func workModes(_ names: [Loop.Mode], stays: Bool) -> ModeSet {
     var set = ModeSet(modes: 0, isCommon: false)
     for name in names {
       if name == .common { set.isCommon = true } else { set.modes |= 1 << UInt64(modes.makeIndex(of: name)) }
     }
+    if stays { modes.pin(set.modes) }
     return set
   }
 }

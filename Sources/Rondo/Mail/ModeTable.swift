@@ -1,9 +1,14 @@
 /// A loop's mode names, their indices, and which of them are common. *mailbox lock*
 struct ModeTable {
-  private(set) var names: [Loop.Mode] = [.default]
+  /// By index; nil where a mode was given back.
+  private(set) var names: [Loop.Mode?] = [.default]
   private var indices: [Loop.Mode: Int] = [.default: 0]
   /// Names made common before their mode existed.
   private var awaitedCommonNames: Set<Loop.Mode> = []
+  /// One bit for each mode that was given back, and whose index is taken next.
+  private var free: UInt64 = 0
+  /// One bit for each mode that stays: it has an index outside of this lock and of the loop's thread.
+  private(set) var pinned: UInt64 = 1
   /// One bit for each common mode.
   private(set) var common: UInt64 = 1
 
@@ -20,8 +25,9 @@ struct ModeTable {
     let isAwaited = awaitedCommonNames.remove(mode) != nil
     if !isAwaited { checkRoom(for: mode) }
     if Hint.isOn { hintAtNewMode(mode) }
-    names.append(mode)
-    let index = names.count - 1
+    let index = free == 0 ? names.count : free.trailingZeroBitCount
+    if free == 0 { names.append(mode) } else { names[index] = mode }
+    free &= ~(1 << UInt64(index))
     indices[mode] = index
     if isAwaited { common |= 1 << UInt64(index) }
     return index
@@ -29,8 +35,18 @@ struct ModeTable {
 
   /// Whether the mode is known, or one more can be.
   func hasRoom(for mode: Loop.Mode) -> Bool {
-    names.count + awaitedCommonNames.count < Self.capacity || index(of: mode) != nil
+    names.count - free.nonzeroBitCount + awaitedCommonNames.count < Self.capacity || index(of: mode) != nil
       || awaitedCommonNames.contains(mode)
+  }
+
+  /// Has modes stay: another thread, an executor or a host refers to them by index.
+  mutating func pin(_ modes: UInt64) { pinned |= modes }
+
+  /// Gives a mode back. The loop's thread, for a mode that has nothing and is not run.
+  mutating func giveBack(_ index: Int) {
+    indices[names[index]!] = nil
+    names[index] = nil
+    free |= 1 << UInt64(index)
   }
 
   /// Names that were made common take room from then on: the first common item brings their modes into being.

@@ -4,8 +4,8 @@ import Synchronization
 @safe final class ModeState {
   /// *constant*
   let index: Int
-  /// *constant*
-  let name: Loop.Mode
+  /// Nil until the mode is run, if its index was another mode's before.
+  @safe @exclusivity(unchecked) var name: Loop.Mode?
   /// *constant* `1 << index`.
   let bit: UInt64
   /// Whether the mode is common, as far as mail has been applied.
@@ -34,7 +34,7 @@ import Synchronization
   /// *atomic* The date of the mode's next timer when the loop last went to sleep in it.
   let publishedFireDate = Atomic<Int64>(.max)
 
-  init(index: Int, name: Loop.Mode, isCommon: Bool) {
+  init(index: Int, name: Loop.Mode?, isCommon: Bool) {
     self.index = index
     self.name = name
     self.bit = 1 << UInt64(index)
@@ -56,6 +56,12 @@ import Synchronization
   @inline(__always)
   func runEnded() {
     runCount -= 1
+  }
+
+  /// Whether nothing is in the mode, not even observers, and no run of it is under way.
+  var isUnused: Bool {
+    runCount == 0 && itemCount == 0 && own.rowCount == 0 && others.isEmpty && observers.count == 0
+      && carriedDescriptors.isEmpty
   }
 
   /// Whether a run of the mode has ever begun.

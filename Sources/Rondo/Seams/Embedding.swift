@@ -35,9 +35,12 @@ extension Loop {
       self.loop = loop
       self.mode = mode
       loop.core.applyMail()
+      loop.core.makeRoom(for: mode)
       let index = loop.mailbox.withLock { state in
         contract(loop.mailbox.life == .open, "This loop has ended with its thread, and cannot be embedded.")
-        return state.modes.makeIndex(of: mode)
+        let index = state.modes.makeIndex(of: mode)
+        state.modes.pin(1 << UInt64(index))
+        return index
       }
       (guest, knownDescriptor) = loop.core.beginGuest(in: loop.core.modeState(index))
     }

@@ -61,7 +61,8 @@ extension Loop {
 
   /// Makes the mode, if this loop does not know it.
   package func makeMode(_ mode: Mode) {
-    _ = mailbox.withLock { $0.modes.makeIndex(of: mode) }
+    core.makeRoom(for: mode)
+    mailbox.withLock { state in state.modes.pin(1 << UInt64(state.modes.makeIndex(of: mode))) }
   }
 
   /// Whether a host of this thread runs the loop by an `Embedding`.

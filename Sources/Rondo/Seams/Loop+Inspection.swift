@@ -44,9 +44,10 @@ extension Loop {
   /// Each mode by name, with the date of its next timer as the loop last went to sleep with it; nil for none. Any thread.
   package var modeDates: [(mode: Mode, date: Int64?)] {
     mailbox.withLock { state in
-      state.modes.names.indices.map { index in
+      state.modes.names.indices.compactMap { index in
+        guard let name = state.modes.names[index] else { return nil }
         let date = index < state.states.count ? state.states[index].publishedFireDate.load(ordering: .relaxed) : .max
-        return (state.modes.names[index], date == .max ? nil : date)
+        return (name, date == .max ? nil : date)
       }
     }
   }
@@ -55,10 +56,11 @@ extension Loop {
   package var inventory: Inventory {
     core.applyMail()
     var inventory = Inventory()
-    inventory.modes = core.modes.map { mode in
+    inventory.modes = core.modes.compactMap { mode in
+      guard let name = names(of: mode.bit).first else { return nil }
       let date = core.nextFireDate(in: mode)
       return Inventory.ModeEntry(
-        name: mode.name.rawValue, isCommon: mode.isCommon, wasRun: mode.wasRun,
+        name: name.rawValue, isCommon: mode.isCommon, wasRun: mode.wasRun,
         items: mode.groups.reduce(mode.itemCount) { $0 + $1.keptCount },
         observers: mode.observers.entries.count, nextDate: date == .distantFuture ? nil : date.nanoseconds)
     }

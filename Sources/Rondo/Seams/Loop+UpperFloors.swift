@@ -41,9 +41,12 @@ extension Loop {
   /// - Returns: Whether it does; true for the common modes.
   package func admit(_ mode: Mode) -> Bool {
     if mode == .default || mode == .common { return true }
+    let isOwn = isCurrent
+    if isOwn { core.makeRoom(for: mode) }
     return mailbox.withLock { state in
       guard state.modes.hasRoom(for: mode) else { return false }
-      _ = state.modes.makeIndex(of: mode)
+      let index = state.modes.makeIndex(of: mode)
+      if !isOwn { state.modes.pin(1 << UInt64(index)) }
       return true
     }
   }
@@ -51,7 +54,7 @@ extension Loop {
   /// Whether a run of `mode` would return at once, because nothing is in it. The loop's own thread.
   package func isFinished(_ mode: Mode) -> Bool {
     core.applyMail()
-    guard let index = mailbox.withLock({ $0.modes.index(of: mode) }) else { return true }
+    guard let index = core.index(of: mode) else { return true }
     return core.isEmpty(core.modeState(index))
   }
 

@@ -25,7 +25,7 @@ extension LoopCore {
   @inline(never)
   func waitInForeign(_ frame: RunFrame) -> Bool {
     assertOwnThread()
-    guard let foreign = foreignLoop, foreign.isPresent(in: frame.mode.name) else { return false }
+    guard let foreign = foreignLoop, foreign.isPresent(in: frame.mode.name!) else { return false }
     let polls = frame.turn.polls || wakes.isWoken || isStopped || !frame.ready.isEmpty || isEmpty(frame.mode)
     if !polls { updateWatches(frame.mode) }
     if depth == announcementDepth, !frame.turn.polls { foreignSleepNews = .told }
@@ -45,7 +45,7 @@ extension LoopCore {
     assertOwnThread()
     // First, so that the foreign loop does not hear of what this turn is going to serve.
     look(frame)
-    if foreign.look(in: frame.mode.name) { frame.turn.hasHandledSource = true }
+    if foreign.look(in: frame.mode.name!) { frame.turn.hasHandledSource = true }
     forgetClock()
   }
 
@@ -54,7 +54,7 @@ extension LoopCore {
     assertOwnThread()
     let alarm = hasPrecise(in: frame.mode) ? alarm(before: deadline, in: frame.mode) : deadline
     if alarm < deadline && alarm <= now { return spin(frame, until: deadline) }
-    if foreign.sleep(in: frame.mode.name) { frame.turn.hasHandledSource = true }
+    if foreign.sleep(in: frame.mode.name!) { frame.turn.hasHandledSource = true }
     look(frame)
     frame.turn.hasSlept = true
     let isAtAlarm = alarm < deadline && alarm <= now && now < deadline

@@ -161,40 +161,6 @@ import Synchronization
     return lastStamp
   }
 
-  /// The index of the mode of this name, if there is one; the loop's lock is taken for a name that is new to its thread.
-  @inline(__always)
-  func index(of name: Loop.Mode) -> Int? {
-    assertOwnThread()
-    return name == .default ? 0 : indexOfOther(name)
-  }
-
-  private func indexOfOther(_ name: Loop.Mode) -> Int? {
-    assertOwnThread()
-    return modes.firstIndex { $0.name == name } ?? mailbox.withLock { $0.modes.index(of: name) }
-  }
-
-  /// The state of the mode with this index, made on first sight.
-  @inline(__always)
-  func modeState(_ index: Int) -> ModeState {
-    assertOwnThread()
-    return index < modes.count ? modes[index] : makeModeState(index)
-  }
-
-  @inline(never)
-  private func makeModeState(_ index: Int) -> ModeState {
-    assertOwnThread()
-    while modes.count <= index {
-      let index = modes.count
-      mailbox.withLock { state in
-        let isCommon = state.modes.common & (1 << UInt64(index)) != 0
-        modes.append(ModeState(index: index, name: state.modes.names[index], isCommon: isCommon))
-        state.states = Array(modes)
-      }
-      listGroups(of: modes[index])
-    }
-    return modes[index]
-  }
-
   /// Makes `frame` the innermost, for one more level of nesting.
   @inline(__always)
   func pushFrame(_ frame: RunFrame, returnsAfterSourceHandled: Bool) {
@@ -235,7 +201,7 @@ import Synchronization
   private func hasNothingToServe(_ mode: ModeState) -> Bool {
     assertOwnThread()
     return !servesMainQueue(in: mode) && !hasBlocks(in: mode) && !hasJobs(in: mode)
-      && (foreignLoop?.isEmpty(mode.name) ?? true)
+      && (foreignLoop?.isEmpty(mode.name!) ?? true)
   }
 
   /// Whether a block waits for a run of the mode.
