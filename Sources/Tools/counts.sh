@@ -8,6 +8,7 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
 table=$root/Sources/Tools/costs/expected.txt
+peers=$root/Sources/Tools/costs/peers
 jobs=${JOBS:-$(nproc)}
 # Per cent by which instructions may differ: a patch release of the toolchain, of libevent or of glibc changes some. All
 # other counts have to be exact.
@@ -34,29 +35,62 @@ strip --strip-debug -o "$probe" "$(cd "$root" && swift build -c release --show-b
 objdump --disassemble --no-show-raw-insn "$probe" |
   awk '/\tlock |\txchg .*\(/ { sub(/:$/, "", $1); print "0x" $1 }' >"$scratch/locked"
 
-# The row of one operation. The second file of a run is what came after the part that counts.
+# The row of one operation of a program. The second file of a run is what came after the part that counts.
 count_one() {
-  local name=$1 times
+  local program=$1 name=$2 short=$3 long=$4 times
+  local file=$scratch/$program.$name
   for times in "$short" "$long"; do
     # Tables of the runtime are hashed alike in every run.
-    SWIFT_DETERMINISTIC_HASHING=1 valgrind --tool=callgrind --callgrind-out-file="$scratch/$name.$times" \
+    SWIFT_DETERMINISTIC_HASHING=1 valgrind --tool=callgrind --callgrind-out-file="$file.$times" \
       --zero-before=rondo_counted --dump-after=rondo_counted --dump-instr=yes --dump-line=no \
-      --compress-strings=no --compress-pos=no "$probe" "$name" "$times" >"$scratch/$name.log" 2>&1 || {
-      cat "$scratch/$name.log" >&2
+      --compress-strings=no --compress-pos=no "$scratch/$program" "$name" "$times" >"$file.log" 2>&1 || {
+      cat "$file.log" >&2
       return 1
     }
   done
   awk -v name="$name" -v probe="$probe" -v module='$s11rondo_costs' -v short="$short" -v long="$long" \
-    -f "$here/counts.awk" "$scratch/locked" "$scratch/$name.$short.1" "$scratch/$name.$long.1" >"$scratch/$name.row"
+    -f "$here/counts.awk" "$scratch/locked" "$file.$short.1" "$file.$long.1" >"$file.row"
 }
 export -f count_one
-export here scratch probe short long
+export here scratch probe
 
 mapfile -t known < <("$probe" list)
 names=("${@:-${known[@]}}")
 (($#)) || names=("${known[@]}")
-printf '%s\n' "${names[@]}" | xargs -P "$jobs" -I{} bash -euo pipefail -c 'count_one {}'
-(cd "$scratch" && cat "${names[@]/%/.row}") >"$scratch/today"
+
+# make_peer NAME MODULE [OPTION]...: compiles the program on a peer, and adds to `counted` the operations that today's
+# rows are compared with.
+make_peer() {
+  local name=$1 options
+  pkg-config --exists "$2" || {
+    echo "$2 is not installed: its column is left out."
+    return 0
+  }
+  read -ra options < <(pkg-config --cflags --libs "$2")
+  cc -O2 -Wall -Wextra -Werror "${@:3}" -o "$scratch/$name" "$peers/peers.c" "${options[@]}"
+  mapfile -t -O "${#counted[@]}" counted < <(awk -v name="$name" '
+    FNR == 1 { file += 1 }
+    file == 1 { asked[$1]; next }
+    file == 2 { known[$1]; next }
+    $2 in known {
+      for (i = split($1, part, "+"); i > 0; i -= 1) if (!(part[i] in asked)) next
+      print name, $2, 2000, 4000
+      delete known[$2]
+    }' <(printf '%s\n' "${names[@]}") <("$scratch/$name" list) "$peers/expected.txt")
+}
+counted=("${names[@]/#/rondo-costs }")
+counted=("${counted[@]/%/ $short $long}")
+make_peer libevent libevent_core
+make_peer libuv libuv -DLIBUV
+printf '%s\n' "${counted[@]}" | xargs -P "$jobs" -L 1 bash -euo pipefail -c 'count_one "$@"' _
+
+rows=("${names[@]/#/rondo-costs.}")
+(cd "$scratch" && cat "${rows[@]/%/.row}") >"$scratch/today"
+compare_peers() {
+  shopt -s nullglob
+  awk -v margin="$margin" "$@" -f "$here/peers.awk" by=rondo "$scratch/today" \
+    by=libevent "$scratch"/libevent.*.row by=libuv "$scratch"/libuv.*.row by= "$peers/expected.txt"
+}
 
 if [[ -n ${UPDATE:-} ]]; then
   # A row that is new comes last.
@@ -64,7 +98,10 @@ if [[ -n ${UPDATE:-} ]]; then
     END { for (i = 1; i in name; i += 1) if (name[i] in row) print row[name[i]] }' "$scratch/today" "$table" \
     >"$scratch/table"
   cp "$scratch/table" "$table"
+  compare_peers -v update=1 >"$scratch/table"
+  cp "$scratch/table" "$peers/expected.txt"
 fi
+compare_peers
 
 # Rows that no operation has any more are looked for when all are counted.
 awk -v margin="$margin" -v all="$((!$#))" -v table="${table#"$root"/}" -f "$here/compare.awk" "$table" "$scratch/today"

@@ -47,6 +47,9 @@ for part; do
     counts)
       has_program valgrind valgrind
       has_program objdump binutils
+      # The peers that the counts are compared with.
+      has_program cc gcc libc6-dev
+      has_library libuv libuv1-dev
       ;;
     *)
       echo "Nothing is known of '$part'." >&2
