@@ -70,6 +70,9 @@ import Testing
       #expect(loop.modes.contains("later"))
       loop.run(in: "later", for: .milliseconds(5))
       #expect(stage.take() == "c")
+      stage.block("p", in: .common)
+      loop.run(in: "later", for: .zero)
+      #expect(stage.take() == "p")
       #expect(loop.run(in: "old 3") == .finished)
     }
   }
