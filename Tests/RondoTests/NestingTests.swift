@@ -218,6 +218,22 @@ import Testing
     #expect(text == "t E BT BS BW AW X @35")
   }
 
+  @Test func `what two runs around a nested one have collected is in its queue once`() {
+    withStage(isObserved: false) { stage in
+      for name in ["a", "b", "c"] {
+        stage.timer(name, every: .milliseconds(10)) { _ in
+          guard stage.loop.heartbeat.depth < 3 else { return }
+          stage.loop.run(for: .zero)
+          stage.loop.checkInvariants()
+        }
+      }
+      let timeout = stage.loop.makeTimeout(after: .milliseconds(10)) { stage.note("timeout") }
+      stage.loop.run(for: .milliseconds(15))
+      #expect(stage.text == "a b c timeout")
+      stage.loop.discard(timeout)
+    }
+  }
+
   @Test func `runs may be nested a hundred deep`() {
     withStage(isObserved: false) { stage in
       let depth = Later(0)

@@ -4,6 +4,19 @@ import Testing
 
 /// One-shot timers that are given another date while they fire, which CFRunLoop ignores.
 @Suite struct OneShotTests {
+  @Test func `a one-shot timer that is fired by hand can be given a tolerance and a later date in its handler`() {
+    withStage(isObserved: false) { stage in
+      let timer = stage.timer("t", after: .milliseconds(10)) { tick in
+        guard stage.text == "t" else { return }
+        tick.timer.tolerance = .milliseconds(1)
+        tick.timer.setFireDate(after: .milliseconds(20))
+      }
+      timer.fire()
+      stage.loop.run(for: .milliseconds(30))
+      #expect(stage.text == "t t")
+    }
+  }
+
   @Test func `a one-shot timer that is set again in its callout fires again`() {
     withStage(isObserved: false) { stage in
       let count = Later(0)

@@ -105,7 +105,7 @@ extension LoopCore {
   func reschedule(_ timer: Loop.Timer, at date: Instant) {
     assertOwnThread()
     guard let token = timers.token(of: timer) else { return }
-    if timers[token.slot].isQueued, date >= timers[token.slot].date {
+    if timers[token.slot].isArmed, timers[token.slot].isQueued, date >= timers[token.slot].date {
       setDate(token.slot, date)
     } else {
       schedule(timer, token.slot)
@@ -253,15 +253,12 @@ extension LoopCore {
   /// A nested run must find what enclosing runs have collected and not fired yet. It stays collected as well: what the
   /// nested run does not fire, the enclosing one does.
   func returnDueTimers(to mode: ModeState) {
-    for token in collected(in: mode) { enqueue(token.slot) }
-  }
-
-  /// What runs under way have collected and not fired, and runs of the mode fire.
-  private func collected(in mode: ModeState) -> [Token] {
     assertOwnThread()
-    return frames.flatMap { $0.due.dropFirst($0.nextDue) }.map(\.token).filter { token in
-      timers.holds(token) && timers[token.slot].isArmed && !timers[token.slot].isQueued
-        && modeSet(token.slot).contains(mode)
+    for frame in frames {
+      for slot in frame.due.dropFirst(frame.nextDue).filter({ timers.holds($0.token) }).map(\.token.slot) {
+        // Two runs may have collected it.
+        if timers[slot].isArmed, !timers[slot].isQueued, modeSet(slot).contains(mode) { enqueue(slot) }
+      }
     }
   }
 }
