@@ -294,7 +294,7 @@ final class LoopModel {
           collected = collect(loop, mode)
         }
       }
-      for item in ready { if let again = collected.firstIndex(where: { $0 === item }) { collected.remove(at: again) } }
+      for item in ready { collected.removeAll { $0 === item } }
       ready += collected
     }
     loops[loop].isWoken = false
@@ -311,6 +311,7 @@ final class LoopModel {
   private func fire(_ loop: Int, _ mode: String) {
     let due = members(loop, mode).filter { $0.isTimer && !$0.isSpent && $0.date <= loops[loop].now }
       .sorted { ($0.date, $0.play.order) < ($1.date, $1.play.order) }.map { ($0, $0.departures[loop]) }
+    let limit = loops[loop].now
     for (timer, departures) in due {
       // One that has left and come back meanwhile is due in the next turn.
       guard timer.modes[loop].contains(mode), timer.departures[loop] == departures else { continue }
@@ -319,8 +320,9 @@ final class LoopModel {
       timer.missed = 0
       timer.isSpent = timer.every == 0
       if timer.every > 0 {
+        let known = timer.date <= limit ? limit : loops[loop].now
         timer.date += timer.every
-        pass(timer, loops[loop].now)
+        pass(timer, known)
       }
       let next = timer.date
       call(timer, detail, loop)
