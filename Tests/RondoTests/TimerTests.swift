@@ -163,6 +163,18 @@ import Testing
     }
   }
 
+  /// CFRunLoop's has the date of the fire.
+  @Test func `in its callout a repeating timer has its next date`() {
+    withStage(isObserved: false) { stage in
+      stage.timer("t", every: .milliseconds(10)) { tick in
+        #expect(tick.timer.fireDate - tick.scheduled == .milliseconds(10))
+        #expect(stage.loop.nextFireDate() == tick.timer.fireDate)
+      }
+      stage.loop.run(for: .milliseconds(25))
+      #expect(stage.text == "t t")
+    }
+  }
+
   @Test func `a point that is reached exactly at the end of a long callout counts as missed`() {
     withStage(isObserved: false) { stage in
       stage.timer("t", every: .milliseconds(10)) { tick in

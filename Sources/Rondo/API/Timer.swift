@@ -85,6 +85,7 @@ extension Loop {
 
     /// The date of the next fire. Setting it moves the origin of the grid. Any thread.
     ///
+    /// In the callout of a repeating timer, it is the date after the one that fires; ``Tick/scheduled`` is that one.
     /// A date in the past counts as now. Setting it reads the clock and makes one atomic exchange; a later date is
     /// O(1), an earlier one O(log n). From another thread, an earlier date wakes the loop.
     public var fireDate: SuspendingClock.Instant {
