@@ -194,7 +194,7 @@ extension Loop {
   @inline(__always)
   func noteDate(of timer: Timer, _ date: Instant) {
     // A forked child has the thread's loop as well.
-    guard isCurrent else { return noteReschedule(of: timer) }
+    checkProcess()
     // The mail may take it out, and its next loop reads its date by itself.
     if core.applyMail(), !timer.isIn(self) { return }
     core.reschedule(timer, at: date)
