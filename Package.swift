@@ -181,7 +181,8 @@ let package = Package(
       "rondo-parity", at: "Tests/RondoParity", ["Rondo", "RondoTesting", "CLinux"], exclude: ["README.md"],
       linking: ["Foundation", "BlocksRuntime"]),
     program(
-      "rondo-costs", at: "Sources/Tools/costs", ["CLinux", "Rondo", "RondoTestSupport"], exclude: ["expected.txt"]),
+      "rondo-costs", at: "Sources/Tools/costs", ["CLinux", "Rondo", "RondoInspect", "RondoTestSupport"],
+      exclude: ["expected.txt"]),
     program("rondo-soak", at: "Tests/RondoSoak", ["Rondo"]),
 
     // Folders have the tests of what is above the core; the mutants' build leaves those out.
