@@ -181,7 +181,7 @@ let package = Package(
       "rondo-parity", at: "Tests/RondoParity", ["Rondo", "RondoTesting", "CLinux"], exclude: ["README.md"],
       linking: ["Foundation", "BlocksRuntime"]),
     program(
-      "rondo-costs", at: "Sources/Tools/costs", ["CLinux", "Rondo", "RondoTestSupport"],
+      "rondo-costs", at: "Sources/Tools/costs", ["CLinux", "Rondo", "RondoInspect", "RondoTestSupport"],
       exclude: ["expected.txt", "peers"]),
     program("rondo-soak", at: "Tests/RondoSoak", ["Rondo"]),
 

@@ -8,13 +8,14 @@
 enum { steps = 32, step_bits = 5, slot_count = 1024, note_count = 4096 };
 
 struct histogram {
-  uint64_t count, sum, longest;
+  uint64_t sum, longest;
   uint64_t buckets[rondo_histogram_buckets];
 };
 
 struct place {
   struct rondo_place what;
   uint32_t chosen;  // in which round
+  uint32_t wanted;  // the same if it is wanted
   struct histogram ready, run;
 };
 
@@ -23,12 +24,18 @@ struct note {
   int64_t time;
 };
 
+// A callout under way; no place if it is not counted.
+struct entry {
+  struct place *place;
+  int64_t began;
+};
+
 struct rondo_measures {
   struct place *slots[slot_count];      // by hash; the loop's thread
   struct place *places[rondo_place_limit + 1];  // in order of appearance; the last is for the rest
   uint32_t count;
   uint32_t round;
-  struct place *under_way[rondo_callout_depth];
+  struct entry under_way[rondo_callout_depth];
   struct note notes[note_count];
 };
 
@@ -60,7 +67,6 @@ static void add(struct histogram *histogram, uint64_t value) {
   ADD(histogram->buckets[rondo_histogram_bucket(value)], 1);
   ADD(histogram->sum, value);
   if (value > LOAD(histogram->longest)) STORE(histogram->longest, value);
-  __atomic_store_n(&histogram->count, LOAD(histogram->count) + 1, __ATOMIC_RELEASE);
 }
 
 static struct place *append(struct rondo_measures *measures, uint32_t index, uint64_t label, uint64_t kind) {
@@ -72,55 +78,90 @@ static struct place *append(struct rondo_measures *measures, uint32_t index, uin
   return place;
 }
 
+static struct place **slot_of(struct rondo_measures *measures, uint64_t label, uint64_t kind, uint32_t probe) {
+  uint64_t hash = (label ^ kind << 56) * UINT64_C(0x9E3779B97F4A7C15) >> 54;
+  return &measures->slots[(hash + probe) % slot_count];
+}
+
+static int is_at(const struct place *place, uint64_t label, uint64_t kind) {
+  return place && place->what.label == label && place->what.kind == kind;
+}
+
 static struct place *find(struct rondo_measures *measures, uint64_t label, uint64_t kind) {
-  uint64_t hash = (label ^ kind << 56) * UINT64_C(0x9E3779B97F4A7C15) >> 32;
   for (uint32_t probe = 0; probe < slot_count; probe++) {
-    struct place **slot = &measures->slots[(hash + probe) % slot_count];
+    struct place **slot = slot_of(measures, label, kind, probe);
     if (!*slot) {
       if (measures->count == rondo_place_limit) break;
       *slot = append(measures, measures->count, label, kind);
       if (*slot) __atomic_store_n(&measures->count, measures->count + 1, __ATOMIC_RELEASE);
       return *slot;
     }
-    if ((*slot)->what.label == label && (*slot)->what.kind == kind) return *slot;
+    if (is_at(*slot, label, kind)) return *slot;
   }
   struct place *rest = measures->places[rondo_place_limit];
   return rest ? rest : append(measures, rondo_place_limit, 0, 255);
 }
 
-int rondo_measures_begin(
-    struct rondo_measures *measures, uint32_t depth, uint64_t label, uint64_t kind, int64_t ready, uint32_t missed,
-    int is_cause) {
-  if (depth >= rondo_callout_depth) return 0;
-  struct place *place = find(measures, label, kind);
-  measures->under_way[depth] = place;
+// The callout is of a place; of none if there is no memory.
+static inline int begin_at(
+    struct rondo_measures *measures, struct place *place, uint32_t depth, int64_t time, int64_t due) {
+  measures->under_way[depth] = (struct entry){place, time};
   if (!place) return 0;
   uint32_t round = LOAD(measures->round) + 1;
-  int is_new = place->chosen != round;
-  place->chosen = round;
-  // Nothing is counted before somebody has chosen.
-  if (is_new) return 1;
-  if (!LOAD(place->what.is_wanted)) {
-    measures->under_way[depth] = NULL;
+  if (place->wanted != round) {
+    // Nothing is counted before somebody has chosen.
+    if (place->chosen != round) return 1;
+    measures->under_way[depth].place = NULL;
     return 0;
   }
-  if (ready >= 0) add(&place->ready, (uint64_t)ready);
+  if (due > 0) add(&place->ready, time > due ? (uint64_t)(time - due) : 0);
   ADD(place->what.callouts, 1);
-  if (is_cause) ADD(place->what.wakeups, 1);
-  if (missed) ADD(place->what.missed, missed);
   return 0;
 }
 
-void rondo_measures_choose(struct rondo_measures *measures, uint32_t depth, int is_wanted) {
-  if (depth >= rondo_callout_depth || !measures->under_way[depth]) return;
-  STORE(measures->under_way[depth]->what.is_wanted, (uint8_t)is_wanted);
-  if (!is_wanted) measures->under_way[depth] = NULL;
+// Where the first slot has another place, or none.
+__attribute__((noinline)) static int begin_elsewhere(
+    struct rondo_measures *measures, uint32_t depth, uint64_t label, uint64_t kind, int64_t time, int64_t due) {
+  return begin_at(measures, find(measures, label, kind), depth, time, due);
 }
 
-void rondo_measures_end(struct rondo_measures *measures, uint32_t depth, int64_t run) {
-  if (depth >= rondo_callout_depth || !measures->under_way[depth]) return;
-  add(&measures->under_way[depth]->run, run > 0 ? (uint64_t)run : 0);
-  measures->under_way[depth] = NULL;
+int rondo_measures_begin(
+    struct rondo_measures *measures, uint32_t depth, uint64_t label, uint64_t kind, int64_t time, int64_t due) {
+  if (depth >= rondo_callout_depth) return 0;
+  struct place *place = *slot_of(measures, label, kind, 0);
+  if (!is_at(place, label, kind)) return begin_elsewhere(measures, depth, label, kind, time, due);
+  return begin_at(measures, place, depth, time, due);
+}
+
+// The place of the callout that began last, if it is counted.
+static struct place *place_of(const struct rondo_measures *measures, uint32_t depth) {
+  return depth < rondo_callout_depth ? measures->under_way[depth].place : NULL;
+}
+
+void rondo_measures_choose(struct rondo_measures *measures, uint32_t depth, int is_wanted) {
+  struct place *place = place_of(measures, depth);
+  if (!place) return;
+  place->chosen = LOAD(measures->round) + 1;
+  place->wanted = is_wanted ? place->chosen : 0;
+}
+
+void rondo_measures_add(struct rondo_measures *measures, uint32_t depth, uint32_t wakeups, uint32_t missed) {
+  struct place *place = place_of(measures, depth);
+  if (!place) return;
+  ADD(place->what.wakeups, wakeups);
+  ADD(place->what.missed, missed);
+}
+
+void rondo_measures_skip(struct rondo_measures *measures, uint32_t depth) {
+  if (depth < rondo_callout_depth) measures->under_way[depth].place = NULL;
+}
+
+void rondo_measures_end(struct rondo_measures *measures, uint32_t depth, int64_t time) {
+  struct place *place = place_of(measures, depth);
+  if (!place) return;
+  int64_t run = time - measures->under_way[depth].began;
+  add(&place->run, run > 0 ? (uint64_t)run : 0);
+  measures->under_way[depth].place = NULL;
 }
 
 void rondo_measures_choose_anew(struct rondo_measures *measures) {
@@ -147,10 +188,12 @@ int64_t rondo_measures_noted(struct rondo_measures *measures, uint64_t key) {
 }
 
 static void copy(const struct histogram *from, struct rondo_histogram *to) {
-  to->count = __atomic_load_n(&from->count, __ATOMIC_ACQUIRE);
+  to->count = 0;
   to->sum = LOAD(from->sum);
   to->longest = LOAD(from->longest);
-  for (uint32_t index = 0; index < rondo_histogram_buckets; index++) to->buckets[index] = LOAD(from->buckets[index]);
+  for (uint32_t index = 0; index < rondo_histogram_buckets; index++) {
+    to->count += to->buckets[index] = LOAD(from->buckets[index]);
+  }
 }
 
 int rondo_measures_read(
@@ -165,7 +208,6 @@ int rondo_measures_read(
   place->callouts = LOAD(found->what.callouts);
   place->wakeups = LOAD(found->what.wakeups);
   place->missed = LOAD(found->what.missed);
-  place->is_wanted = LOAD(found->what.is_wanted);
   if (ready) copy(&found->ready, ready);
   if (run) copy(&found->run, run);
   return 1;

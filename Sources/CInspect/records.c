@@ -1,5 +1,7 @@
 #include "records.h"
 
+#include "../CLinux/clock.h"
+
 #include <pthread.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -16,7 +18,7 @@ static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
 struct rondo_loop_record *rondo_record_make(void) {
   struct rondo_loop_record *record = calloc(1, sizeof *record + rondo_turn_count * sizeof record->ring[0]);
   if (!record) return NULL;
-  memcpy(record->magic, "rondo 3", 8);
+  memcpy(record->magic, "rondo 4", 8);
   pthread_mutex_lock(&list_lock);
   record->next = rondo_loop_records;
   rondo_loop_records = record;
@@ -44,7 +46,6 @@ static void copy_out(struct rondo_callout *to, const struct rondo_callout *from)
   to->label = LOAD(from->label);
   to->item = LOAD(from->item);
   to->detail = LOAD(from->detail);
-  to->began = LOAD(from->began);
   to->kind = LOAD(from->kind);
 }
 
@@ -70,9 +71,20 @@ int rondo_record_callouts(const struct rondo_loop_record *record, struct rondo_c
   return -1;
 }
 
-void rondo_record_watch_end(struct rondo_loop_record *record, uint64_t beat) { STORE(record->watched, beat); }
+void rondo_record_watch_end(struct rondo_loop_record *record, uint64_t beat) {
+  STORE(record->watched, beat);
+  rondo_record_set_listener(record, rondo_listener_end, 1);
+}
 
-int64_t rondo_record_ended(const struct rondo_loop_record *record, uint64_t beat) {
+void rondo_record_note_end(struct rondo_loop_record *record) {
+  uint64_t beat = LOAD(record->beat) - 1;
+  if (LOAD(record->watched) != beat) return;
+  STORE(record->ended_at, rondo_monotonic_now());
+  __atomic_store_n(&record->ended_beat, beat, __ATOMIC_RELEASE);
+}
+
+int64_t rondo_record_ended(struct rondo_loop_record *record, uint64_t beat) {
+  if (LOAD(record->watched) == beat) rondo_record_set_listener(record, rondo_listener_end, 0);
   return __atomic_load_n(&record->ended_beat, __ATOMIC_ACQUIRE) == beat ? LOAD(record->ended_at) : 0;
 }
 

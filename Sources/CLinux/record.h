@@ -7,14 +7,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "clock.h"
-
 // A callout under way.
 struct rondo_callout {
   uint64_t label;   // 48 bits of address, 16 of line: 0 for a name, 0xFFFF for code
   uint64_t item;    // tells items of a moment apart; 0 for what has none
-  int64_t detail;   // a descriptor, an observer's activities, a signal's ticket
-  int64_t began;    // nanoseconds of some clock, where somebody measures; else it is of an earlier callout
+  int64_t detail;   // a descriptor, an observer's activities, a signal's ticket, a timer's interval
   uint64_t kind;    // observer, timer, timeout, source, descriptor, block, main queue, job
 };
 
@@ -39,6 +36,7 @@ enum rondo_listener {
   rondo_listener_measures = 2,
   rondo_listener_trace = 4,
   rondo_listener_parked = 8,  // a watcher sleeps because the loop does, and wants to be called
+  rondo_listener_end = 16,    // a watcher wants to know when a callout ends
 };
 
 // Every field that two threads use is read and written by a relaxed atomic access; `beat` orders them.
@@ -64,7 +62,7 @@ struct rondo_loop_record {
 
 // A script for debuggers knows where everything is: rondo-gdb.py.
 _Static_assert(offsetof(struct rondo_loop_record, callouts) == 144, "The head of a record has its size.");
-_Static_assert(sizeof(struct rondo_callout) == 40, "A callout has its size.");
+_Static_assert(sizeof(struct rondo_callout) == 32, "A callout has its size.");
 _Static_assert(sizeof(struct rondo_turn) == 56, "A turn has its size.");
 
 #define RONDO_LOAD(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
@@ -122,19 +120,12 @@ static inline uint32_t rondo_record_begin(
   return RONDO_LOAD(record->listeners);
 }
 
-// The loop's thread. The callout that began last is over; nothing, if none has begun since there is a record. Who listens.
+// The loop's thread. The callout that began last is over. Who listens.
 static inline uint32_t rondo_record_end(struct rondo_loop_record *_Nonnull record) {
   uint32_t depth = RONDO_LOAD(record->depth);
-  if (depth == 0) return 0;
-  uint64_t beat = RONDO_LOAD(record->beat);
-  if (__builtin_expect(RONDO_LOAD(record->watched) == beat, 0)) {
-    RONDO_STORE(record->ended_at, rondo_monotonic_now());
-    __atomic_store_n(&record->ended_beat, beat, __ATOMIC_RELEASE);
-  }
-  const struct rondo_callout *callout = &record->callouts[(depth < rondo_callout_depth ? depth : rondo_callout_depth) - 1];
-  RONDO_PROBE("callout__end", RONDO_LOAD(callout->label), RONDO_LOAD(callout->kind));
+  RONDO_PROBE("callout__end", record, depth);
   RONDO_STORE(record->depth, depth - 1);
-  __atomic_store_n(&record->beat, beat + 1, __ATOMIC_RELEASE);
+  __atomic_store_n(&record->beat, RONDO_LOAD(record->beat) + 1, __ATOMIC_RELEASE);
   // The next beginning writes over what has ended, and must not be seen before this.
   __atomic_thread_fence(__ATOMIC_RELEASE);
   return RONDO_LOAD(record->listeners);

@@ -11,7 +11,7 @@ import gdb
 KINDS = ["observer", "timer", "timeout", "source", "descriptor", "block", "main queue", "job"]
 REASONS = ["descriptor", "main queue", "post", "timer", "timeout"]
 HEAD = struct.Struct("<8sQ64siIQQQqIIQQ")
-CALLOUT = struct.Struct("<QQqqQ")
+CALLOUT = struct.Struct("<QQqQ")
 TURN = struct.Struct("<QqqQQqIBBxx")
 CALLOUTS, TURNS = 16, 1024
 ITEM_KINDS = ["observer", "source", "descriptor", "timer"]
@@ -74,7 +74,7 @@ class Rondo(gdb.Command):
             print("No loop has a record.")
         while record:
             magic, following, title, thread, depth, beat, _, _, _, _, _, timers, items = HEAD.unpack(read(record, HEAD.size))
-            if magic.rstrip(b"\0") != b"rondo 3":
+            if magic.rstrip(b"\0") != b"rondo 4":
                 print("This is the record of another version.")
                 return
             title = title.split(b"\0")[0].decode("utf-8", "replace")
@@ -87,7 +87,7 @@ class Rondo(gdb.Command):
                 continue
             at = record + HEAD.size
             for index in range(min(depth, CALLOUTS)):
-                label, _, detail, _, kind = CALLOUT.unpack(read(at + index * CALLOUT.size, CALLOUT.size))
+                label, _, detail, kind = CALLOUT.unpack(read(at + index * CALLOUT.size, CALLOUT.size))
                 more = f" (descriptor {detail})" if kind == 4 else ""
                 print(f"  in {pick(KINDS, kind)} {name(label)}{more}")
             at += CALLOUTS * CALLOUT.size

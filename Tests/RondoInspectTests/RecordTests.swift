@@ -160,6 +160,30 @@ import Testing
     }
   }
 
+  @Test func `of callouts that follow each other at once, the later begins when the earlier ends`() throws {
+    let loop = Loop.current
+    let insight = loop.insight
+    insight.measure()
+    for name in ["first", "second"] {
+      let source = Loop.Source(order: name == "first" ? 0 : 1) {
+        let end = rondo_monotonic_now() + 2_000_000
+        while rondo_monotonic_now() < end {}
+      }
+      source.name = name
+      loop.add(source)
+      source.signal()
+    }
+    let begin = rondo_monotonic_now()
+    _ = loop.run(in: .default, for: .zero)
+    let elapsed = Duration.nanoseconds(rondo_monotonic_now() - begin)
+    let first = try #require(insight.measures.first { $0.name == "first" })
+    let second = try #require(insight.measures.first { $0.name == "second" })
+    // The two clocks may differ by a part in some thousands.
+    #expect(first.run.total > .microseconds(1_900) && second.run.total > .microseconds(1_900))
+    #expect(first.run.total + second.run.total < elapsed + .microseconds(100))
+    #expect(second.ready.total > first.run.total - .microseconds(100))
+  }
+
   @Test func `callouts under way are known, the innermost last`() {
     withVirtualLoop { virtual in
       let loop = virtual.loop

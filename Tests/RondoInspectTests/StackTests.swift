@@ -54,6 +54,24 @@ import Testing
     }
   }
 
+  @Test func `what a library's words of earlier calls skip is found behind its call`() {
+    let map = MemoryMap(
+      """
+      00001000-00002000 r-xp 00000000 08:01 1 /program
+      00003000-00004000 r-xp 00000000 08:01 2 /library
+      00008000-00009000 rw-p 00000000 00:00 0 [stack]
+      """)
+    // Two records that lead from the library past the function that called it, whose call is before 0x1099.
+    let memory: [UInt64: UInt64] = [
+      0x8020: 0x8030, 0x8028: 0x3111, 0x8030: 0x8100, 0x8038: 0x3222, 0x8060: 0x1099, 0x1091: 0xE800_0000,
+      0x8100: 0x8200, 0x8108: 0x1111, 0x8200: 0, 0x8208: 0x1222,
+    ]
+    let walk = StackWalk(map) { address, count in
+      (0..<UInt64(count)).map { memory[address + $0 * 8] ?? 0 }
+    }
+    #expect(addresses(walk.steps(pc: 0x3050, sp: 0x8010, fp: nil)) == [0x3050, 0x3111, 0x3222, 0x1099, 0x1111, 0x1222])
+  }
+
   @Test func `a stack of rubbish ends, and says at least where the thread is`() {
     var generator = SystemRandomNumberGenerator()
     for _ in 0..<200 {

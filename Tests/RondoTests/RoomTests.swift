@@ -55,7 +55,7 @@ import Testing
     "Registry/Resident.swift": "Loop.Item",
     "Registry/SlotTable.swift": "Loop.Item",
     "Registry/TimerTable.swift": "Loop.Timer",
-    "Seams/LoopProbe.swift": "QueuedJob",
+    "Seams/LoopDelegate.swift": "QueuedJob",
     "Turn/CallingOut.swift": """
     Loop.DescriptorSource Loop.DescriptorSource.Readiness Loop.Observer Loop.Source Loop.Timer Loop.Timer.Tick \
     QueuedJob
@@ -67,8 +67,8 @@ import Testing
     "Turn/LoopCore+Sleep.swift": "Guest Loop.DescriptorSource",
     "Turn/LoopCore+Timers.swift": "Loop.Item Loop.Timeout Loop.Timer Loop.Timer.Tick",
     "Turn/LoopCore.swift": """
-    ForeignLoop ForeignSleep ForeignSleepNews Guest JobGroup JobRelay JobSleep Loop Loop.Item Loop.Source Orphanage \
-    ProbeBox
+    DelegateBox ForeignLoop ForeignSleep ForeignSleepNews Guest JobGroup JobRelay JobSleep Loop Loop.Item \
+    Loop.Source Orphanage
     """,
   ]
 
@@ -148,8 +148,8 @@ import Testing
     #expect(total <= Self.mostLinesOfTheCore)
   }
 
-  private static let longFiles = ["Seams/LoopProbe.swift": 313]
-  private static let mostLinesOfTheCore = 6_720
+  private static let longFiles: [String: Int] = [:]
+  private static let mostLinesOfTheCore = 6_730
 
   // MARK: - Walks
 

@@ -22,7 +22,6 @@ struct rondo_place {
   uint64_t wakeups;  // how often it was the first callout after a sleep
   uint64_t missed;   // grid points of timers
   uint8_t kind;
-  uint8_t is_wanted;
 };
 
 struct rondo_measures;
@@ -33,13 +32,16 @@ enum { rondo_place_limit = 512 };
 struct rondo_measures *rondo_measures_make(void);
 void rondo_measures_free(struct rondo_measures *measures);
 
-// The loop's thread. A callout begins at this depth, `ready` nanoseconds after it was due; -1 if nobody knows. Whether the
+// The loop's thread. A callout begins at this depth and time, and was due before; 0 if that is not known. Whether the
 // caller has to choose whether the place is wanted, and to begin once more.
 int rondo_measures_begin(
-    struct rondo_measures *measures, uint32_t depth, uint64_t label, uint64_t kind, int64_t ready, uint32_t missed,
-    int is_cause);
+    struct rondo_measures *measures, uint32_t depth, uint64_t label, uint64_t kind, int64_t time, int64_t due);
 void rondo_measures_choose(struct rondo_measures *measures, uint32_t depth, int is_wanted);
-void rondo_measures_end(struct rondo_measures *measures, uint32_t depth, int64_t run);
+// It was the first after so many sleeps, and a timer has missed so many grid points.
+void rondo_measures_add(struct rondo_measures *measures, uint32_t depth, uint32_t wakeups, uint32_t missed);
+// One that is not counted begins.
+void rondo_measures_skip(struct rondo_measures *measures, uint32_t depth);
+void rondo_measures_end(struct rondo_measures *measures, uint32_t depth, int64_t time);
 
 // Any thread. Has every place chosen anew.
 void rondo_measures_choose_anew(struct rondo_measures *measures);

@@ -23,9 +23,12 @@ int rondo_record_turns(const struct rondo_loop_record *record, struct rondo_turn
 // Has the loop's thread note when the callout ends that is under way with this beat.
 void rondo_record_watch_end(struct rondo_loop_record *record, uint64_t beat);
 // When it ended, CLOCK_MONOTONIC in nanoseconds; 0 if it has not, or nobody saw.
-int64_t rondo_record_ended(const struct rondo_loop_record *record, uint64_t beat);
+int64_t rondo_record_ended(struct rondo_loop_record *record, uint64_t beat);
 
 // From here on the loop's thread.
+
+// Notes when the callout ended that was the last to end, if its end is watched.
+void rondo_record_note_end(struct rondo_loop_record *record);
 
 // How many callouts are under way.
 static inline uint32_t rondo_record_depth(const struct rondo_loop_record *record) { return RONDO_LOAD(record->depth); }
@@ -36,29 +39,8 @@ static inline void rondo_record_relabel(struct rondo_loop_record *record, uint64
   if (depth > 0 && depth <= rondo_callout_depth) RONDO_STORE(record->callouts[depth - 1].label, label);
 }
 
-// The callout that began last began at that time.
-static inline void rondo_record_set_began(struct rondo_loop_record *record, int64_t time) {
-  uint32_t depth = RONDO_LOAD(record->depth);
-  if (depth > 0 && depth <= rondo_callout_depth) RONDO_STORE(record->callouts[depth - 1].began, time);
-}
-
-// When what has just ended began; 0 if nobody has said so.
-static inline int64_t rondo_record_take_began(struct rondo_loop_record *record) {
-  uint32_t depth = RONDO_LOAD(record->depth);
-  if (depth >= rondo_callout_depth) return 0;
-  int64_t began = RONDO_LOAD(record->callouts[depth].began);
-  RONDO_STORE(record->callouts[depth].began, 0);
-  return began;
-}
-
-// The turn that is kept at present: NULL before the first.
-static inline struct rondo_turn *rondo_turn_newest(struct rondo_loop_record *record) {
-  uint64_t count = RONDO_LOAD(record->turns);
-  return count == 0 ? NULL : &record->ring[(count - 1) % rondo_turn_count];
-}
-
 // A turn is kept from now on; it stays the newest until the next.
-static inline void rondo_turn_begin(
+static inline struct rondo_turn *rondo_turn_begin(
     struct rondo_loop_record *record, uint64_t number, int64_t woke, int64_t asleep, uint8_t reason) {
   RONDO_PROBE("turn", number, reason);
   uint64_t count = RONDO_LOAD(record->turns);
@@ -70,6 +52,7 @@ static inline void rondo_turn_begin(
   RONDO_STORE(turn->reason, reason);
   RONDO_STORE(turn->kind, 255);
   __atomic_store_n(&record->turns, count + 1, __ATOMIC_RELEASE);
+  return turn;
 }
 
 // It calls somebody. How many it has called.

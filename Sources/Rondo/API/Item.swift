@@ -78,7 +78,7 @@ extension Loop {
       set { if let label = Label(name: newValue) { labelWord.store(label.word, ordering: .releasing) } }
     }
 
-    /// What it is called, for a probe.
+    /// What it is called, for a delegate.
     package final var label: Label {
       get { Label(word: labelWord.load(ordering: .acquiring)) }
       set { labelWord.store(newValue.word, ordering: .releasing) }

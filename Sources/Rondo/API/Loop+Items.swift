@@ -156,8 +156,9 @@ extension Loop {
   ///
   /// - Parameter isNew: Whether no signal of it was waiting.
   func noteSignal(of source: Source, isNew: Bool, waking: Bool) {
-    if isNew, core.isProbed { core.probeSignal(source.ticket, in: self) }
-    if isCurrent {
+    let isOwn = isCurrent
+    if isNew, core.hasMailListener { core.tellSignal(source.ticket, isOwn: isOwn) }
+    if isOwn {
       if isNew { core.noteSignal(of: source) }
       if waking, isHome(of: source) { core.wakeFromOwnThread() }
     } else {

@@ -43,13 +43,13 @@ extension Loop {
 
   @inline(__always)
   private func post(_ block: consuming Block, waking: Bool) -> Bool {
-    if core.isProbed { return postProbed(block, waking: waking) }
+    if core.hasMailListener { return postTelling(block, waking: waking) }
     return deliver(block, waking: waking)
   }
 
   @inline(never)
-  private func postProbed(_ block: consuming Block, waking: Bool) -> Bool {
-    deliver(core.probedPost(block), waking: waking)
+  private func postTelling(_ block: consuming Block, waking: Bool) -> Bool {
+    deliver(core.tellPost(block), waking: waking)
   }
 
   @inline(__always)

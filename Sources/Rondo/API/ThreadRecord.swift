@@ -56,8 +56,8 @@ import Synchronization
       loopAddress.store(Self.address(of: made), ordering: .relaxed)
       return (made, true)
     }
-    // Outside of the lock: the attendant may ask for the thread's loop.
-    if isNew { LoopAttendants.greet(loop) }
+    // Outside of the lock: the hook may ask for the thread's loop.
+    if isNew { LoopCreationHook.call(loop) }
     return loop
   }
 
@@ -211,4 +211,19 @@ import Synchronization
     guard let pointer = unsafe pthread_getspecific(key) else { return nil }
     return unsafe Unmanaged<ThreadRecord>.fromOpaque(pointer)._withUnsafeGuaranteedRef { $0.virtualLoop?.now }
   }
+}
+
+/// What a product above does with each loop that is made.
+package enum LoopCreationHook {
+  private static let hook = Guarded<(@Sendable (Loop) -> Void)?>(nil)
+
+  /// Has `hook` called with each loop that is made from now on, by the thread that makes it, before it gets the loop.
+  ///
+  /// A loop in virtual time is left out. Another thread may have the main thread's loop meanwhile.
+  package static func set(_ hook: @escaping @Sendable (Loop) -> Void) {
+    self.hook.withLock { $0 = hook }
+  }
+
+  /// Calls out.
+  static func call(_ loop: Loop) { hook.withLock { $0 }?(loop) }
 }

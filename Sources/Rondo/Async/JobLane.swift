@@ -41,7 +41,7 @@ import Synchronization
   /// Queues a job for the loop's thread, and wakes it. Any thread. O(1), no allocation once the queues have grown.
   package func enqueue(_ job: UnownedJob) {
     if !thread.isOfThisProcess { ThreadRecord.failAfterFork() }
-    if core.isProbed { core.probeJobEnqueued(job) }
+    if core.hasMailListener { core.tellJob(job) }
     let job = QueuedJob(job, by: self)
     if thread.isCurrent, !core.hasOrphanedJobs {
       // What others enqueued before comes first.

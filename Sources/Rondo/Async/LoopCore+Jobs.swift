@@ -52,7 +52,7 @@ extension LoopCore {
       guard let job = takeJob(mayRun) else { break }
       if !sleeps.isEmpty { endCancelledSleep(of: job) }
       counters.jobCallouts.count()
-      if isProbed { probedJob(job) } else { callOutJob(job) }
+      if hasDelegate { callOutRecorded(job) } else { callOutJob(job) }
     }
     isServingJob = false
   }

@@ -10,7 +10,11 @@ import Glibc
   private let wakeup: Wakeup
   @safe @exclusivity(unchecked) private var sets: ContiguousArray<WaitSet?> = []
   /// Some wait set has to be brought in order before it is waited in.
-  @safe @exclusivity(unchecked) private var needsMending = false
+  @safe @exclusivity(unchecked) private var needsMending = false {
+    didSet { if needsMending { preparedMode = -1 } }
+  }
+  /// The mode whose wait set is in order, by index; -1 for none.
+  @safe @exclusivity(unchecked) private var preparedMode = -1
   /// Sources that have lost their file or were refused. A handler may die with them, so they end outside of this class.
   @safe @exclusivity(unchecked) private var fallen: [FallenSource] = []
   /// Who watches the epoll sets, and has to hear before one is closed.
@@ -143,6 +147,7 @@ import Glibc
   /// Takes a set's base away.
   private func letGo(of set: WaitSet) -> EventBase? {
     selected = nil
+    preparedMode = -1
     // Whoever is about to wake the loop may still have the set's number in his hands.
     wakeup.awaitWriters()
     if let epoll = set.base?.epoll { foreign?.forget(epoll) }
@@ -194,14 +199,17 @@ import Glibc
 
   /// Whether the mode's wait set has to be prepared before a wait in it.
   @inline(__always)
-  func mustPrepare(_ mode: ModeState) -> Bool { needsMending || selected?.mode != mode.index }
+  func mustPrepare(_ mode: ModeState) -> Bool { preparedMode != mode.index }
 
   /// Gives the mode's set a base, and a new one if a descriptor closed behind the loop's back may have stayed in it.
   ///
   /// The kernel keeps reporting a closed descriptor while a duplicate is open, and can no longer be told to stop.
   func prepare(_ mode: ModeState) {
     let set = waitSet(of: mode)
-    defer { needsMending = sets.contains { $0?.mayHaveOrphans ?? false } }
+    defer {
+      needsMending = sets.contains { $0?.mayHaveOrphans ?? false }
+      if !needsMending { preparedMode = mode.index }
+    }
     guard set.mayHaveOrphans else { return }
     do {
       open(
@@ -214,6 +222,7 @@ import Glibc
 
   func close() {
     selected = nil
+    preparedMode = -1
     hosted = nil
     sets = []
     own.close()

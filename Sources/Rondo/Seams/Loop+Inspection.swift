@@ -2,29 +2,29 @@ import Synchronization
 
 /// What a floor above asks of a loop to tell what it is doing.
 extension Loop {
-  /// Has `probe` told of everything from now on, if nobody is yet. Any thread; for good.
+  /// Makes `delegate` the loop's, unless the loop has one. Any thread; permanent.
   ///
-  /// - Returns: Who is told: `probe`, or whoever came before.
-  package func attach(_ probe: any LoopProbe) -> any LoopProbe {
-    let new = unsafe Unmanaged.passRetained(ProbeBox(probe))
-    let (isFirst, old) = unsafe core.probe.compareExchange(
+  /// - Returns: The loop's delegate.
+  package func attach(_ delegate: any LoopDelegate) -> any LoopDelegate {
+    let new = unsafe Unmanaged.passRetained(DelegateBox(delegate))
+    let (isFirst, old) = unsafe core.delegate.compareExchange(
       expected: nil, desired: new, ordering: .acquiringAndReleasing)
     if isFirst {
       unsafe new._withUnsafeGuaranteedRef { $0.showItems(of: core) }
-      return probe
+      return delegate
     }
     unsafe new.release()
-    return unsafe old!.takeUnretainedValue().probe
+    return unsafe old!.takeUnretainedValue().delegate
   }
 
-  /// Has its probe told of sleeps from now on, too. Any thread; for good.
+  /// Has the delegate told of sleeps from now on, too. Any thread; permanent.
   package func tellSleeps() {
     counters.watchesSleep.store(true, ordering: .relaxed)
   }
 
-  /// Who is told, if anybody is. Any thread.
-  package var probe: (any LoopProbe)? {
-    unsafe core.probe.load(ordering: .acquiring)?.takeUnretainedValue().probe
+  /// Any thread.
+  package var delegate: (any LoopDelegate)? {
+    unsafe core.delegate.load(ordering: .acquiring)?._withUnsafeGuaranteedRef { $0.delegate }
   }
 
   /// The loop's clock, in nanoseconds.
@@ -99,7 +99,7 @@ extension Loop {
     package struct ItemEntry: Sendable {
       package let kind: CalloutKind
       package let label: Label
-      /// Tells it from others that live at the same time, as ``ProbedCallout/item`` does.
+      /// Tells it from others that live at the same time, as ``LoopCallout/item`` does.
       package let item: UInt
       package let modes: [String]
       package let isValid: Bool

@@ -42,6 +42,9 @@ final class Pulse: Sendable {
     word.store((old & ~0xFF00) | UInt64(min(depth, 255)) << 8, ordering: .relaxed)
   }
 
+  @inline(__always)
+  var beats: UInt64 { word.load(ordering: .relaxed) >> 16 }
+
   var snapshot: Loop.Heartbeat {
     let word = word.load(ordering: .relaxed)
     return Loop.Heartbeat(

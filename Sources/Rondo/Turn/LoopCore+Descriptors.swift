@@ -61,7 +61,7 @@ extension LoopCore {
     guard !readiness.isEmpty else { return false }
     counters.descriptorCallouts.count()
     frame.calling = ObjectIdentifier(source)
-    if isProbed { probedDescriptor(source, readiness) } else { callOutDescriptorSource(source, readiness) }
+    if hasDelegate { callOutRecorded(source, readiness) } else { callOutDescriptorSource(source, readiness) }
     frame.calling = nil
     frame.turn.hasHandledSource = true
     return true

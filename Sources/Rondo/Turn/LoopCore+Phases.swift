@@ -25,7 +25,7 @@ extension LoopCore {
       else { continue }
       counters.observerCallouts.count()
       frame.calling = ObjectIdentifier(observer)
-      if isProbed { probedObserver(observer, activity) } else { callOutObserver(observer, activity) }
+      if hasDelegate { callOutRecorded(observer, activity) } else { callOutObserver(observer, activity) }
       frame.calling = nil
       if !observer.repeats { observer.invalidate() }
     }
@@ -89,7 +89,7 @@ extension LoopCore {
   private func runBlock(_ index: Int, _ frame: RunFrame) {
     guard let call = frame.blocks[index].take(), !discardsBlocks.load(ordering: .relaxed) else { return }
     counters.blockCallouts.count()
-    if isProbed { probedBlock(call) } else { callOutBlock(call) }
+    if hasDelegate { callOutRecorded(call) } else { callOutBlock(call) }
   }
 
   /// 5. Performs the signalled sources of the mode by order, then by time of signal. Calls out.
@@ -168,7 +168,7 @@ extension LoopCore {
     counters.sourceCallouts.count()
     frame.calling = ObjectIdentifier(source)
     wakes.beginSource()
-    if isProbed { probedSource(source, ticket) } else { callOutSource(source) }
+    if hasDelegate { callOutRecorded(source, ticket) } else { callOutSource(source) }
     wakes.endSource()
     frame.calling = nil
     frame.turn.hasHandledSource = true
@@ -222,7 +222,7 @@ extension LoopCore {
     counters.mainQueueCallouts.count()
     isDrainingMainQueue = true
     owesMainQueue = false
-    if isProbed { probedMainQueue() } else { callOutMainQueue() }
+    if hasDelegate { callOutMainQueueRecorded() } else { callOutMainQueue() }
     isDrainingMainQueue = false
     frame.turn.hasHandledSource = true
     frame.turn.hasServedMainQueue = true

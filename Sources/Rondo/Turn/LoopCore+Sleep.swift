@@ -6,7 +6,7 @@ struct Sleep {
   let deadline: Instant
   /// What the timerfd is armed for: the deadline, or a moment before it that leaves the rest to a spin.
   let alarm: Instant
-  /// Sleeps are timed, or a probe may be called.
+  /// Sleeps are timed, or a delegate may be called.
   var isWatched = false
   /// When the sleep began, if sleeps are timed; `.distantPast` otherwise.
   var start = Instant.distantPast
@@ -187,7 +187,7 @@ extension LoopCore {
       if let sleep = announceSleep(
         sleep, frame.mode, servesMainQueue: frame.run.servesMainQueue, isOutside: guest != nil)
       {
-        if sleep.isWatched { probeSleep(until: alarm) }
+        if sleep.isWatched { tellSleep() }
         return sleep
       }
       applyMail()
@@ -256,7 +256,7 @@ extension LoopCore {
   /// - Returns: Whether something that concerns the run has ended the sleep; otherwise the run sleeps on.
   @_transparent
   func finishSleep(_ frame: RunFrame, _ sleep: Sleep) -> Bool {
-    if sleep.isWatched { probeWake(frame, sleep.alarm) }
+    if sleep.isWatched { tellWake(frame, sleep.alarm) }
     frame.turn.hasSlept = true
     apply(afterSleep: endSleep(sleep, taking: [.mail, .signals, .wake, .stop], .observers))
     if frame.turn.isExhausted { return true }

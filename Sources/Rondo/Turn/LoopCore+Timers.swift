@@ -199,8 +199,8 @@ extension LoopCore {
     counters.timerCallouts.count()
     if missed > 0 { counters.missedTicks.count(UInt64(missed)) }
     frame.calling = ObjectIdentifier(timer)
-    if isProbed {
-      probedTimer(timer, fire.date, limit, missed)
+    if hasDelegate {
+      callOutRecorded(timer, fire.date, limit, missed)
     } else {
       callOutTimer(
         timer,
@@ -243,7 +243,7 @@ extension LoopCore {
     if timers[slot].isQueued { dropEntries(slot) }
     disarm(slot)
     counters.timerCallouts.count()
-    if isProbed { probedTimeout(slot, date, handler) } else { callOutTimeout(handler) }
+    if hasDelegate { callOutRecorded(slot, date, handler) } else { callOutTimeout(handler) }
     // Discarded in its callout, its handler dies here; the slot may be another timeout's.
     guard timers.holds(token) else { return }
     timers[slot].target = .timeout(handler)

@@ -20,8 +20,8 @@ import Synchronization
   let counters: Counters
   /// *constant*
   let pulse: Pulse
-  /// *atomic* Who is told what the loop does. Once set it stays, and lives as long as the core.
-  let probe = unsafe Atomic<Unmanaged<ProbeBox>?>(nil)
+  /// *atomic* The delegate. Once set it stays, and lives as long as the core.
+  let delegate = unsafe Atomic<Unmanaged<DelegateBox>?>(nil)
   /// *constant*
   let wait: Wait
   /// *constant*
@@ -115,9 +115,9 @@ import Synchronization
   }
 
   deinit {
-    guard let probe = unsafe probe.load(ordering: .acquiring) else { return }
-    unsafe probe._withUnsafeGuaranteedRef { $0.hideItems() }
-    unsafe probe.release()
+    guard let delegate = unsafe delegate.load(ordering: .acquiring) else { return }
+    unsafe delegate._withUnsafeGuaranteedRef { $0.showItems(of: nil) }
+    unsafe delegate.release()
   }
 
   /// The clock: read once a phase, and only if somebody asks. A mode without timers costs no reading.

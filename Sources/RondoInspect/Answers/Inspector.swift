@@ -19,7 +19,7 @@ public enum Inspector {
   ///
   /// - Throws: `OpenError` if there is no socket or no thread for it.
   public static func open() throws(OpenError) {
-    LoopAttendants.set(attend)
+    LoopCreationHook.set(attend)
     try responder.withLock { (responder) throws(OpenError) in
       if let responder, responder.process == getpid() { return }
       responder = try Responder()
@@ -69,7 +69,7 @@ public enum Inspector {
       return ErrorOutput.write("rondo: RONDO_INSPECT=\(text) is none of socket, measure and stalls=MILLISECONDS.\n")
     }
     wishes.withLock { $0 = found }
-    LoopAttendants.set(attend)
+    LoopCreationHook.set(attend)
   }
 
   private static func wishes(in text: String) -> Wishes? {

@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// The loop itself writes down which callouts are under way; the rest is here. The functions are called on the loop's
 /// thread, in the turn, but for those that say otherwise. They take no lock.
-@safe final class Recorder: LoopProbe, @unchecked Sendable {
+@safe final class Recorder: LoopDelegate, @unchecked Sendable {
   /// *constant* What other threads, debuggers and core files read. Who listens stands in it: turns are kept once somebody
   /// has asked for them, callouts are timed while somebody measures.
   let record: UnsafeMutablePointer<rondo_loop_record>
@@ -15,13 +15,17 @@ import Synchronization
   let measures = unsafe Atomic<OpaquePointer?>(nil)
   /// The names that are measured; empty for all.
   private let filter = Guarded<[String]>([])
-  /// *loop thread* The number of the newest turn that is kept.
+  /// *loop thread* The number of the newest turn that is kept, and its place.
   @safe @exclusivity(unchecked) private var turn = UInt64.max
+  @safe @exclusivity(unchecked) private var newest: UnsafeMutablePointer<rondo_turn>?
   /// *loop thread* When the last sleep began.
   @safe @exclusivity(unchecked) private var asleepSince: Int64 = 0
   /// *loop thread* When the last sleep ended.
   @safe @exclusivity(unchecked) private var awakeSince: Int64 = 0
-  /// *loop thread* When the last callout since the last sleep ended; 0 if there was none, or it was not timed.
+  /// *loop thread* When the callout under way began, if it is timed, and the loop's phase then.
+  @safe @exclusivity(unchecked) private var began: Int64 = 0
+  @safe @exclusivity(unchecked) private var phase = UInt64.max
+  /// *loop thread* When it ended; 0 if it has not, or the loop has slept since.
   @safe @exclusivity(unchecked) private var lastEnd: Int64 = 0
   /// *loop thread* What it reads the time by.
   @safe @exclusivity(unchecked) private var ticks = rondo_ticks()
@@ -70,36 +74,46 @@ import Synchronization
 
   /// The loop's clock, in nanoseconds, read on its thread.
   @inline(__always)
-  private var ownNow: Int64 {
-    if isVirtual { return now }
-    return unsafe rondo_ticks_now(&ticks)
-  }
+  private var ownNow: Int64 { isVirtual ? now : unsafe rondo_ticks_now(&ticks) }
 
   /// The loop's clock, in nanoseconds. Any thread.
+  @inline(never)
   private var now: Int64 { virtual?.clockNanoseconds ?? rondo_monotonic_now() }
 
   // MARK: - What the loop tells
 
-  func calloutBegins(_ callout: borrowing ProbedCallout) {
+  func calloutBegins(_ callout: borrowing LoopCallout) {
     let listeners = self.listeners
+    if listeners & (rondo_listener_trace.rawValue | rondo_listener_parked.rawValue) != 0 { tellOthers(of: callout) }
     var isCause = false
     if listeners & rondo_listener_turns.rawValue != 0 { isCause = addToTurn(callout) }
     if listeners & rondo_listener_measures.rawValue != 0 { beginMeasuring(callout, isCause: isCause) }
-    if listeners & rondo_listener_trace.rawValue != 0 { traceBeginning(of: callout) }
-    if listeners & rondo_listener_parked.rawValue != 0 { leavePark() }
+  }
+
+  @inline(never)
+  private func tellOthers(of callout: borrowing LoopCallout) {
+    if isHeard(by: rondo_listener_trace) { traceBeginning(of: callout) }
+    if isHeard(by: rondo_listener_parked) { leavePark() }
+  }
+
+  @inline(never)
+  private func tellOthersOfEnd() {
+    if isHeard(by: rondo_listener_end) { unsafe rondo_record_note_end(record) }
+    if isHeard(by: rondo_listener_trace) { trace(rondo_callout_ends) }
   }
 
   func calloutEnded() {
-    if isHeard(by: rondo_listener_trace) { trace(rondo_callout_ends) }
-    let began = unsafe rondo_record_take_began(record)
-    guard began > 0, isHeard(by: rondo_listener_measures) else { return }
-    lastEnd = ownNow
-    unsafe rondo_measures_end(measures.load(ordering: .relaxed), rondo_record_depth(record), lastEnd - began)
+    let listeners = self.listeners
+    if listeners & (rondo_listener_trace.rawValue | rondo_listener_end.rawValue) != 0 { tellOthersOfEnd() }
+    guard listeners & rondo_listener_measures.rawValue != 0 else { return }
+    let time = ownNow
+    (began, lastEnd) = (0, time)
+    unsafe rondo_measures_end(measures.load(ordering: .relaxed), rondo_record_depth(record), time)
   }
 
   /// While somebody measures, what the loop itself does between its last callout and its sleep counts as asleep: that
   /// saves a reading of the clock.
-  func sleepBegins(until date: Int64) {
+  func sleepBegins() {
     if isHeard(by: rondo_listener_trace) { trace(rondo_sleep_begins) }
     asleepSince = lastEnd > 0 ? lastEnd : ownNow
   }
@@ -117,35 +131,27 @@ import Synchronization
     awakeSince = ownNow
     lastEnd = 0
     turn = number
-    unsafe rondo_turn_begin(
+    unsafe newest = rondo_turn_begin(
       record, number, awakeSince, asleepSince > 0 ? max(0, awakeSince - asleepSince) : 0, reason.rawValue)
   }
 
   /// - Returns: Whether it is the first callout after a sleep.
   @inline(__always)
-  private func addToTurn(_ callout: borrowing ProbedCallout) -> Bool {
+  private func addToTurn(_ callout: borrowing LoopCallout) -> Bool {
     if turn != callout.turn {
       turn = callout.turn
-      unsafe rondo_turn_begin(record, turn, 0, -1, 255)
+      unsafe newest = rondo_turn_begin(record, turn, 0, -1, 255)
     }
-    guard let newest = unsafe rondo_turn_newest(record) else { return false }
-    let callouts = unsafe rondo_turn_add_callout(newest)
+    guard let newest else { return false }
     // Observers hear of every turn, and are the cause of none.
     if unsafe newest.pointee.kind == 255 {
       switch callout.kind {
       case .observer: break
-      case .timer: unsafe Self.setCause(of: newest, callout, detail: callout.interval)
-      default: unsafe Self.setCause(of: newest, callout, detail: callout.detail)
+      default:
+        unsafe rondo_turn_set_cause(newest, callout.code, callout.label.word, UInt64(callout.item), callout.detail)
       }
     }
-    return unsafe callouts == 1 && newest.pointee.asleep >= 0
-  }
-
-  @inline(__always)
-  private static func setCause(
-    of turn: UnsafeMutablePointer<rondo_turn>, _ callout: borrowing ProbedCallout, detail: Int64
-  ) {
-    unsafe rondo_turn_set_cause(turn, callout.code, callout.label.word, UInt64(callout.item), detail)
+    return unsafe rondo_turn_add_callout(newest) == 1 && newest.pointee.asleep >= 0
   }
 
   @inline(never)
@@ -180,15 +186,17 @@ import Synchronization
   private func blockBegins(_ label: Label, postedAt due: Int64, _ flow: UInt64) {
     unsafe rondo_record_relabel(record, label.word)
     var isCause = false
-    if let newest = unsafe rondo_turn_newest(record), unsafe newest.pointee.callouts == 1 {
+    if let newest, unsafe newest.pointee.callouts == 1 {
       unsafe rondo_turn_relabel(newest, label.word)
       isCause = unsafe newest.pointee.asleep >= 0
     }
     if isHeard(by: rondo_listener_trace) { trace(rondo_flow_ends, label: label, flow: flow) }
-    guard isHeard(by: rondo_listener_measures) else { return }
-    var callout = ProbedCallout(kind: .block, label: label, item: 0)
-    callout.due = due
-    measure(callout, at: ownNow, depth: unsafe rondo_record_depth(record) &- 1, isCause: isCause)
+    guard isHeard(by: rondo_listener_measures), let measures = unsafe measures.load(ordering: .acquiring)
+    else { return }
+    // Its callout has just begun, but measuring may have begun since.
+    if began == 0 { began = ownNow }
+    unsafe measure(CalloutKind.block.rawValue, label, due: due, measures)
+    if isCause { unsafe rondo_measures_add(measures, depth, 1, 0) }
   }
 
   func sourceSignalled(_ ticket: UInt64, isOwn: Bool) {
@@ -207,37 +215,45 @@ import Synchronization
     unsafe rondo_measures_note(measures.load(ordering: .acquiring), key, time)
   }
 
+  /// A callout that follows another one at once begins when that one has ended.
+  ///
   /// - Parameter isCause: It is the first callout after a sleep.
   @inline(__always)
-  private func beginMeasuring(_ callout: borrowing ProbedCallout, isCause: Bool) {
-    let time = ownNow
-    unsafe rondo_record_set_began(record, time)
-    // A block says itself which one it is.
-    if case .block = callout.kind { return }
-    measure(callout, at: time, depth: unsafe rondo_record_depth(record) &- 1, isCause: isCause)
-  }
-
-  private func measure(_ callout: borrowing ProbedCallout, at time: Int64, depth: UInt32, isCause: Bool) {
+  private func beginMeasuring(_ callout: borrowing LoopCallout, isCause: Bool) {
+    began = callout.phase == phase && lastEnd > 0 ? lastEnd : ownNow
+    phase = callout.phase
+    lastEnd = 0
     guard let measures = unsafe measures.load(ordering: .acquiring) else { return }
     let due: Int64 =
       switch callout.kind {
-      case .timer, .timeout, .block: callout.due
+      case .timer, .timeout: callout.due
       case .source: unsafe rondo_measures_noted(measures, UInt64(bitPattern: callout.detail))
       case .job: unsafe rondo_measures_noted(measures, UInt64(callout.item))
       case .descriptor, .mainQueue: awakeSince
-      case .observer: 0
+      case .observer, .block: 0
       }
-    for _ in 0..<2 {
-      let isNew = unsafe rondo_measures_begin(
-        measures, depth, callout.label.word, UInt64(callout.code), due > 0 ? max(0, time - due) : -1,
-        callout.missed, isCause ? 1 : 0)
-      if isNew == 0 { return }
-      unsafe choose(callout.label, measures, depth)
-    }
+    // A block says itself which one it is.
+    if case .block = callout.kind { return unsafe rondo_measures_skip(measures, depth) }
+    unsafe measure(callout.code, callout.label, due: due, measures)
+    let missed = callout.missed
+    if isCause || missed > 0 { unsafe rondo_measures_add(measures, depth, isCause ? 1 : 0, missed) }
   }
 
+  /// - Parameter due: 0 if it is not known.
+  @inline(__always)
+  private func measure(_ kind: UInt8, _ label: Label, due: Int64, _ measures: OpaquePointer) {
+    if unsafe rondo_measures_begin(measures, depth, label.word, UInt64(kind), began, due) == 0 { return }
+    unsafe choose(label, measures)
+    _ = unsafe rondo_measures_begin(measures, depth, label.word, UInt64(kind), began, due)
+  }
+
+  /// Of the callout that began last.
+  @inline(__always)
+  private var depth: UInt32 { unsafe rondo_record_depth(record) &- 1 }
+
   /// A place is met for the first time since the names that are measured were set.
-  private func choose(_ label: Label, _ measures: OpaquePointer, _ depth: UInt32) {
+  @inline(never)
+  private func choose(_ label: Label, _ measures: OpaquePointer) {
     let names = filter.withLock { $0 }
     let name = Names.text(of: label, isBrief: true)
     let isWanted = names.isEmpty || names.contains { name.contains($0) }
@@ -276,8 +292,7 @@ import Synchronization
     setListening(rondo_listener_trace, isOn)
   }
 
-  @inline(never)
-  private func traceBeginning(of callout: borrowing ProbedCallout) {
+  private func traceBeginning(of callout: borrowing LoopCallout) {
     let flow =
       switch callout.kind {
       case .source: Flows.signal(UInt64(bitPattern: callout.detail))

@@ -12,10 +12,10 @@ enum Recorders {
 
   /// The record of a loop, made on first use. Any thread.
   static func recorder(of loop: Loop) -> Recorder {
-    if let recorder = loop.probe as? Recorder { return recorder }
+    if let recorder = loop.delegate as? Recorder { return recorder }
     let made = Recorder(of: loop)
     guard let recorder = loop.attach(made) as? Recorder else {
-      fatalError("A loop tells one probe, and has another already.")
+      fatalError("A loop has one delegate, and has another already.")
     }
     guard recorder === made else { return recorder }
     recorder.describe(loop)

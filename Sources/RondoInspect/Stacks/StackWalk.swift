@@ -47,15 +47,28 @@ struct StackWalk {
     for index in words.indices {
       let place = sp + UInt64(index) * 8
       guard let chain = chain(from: place, above: sp, in: stack), chain.count >= 3 else { continue }
-      // A library without frames saves the frame pointer of the last function that has one: it looks like a frame's
-      // record, and leads past the functions in between.
-      let next = Self.stripped(words[index])
-      let skipped = next > place + 16 ? guesses(from: place + 16, to: min(next, stack.end)) : []
-      // Where it skips functions, what is beside it is a word like any other.
-      let record = Step(address: chain[0].address, kind: skipped.isEmpty ? .caller : .guess)
-      return steps + guesses(in: words[..<index]) + [record] + skipped + chain.dropFirst()
+      return steps + guesses(in: words[..<index]) + self.steps(from: place, in: stack, library: map.region(of: pc))
     }
     return steps + guesses(in: words[...])
+  }
+
+  /// The steps of a chain of frame records that begins in a library.
+  ///
+  /// A library without frames saves the frame pointer of the last function that has one, and leaves words of earlier calls:
+  /// both look like frames' records, and lead past the functions in between. Where a record of the library skips
+  /// functions, what is beside it is a word like any other.
+  private func steps(from start: UInt64, in stack: MemoryMap.Region, library: MemoryMap.Region?) -> [Step] {
+    var steps: [Step] = []
+    var place = start
+    while steps.count < Self.frameLimit {
+      let record = read(place, 2).map(Self.stripped)
+      let skipped = record[0] > place + 16 ? guesses(from: place + 16, to: min(record[0], stack.end)) : []
+      steps += [Step(address: record[1], kind: skipped.isEmpty ? .caller : .guess)] + skipped
+      guard let rest = chain(from: record[0], above: place + 16, in: stack) else { break }
+      if map.region(of: record[1])?.start != library?.start { return Array((steps + rest).prefix(Self.frameLimit)) }
+      place = record[0]
+    }
+    return steps
   }
 
   /// The return addresses of a chain of frame records; nil if there is none at `fp`.

@@ -23,7 +23,7 @@ final class TimedDescriptorTurns: DescriptorTurns {
 }
 
 /// Turns with a source that signals itself in its perform.
-final class SourceTurns: Operation {
+class SourceTurns: Operation {
   override init(_ loop: Loop) {
     super.init(loop)
     let signaller = Signaller(tally)
@@ -112,7 +112,7 @@ final class Posts: TimedOperation {
 }
 
 /// A source for an eventfd of its own, which is ready for reading and stays so.
-private func readySource(_ tally: Tally) -> Loop.DescriptorSource {
+func readySource(_ tally: Tally) -> Loop.DescriptorSource {
   let descriptor = rondo_eventfd()
   rondo_eventfd_signal(descriptor)
   // A source for a descriptor that was just made cannot fail.
