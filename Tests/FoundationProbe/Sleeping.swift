@@ -27,10 +27,10 @@ func sleepWell() {
   print(phases.withLock { $0.last } ?? "", loop.heartbeat.phase)
 
   // Never early; spun for, so the loop has spun.
+  let start = ContinuousClock.now
   let precise = Loop.Timer(after: .milliseconds(20)) { _ in loop.stop() }
   precise.isPrecise = true
   loop.add(precise)
-  let start = ContinuousClock.now
   loop.run()
   print("precise", ContinuousClock.now - start >= .milliseconds(20))
 
