@@ -35,7 +35,7 @@ import Testing
       let found = unsafe slots.load(fromByteOffset: place, as: UInt.self)
       #expect(unsafe found == UInt(bitPattern: Unmanaged.passUnretained(item).toOpaque()))
     }
-    for item in items { _ = table.vacate(table.token(of: item)!) }
+    for item in items { _ = table.freeSlot(table.token(of: item)!) }
     #expect(unsafe load(UnsafeRawPointer.self, of: table, at: Place.Table.slots).load(as: UInt.self) == 0)
   }
 
@@ -57,7 +57,7 @@ import Testing
     #expect(tag(slot) == 0 && timeouts.allSatisfy { tag($0) != 0 })
     for slot in timeouts { _ = table.remove(slot) }
     #expect(timeouts.allSatisfy { tag($0) != 0 })
-    _ = table.vacate(slot)
+    _ = table.freeSlot(slot)
     #expect(tag(slot) != 0)
   }
 

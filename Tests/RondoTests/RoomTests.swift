@@ -36,7 +36,7 @@ import Testing
   /// By file: the types of higher rooms that the file names.
   private static let upwardUses: [String: String] = [
     "API/Loop.swift": "JobLane",
-    "Kernel/FallenSource.swift": "Loop.DescriptorSource Loop.DescriptorSource.InvalidationReason",
+    "Kernel/RejectedSource.swift": "Loop.DescriptorSource Loop.DescriptorSource.InvalidationReason",
     "Kernel/KernelWait.swift": "ForeignLoop Loop.DescriptorSource ModeState RunFrame SlotTable Wakeup",
     "Kernel/Libevent.swift": "Loop.DescriptorSource Loop.DescriptorSource.Readiness Loop.DescriptorSource.Trigger",
     "Kernel/ReadyList.swift": "Loop.DescriptorSource.Readiness",
@@ -68,7 +68,7 @@ import Testing
     "Turn/LoopCore+Timers.swift": "Loop.Item Loop.Timeout Loop.Timer Loop.Timer.Tick",
     "Turn/LoopCore.swift": """
     DelegateBox ForeignLoop ForeignSleep ForeignSleepNews Guest JobGroup JobRelay JobSleep Loop Loop.Item \
-    Loop.Source Orphanage
+    Loop.Source DetachedJobQueue
     """,
   ]
 

@@ -54,7 +54,7 @@ extension Loop.Item {
         The \(kindName) \(name) is invalid, and was not added to a loop. One that was invalidated is over, and so is a \
         one-shot that has fired: make a new one.
         """)
-    case .itemIsElsewhere where !lock.withLock { isHomeless }:
+    case .itemIsElsewhere where !lock.withLock { isUnregistered }:
       Hint.say(
         of: name,
         """

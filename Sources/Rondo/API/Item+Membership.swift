@@ -85,12 +85,12 @@ extension Loop.Item {
   }
 
   /// Whether it is in no mode and not in the common set. Under the item lock.
-  var isHomeless: Bool {
+  var isUnregistered: Bool {
     modes.load(ordering: .relaxed) == 0 && !isCommon
   }
 
   /// Frees a homeless item for another loop. Under the item lock.
-  func unbindIfHomeless() {
-    if isHomeless { unsafe owner.store(nil, ordering: .releasing) }
+  func clearOwnerIfUnregistered() {
+    if isUnregistered { unsafe owner.store(nil, ordering: .releasing) }
   }
 }

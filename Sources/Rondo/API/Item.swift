@@ -9,7 +9,7 @@ import Synchronization
 // - Its membership is what other threads see: which loop it is in (`owner`), and in which of its modes (`modes`). `add`
 //   and `remove` change both at once, under the item lock, on whatever thread they are called.
 // - Its residence is what the loop's thread keeps of it: a slot, entries in heaps and lists, a watch in the kernel. It
-//   follows membership, by mail if another thread has changed that, and ends with `evict`, which frees the item for
+//   follows membership, by mail if another thread has changed that, and ends with `releaseSlot`, which frees the item for
 //   another loop.
 //
 // Its handlers, and what they captured, outlive all of these until nobody can be calling them: `holdHandlers()`.
@@ -122,8 +122,10 @@ extension Loop {
     ///
     /// - Returns: The item if it has been evicted, with its table's hold on the handlers.
     func leaveLoops() -> Item? {
-      if let loop = unsafe ownLoop { return unsafe loop._withUnsafeGuaranteedRef { $0.expel(self).evicted } }
-      return loop?.expel(self).evicted
+      if let loop = unsafe ownLoop {
+        return unsafe loop._withUnsafeGuaranteedRef { $0.removeFromAllModes(self).evicted }
+      }
+      return loop?.removeFromAllModes(self).evicted
     }
 
     /// Called once, by whoever made the item invalid, with no lock held.
@@ -138,7 +140,7 @@ extension Loop {
     // MARK: - Membership
 
     /// What stands for the item in a loop; nil if it is not there.
-    func seat(in loop: Loop) -> Item? { isIn(loop) ? self : nil }
+    func registration(in loop: Loop) -> Item? { isIn(loop) ? self : nil }
 
     /// Joins a mode of a loop. Calls out.
     ///
@@ -152,7 +154,7 @@ extension Loop {
 
     /// Leaves a mode of a loop. Calls out.
     func exit(_ loop: Loop, _ mode: Mode) {
-      _ = loop.dismiss(self, from: mode)
+      _ = loop.removeAndReport(self, from: mode)
     }
 
     /// Its loop's thread has taken it out of modes, and may have freed it. With no lock held.

@@ -29,12 +29,12 @@ extension Loop {
   /// thread has applied the change. Amortised O(1); O(log n) for an observer.
   public func remove(_ item: Item, from mode: Mode = .default) {
     checkProcess()
-    item.seat(in: self)?.exit(self, mode)
+    item.registration(in: self)?.exit(self, mode)
   }
 
   /// Whether an item is in a mode. Any thread. With `.common`, whether it is in the common set.
   public func contains(_ item: Item, in mode: Mode = .default) -> Bool {
-    guard let item = item.seat(in: self) else { return false }
+    guard let item = item.registration(in: self) else { return false }
     if mode == .common { return item.whileIn(self) { item.isCommon } ?? false }
     return mailbox.withLock { state in
       guard let index = state.modes.index(of: mode) else { return false }
@@ -84,8 +84,8 @@ extension Loop {
   /// Takes the item, which is or was in the loop, out of a mode. Calls out.
   ///
   /// - Returns: The modes it left.
-  func dismiss(_ item: Item, from mode: Mode) -> UInt64 {
-    let departure = uproot(item, from: mode)
+  func removeAndReport(_ item: Item, from mode: Mode) -> UInt64 {
+    let departure = removeFromModes(item, from: mode)
     departure.evicted?.unholdHandlers()
     return departure.left
   }
@@ -93,13 +93,13 @@ extension Loop {
   /// An invalid item leaves every mode and the common set. Calls out.
   ///
   /// On the loop's thread the item is evicted here or was before, so its last reference here is the caller's.
-  func expel(_ item: Item) -> Departure {
+  func removeFromAllModes(_ item: Item) -> Departure {
     checkProcess()
-    guard isCurrent else { return uprootFromElsewhere(item, from: nil) }
+    guard isCurrent else { return removeFromElsewhere(item, from: nil) }
     // Without its mail: what others did to an invalid item no longer counts, and applying it could let go of an item that
     // the turn has borrowed.
     core.rouseGuest()
-    return finish(core.evict(item, from: self), of: item)
+    return finish(core.releaseSlot(item, from: self), of: item)
   }
 
   /// Takes an item out of modes, for other threads to see and out of the structures of the loop's thread. Calls out.
@@ -107,8 +107,8 @@ extension Loop {
   /// The item is free for another loop when this one's thread has evicted it.
   ///
   /// The caller has a reference to the item: the mail that is applied may let go of the loop's.
-  private func uproot(_ item: Item, from mode: Mode) -> Departure {
-    guard isCurrent else { return uprootFromElsewhere(item, from: mode) }
+  private func removeFromModes(_ item: Item, from mode: Mode) -> Departure {
+    guard isCurrent else { return removeFromElsewhere(item, from: mode) }
     core.applyMailQuietly()
     // No mail is applied from here on, so that no mode becomes common that is not among these.
     let seats = mode == .default ? .default : mailbox.withLock { $0.seats(mode) }
@@ -130,7 +130,7 @@ extension Loop {
   }
 
   /// The same from another thread.
-  private func uprootFromElsewhere(_ item: Item, from mode: Mode?) -> Departure {
+  private func removeFromElsewhere(_ item: Item, from mode: Mode?) -> Departure {
     let left = mailbox.withLock { state -> UInt64? in
       guard let seats = state.seats(mode) else { return nil }
       if mode != nil { state.modes.pin(seats.modes) }
@@ -140,7 +140,7 @@ extension Loop {
           state.mail.changes.append(item, leaves: left)
         } else {
           // Nobody is left to evict it.
-          item.unbindIfHomeless()
+          item.clearOwnerIfUnregistered()
         }
         return left
       } ?? nil
@@ -188,7 +188,7 @@ extension Loop {
   /// Whether the source is in the loop: one that left in a callout stays until nobody can be in that callout.
   @inline(__always)
   private func isHome(of source: Source) -> Bool {
-    source.modes.load(ordering: .relaxed) != 0 || source.whileIn(self) { !source.isHomeless } ?? false
+    source.modes.load(ordering: .relaxed) != 0 || source.whileIn(self) { !source.isUnregistered } ?? false
   }
 
   /// The loop's thread has set the timer's date.

@@ -15,14 +15,14 @@ extension Loop {
     for item in core.allItems {
       if item.kind == .source {
         downcast(item, to: Source.self).leave(self)
-      } else if item.whileIn(self, { !item.isHomeless }) ?? false {
+      } else if item.whileIn(self, { !item.isUnregistered }) ?? false {
         item.invalidate()
       }
     }
     // What another thread took out at this moment is in mail that nobody will read. What it has made invalid and not taken
     // out yet leaves here: it must not find an owner that is gone.
     for item in core.allItems where item.slot >= 0 {
-      guard let departure = core.evict(item, from: self) else { continue }
+      guard let departure = core.releaseSlot(item, from: self) else { continue }
       item.wasFreed()
       departure.evicted?.unholdHandlers()
     }
@@ -88,7 +88,7 @@ extension LoopCore {
       mailbox.advance(to: .ended)
       let unread = state.takeMail()
       // Taken out since the table was emptied: from here on whoever does that frees the item himself.
-      for item in unread?.changes.members ?? [] { _ = item.whileIn(loop) { item.unbindIfHomeless() } }
+      for item in unread?.changes.members ?? [] { _ = item.whileIn(loop) { item.clearOwnerIfUnregistered() } }
       return unread
     }
     for item in unread?.changes.members ?? [] { item.wasFreed() }

@@ -62,7 +62,7 @@ extension Loop {
     }
 
     /// The source that its user made, which has the handlers.
-    var principal: Source { original ?? self }
+    var primary: Source { original ?? self }
 
     /// What it is called, and which it is, to whoever made it.
     @inline(__always)
@@ -126,11 +126,11 @@ extension Loop {
 
     /// The source and its stand-ins.
     private var seats: [Source] {
-      let first = principal
+      let first = primary
       return first.standInsLock.withLock { [first] + first.standIns }
     }
 
-    override func seat(in loop: Loop) -> Loop.Item? {
+    override func registration(in loop: Loop) -> Loop.Item? {
       seats.first { $0.isIn(loop) }
     }
 
@@ -157,19 +157,19 @@ extension Loop {
     }
 
     override func exit(_ loop: Loop, _ mode: Mode) {
-      let source = principal
+      let source = primary
       source.holdHandlers()
       defer { source.unholdHandlers() }
-      let left = loop.dismiss(self, from: mode)
+      let left = loop.removeAndReport(self, from: mode)
       if left != 0 { source.tellCancel(loop, loop.names(of: left)) }
     }
 
     /// The same for every mode of a loop. Calls out.
     func leave(_ loop: Loop) {
-      let source = principal
+      let source = primary
       source.holdHandlers()
       defer { source.unholdHandlers() }
-      let departure = loop.expel(self)
+      let departure = loop.removeFromAllModes(self)
       if departure.left != 0 { source.tellCancel(loop, loop.names(of: departure.left)) }
       departure.evicted?.unholdHandlers()
     }

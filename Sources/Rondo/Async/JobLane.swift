@@ -9,7 +9,7 @@ import Synchronization
 /// Actors' lanes are what `UnownedSerialExecutor` stands for; tasks name the `Loop` or `Loop.Executor` itself.
 @safe package final class JobLane: SerialExecutor, @unchecked Sendable {
   // Unchecked because of `core` and `group`, which only the loop's thread touches; other threads reach the core's
-  // mailbox, wakeup and orphanage, which take care of themselves.
+  // mailbox, wakeup and `DetachedJobQueue`, which take care of themselves.
 
   /// *constant*
   let core: LoopCore
@@ -62,7 +62,7 @@ import Synchronization
       return (true, isFirst)
     }
     if !isAccepted {
-      core.orphanage.enqueue(job)
+      core.detachedJobs.enqueue(job)
     } else if isFirst {
       // Whoever finds a job there need not announce one: the other has, or is about to.
       core.wakeup.post([.mail, .wake])
@@ -87,7 +87,7 @@ import Synchronization
 
   /// Whether what the calling thread does excludes every job of the loop.
   var isolatesCurrentThread: Bool {
-    core.hasOrphanedJobs ? core.orphanage.isServedByCurrentThread : thread.isCurrent
+    core.hasOrphanedJobs ? core.detachedJobs.isServedByCurrentThread : thread.isCurrent
   }
 
   package func isIsolatingCurrentContext() -> Bool? {

@@ -76,7 +76,7 @@ extension LoopCore {
 
   // MARK: - The end
 
-  /// Whether jobs are the orphanage's by now.
+  /// Whether jobs are run elsewhere by now.
   @inline(__always)
   var hasOrphanedJobs: Bool { mailbox.life >= .orphaned }
 
@@ -100,11 +100,11 @@ extension LoopCore {
     applyMail()
     mailbox.withLock { state in
       // In order: what the loop has taken over came before what is still in the mailbox.
-      while let job = takeJob({ _ in true }) { orphanage.take(job) }
-      for job in state.mail.jobs { orphanage.take(job) }
+      while let job = takeJob({ _ in true }) { detachedJobs.take(job) }
+      for job in state.mail.jobs { detachedJobs.take(job) }
       state.mail.jobs = []
       mailbox.advance(to: .orphaned)
     }
-    orphanage.begin()
+    detachedJobs.begin()
   }
 }

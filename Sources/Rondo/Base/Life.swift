@@ -6,7 +6,7 @@ enum Life: UInt8, AtomicRepresentable, Comparable {
   case open
   /// Refuses what is posted, and serves what it has accepted.
   case refusing
-  /// Has run its last job: later ones go to the orphanage.
+  /// Has run its last job: later ones go to `DetachedJobQueue`.
   case orphaned
   /// Has let go of everything that was in the loop.
   case ended

@@ -10,13 +10,13 @@ import Glibc
   private let wakeup: Wakeup
   @safe @exclusivity(unchecked) private var sets: ContiguousArray<WaitSet?> = []
   /// Some wait set has to be brought in order before it is waited in.
-  @safe @exclusivity(unchecked) private var needsMending = false {
-    didSet { if needsMending { preparedMode = -1 } }
+  @safe @exclusivity(unchecked) private var needsRebuild = false {
+    didSet { if needsRebuild { preparedMode = -1 } }
   }
   /// The mode whose wait set is in order, by index; -1 for none.
   @safe @exclusivity(unchecked) private var preparedMode = -1
   /// Sources that have lost their file or were refused. A handler may die with them, so they end outside of this class.
-  @safe @exclusivity(unchecked) private var fallen: [FallenSource] = []
+  @safe @exclusivity(unchecked) private var rejected: [RejectedSource] = []
   /// Who watches the epoll sets, and has to hear before one is closed.
   @safe @exclusivity(unchecked) var foreign: (any ForeignLoop)?
   /// The wait set that was waited in last, as its bare parts: finding it again costs no reference count.
@@ -137,7 +137,7 @@ import Glibc
     // The set's old base is closed last, so that the new one has another number.
     let old = letGo(of: set)
     let others = sets.compactMap { $0?.base?.epoll } + (old.map { [$0.epoll] } ?? [])
-    do { fallen += try set.open(base, besides: others) } catch { error.end() }
+    do { rejected += try set.open(base, besides: others) } catch { error.end() }
     if let hosted {
       if let old, old.epoll == hosted.epoll { hosted.keep(old) }
       if sets.indices.contains(hosted.mode), sets[hosted.mode] === set { hosted.follow(base) }
@@ -174,27 +174,27 @@ import Glibc
     if wanted == known?.interest ?? [] { return }
     if known == nil, source.identity.isDevice {
       let error = rondo_is_refused(source.descriptor)
-      if error != 0 { return fallen.append(FallenSource(source: source, reason: .refused(errno: error))) }
+      if error != 0 { return rejected.append(RejectedSource(source: source, reason: .refused(errno: error))) }
     }
     let set = waitSet(of: mode)
-    fallen += set.watch(source, token, in: mode.index, wanted, slots)
-    needsMending = needsMending || set.mayHaveOrphans
+    rejected += set.watch(source, token, in: mode.index, wanted, slots)
+    needsRebuild = needsRebuild || set.mayHaveStaleRegistrations
   }
 
-  /// Takes the sources that have fallen since it was asked last.
-  func takeFallen() -> [FallenSource] {
-    var taken: [FallenSource] = []
-    swap(&taken, &fallen)
+  /// Takes the sources that were rejected since the last call.
+  func takeRejected() -> [RejectedSource] {
+    var taken: [RejectedSource] = []
+    swap(&taken, &rejected)
     return taken
   }
 
   func unwatch(
     _ source: Loop.DescriptorSource, _ token: Token, in mode: ModeState, _ slots: SlotTable
-  ) -> [FallenSource] {
+  ) -> [RejectedSource] {
     guard mode.index < sets.count, let set = sets[mode.index] else { return [] }
-    let fallen = set.unwatch(source, token, in: mode.index, slots)
-    needsMending = needsMending || set.mayHaveOrphans
-    return fallen
+    let rejected = set.unwatch(source, token, in: mode.index, slots)
+    needsRebuild = needsRebuild || set.mayHaveStaleRegistrations
+    return rejected
   }
 
   /// Whether the mode's wait set has to be prepared before a wait in it.
@@ -207,10 +207,10 @@ import Glibc
   func prepare(_ mode: ModeState) {
     let set = waitSet(of: mode)
     defer {
-      needsMending = sets.contains { $0?.mayHaveOrphans ?? false }
-      if !needsMending { preparedMode = mode.index }
+      needsRebuild = sets.contains { $0?.mayHaveStaleRegistrations ?? false }
+      if !needsRebuild { preparedMode = mode.index }
     }
-    guard set.mayHaveOrphans else { return }
+    guard set.mayHaveStaleRegistrations else { return }
     do {
       open(
         set, try EventBase(for: "A closed descriptor may stay in a mode's epoll set, which then has to be made anew"))

@@ -33,7 +33,7 @@ enum Wait {
   /// - Returns: Sources of the same descriptor that turned out to have lost their file.
   func unwatch(
     _ source: Loop.DescriptorSource, _ token: Token, in mode: ModeState, _ slots: SlotTable
-  ) -> [FallenSource] {
+  ) -> [RejectedSource] {
     switch self {
     case .kernel(let kernel): kernel.unwatch(source, token, in: mode, slots)
     case .scripted: []

@@ -12,16 +12,16 @@ extension WaitSet {
   func watch(
     _ source: Loop.DescriptorSource, _ token: Token, in mode: Int, _ wanted: Loop.DescriptorSource.Readiness,
     _ slots: SlotTable
-  ) -> [FallenSource] {
-    var fallen: [FallenSource] = []
+  ) -> [RejectedSource] {
+    var rejected: [RejectedSource] = []
     let known = slots[token].watches[mode]
     let isNew = known?.interest.isEmpty ?? true
     if isNew {
-      guard source.hasItsFile else { return [FallenSource(source: source, reason: .descriptorClosed)] }
+      guard source.hasItsFile else { return [RejectedSource(source: source, reason: .descriptorClosed)] }
       if let number = number(of: source.descriptor), number.isAsked {
-        if !isConfirmed(number, for: source) { fallen += forget(number, because: .descriptorClosed) }
+        if !isConfirmed(number, for: source) { rejected += forget(number, because: .descriptorClosed) }
         if number.hasRivals(of: source.trigger) {
-          return fallen + [FallenSource(source: source, reason: .mixedTriggers)]
+          return rejected + [RejectedSource(source: source, reason: .mixedTriggers)]
         }
       }
     }
@@ -31,17 +31,17 @@ extension WaitSet {
     let outcome = number.update(source.descriptor)
     if outcome.hasMoved {
       // The file that was watched is not the one under the number. A new source is for the one that is.
-      mayHaveOrphans = true
-      fallen += forget(number, because: .descriptorClosed, but: isNew ? watch : nil)
-      if isNew { fallen += insist(watch, source) }
+      mayHaveStaleRegistrations = true
+      rejected += forget(number, because: .descriptorClosed, but: isNew ? watch : nil)
+      if isNew { rejected += registerAgain(watch, source) }
     } else if outcome.error == EBADF {
-      fallen += forget(number, because: .descriptorClosed)
+      rejected += forget(number, because: .descriptorClosed)
     } else if outcome.error != 0 {
       watch.want([])
       _ = number.update(source.descriptor)
-      fallen.append(FallenSource(source: source, reason: .refused(errno: outcome.error)))
+      rejected.append(RejectedSource(source: source, reason: .refused(errno: outcome.error)))
     }
-    return fallen
+    return rejected
   }
 
   /// Forgets a source: nothing of it is reported afterwards. At most one epoll_ctl(2) for each direction that ends.
@@ -49,13 +49,13 @@ extension WaitSet {
   /// - Returns: Sources of the same number that turn out to have lost their file.
   func unwatch(
     _ source: Loop.DescriptorSource, _ token: Token, in mode: Int, _ slots: SlotTable
-  ) -> [FallenSource] {
+  ) -> [RejectedSource] {
     guard let watch = slots[token].watches[mode] else { return [] }
     slots[token].watches.remove(watch)
     let number = watch.number
     watch.free()
     let hasMoved = number.update(source.descriptor).hasMoved
-    if hasMoved { mayHaveOrphans = true }
+    if hasMoved { mayHaveStaleRegistrations = true }
     if number.isUnwatched {
       numbers[Int(source.descriptor)] = nil
       number.free()
@@ -65,8 +65,8 @@ extension WaitSet {
   }
 
   /// Asks the kernel, in a new base, for all that was watched.
-  func watchAgain() -> [FallenSource] {
-    var fallen: [FallenSource] = []
+  func watchAgain() -> [RejectedSource] {
+    var rejected: [RejectedSource] = []
     for descriptor in numbers.indices {
       guard let number = numbers[descriptor], !number.isUnwatched else { continue }
       // Its sources may be of several files: one that wanted nothing was not missed when its file was closed. One fstat(2)
@@ -75,14 +75,14 @@ extension WaitSet {
       let sources = number.sources
       let lost = sources.filter { $0.identity != file }
       if lost.count == sources.count {
-        fallen += forget(number, because: .descriptorClosed)
+        rejected += forget(number, because: .descriptorClosed)
         continue
       }
-      fallen += lost.map { FallenSource(source: $0, reason: .descriptorClosed) }
+      rejected += lost.map { RejectedSource(source: $0, reason: .descriptorClosed) }
       let error = number.update(CInt(descriptor)).error
-      if error != 0 { fallen += forget(number, because: .refused(errno: error)) }
+      if error != 0 { rejected += forget(number, because: .refused(errno: error)) }
     }
-    return fallen
+    return rejected
   }
 
   // MARK: - One number
@@ -121,15 +121,15 @@ extension WaitSet {
   private func forget(
     _ number: WatchedNumber, because reason: Loop.DescriptorSource.InvalidationReason,
     but exception: DescriptorWatch? = nil
-  ) -> [FallenSource] {
-    mayHaveOrphans = true
-    return number.forget(but: exception).map { FallenSource(source: $0, reason: reason) }
+  ) -> [RejectedSource] {
+    mayHaveStaleRegistrations = true
+    return number.forget(but: exception).map { RejectedSource(source: $0, reason: reason) }
   }
 
   /// Registers the only source of a number that is still wanted.
-  private func insist(_ watch: DescriptorWatch, _ source: Loop.DescriptorSource) -> [FallenSource] {
+  private func registerAgain(_ watch: DescriptorWatch, _ source: Loop.DescriptorSource) -> [RejectedSource] {
     watch.want(source.enabled)
     let error = watch.number.update(source.descriptor).error
-    return error == 0 ? [] : [FallenSource(source: source, reason: .refused(errno: error))]
+    return error == 0 ? [] : [RejectedSource(source: source, reason: .refused(errno: error))]
   }
 }

@@ -13,7 +13,7 @@ import Glibc
   /// What is watched, by descriptor number.
   @safe @exclusivity(unchecked) var numbers: ContiguousArray<WatchedNumber?> = []
   /// A watched descriptor was closed before it was unwatched: the kernel may report it for ever.
-  @safe @exclusivity(unchecked) var mayHaveOrphans = false
+  @safe @exclusivity(unchecked) var mayHaveStaleRegistrations = false
 
   init(own: KernelDescriptors) {
     self.own = own
@@ -30,7 +30,7 @@ import Glibc
   /// - Parameter others: The epoll sets of the loop's other modes.
   /// - Returns: The sources whose descriptors stand for another file by now, or that the kernel refuses.
   /// - Throws: If the kernel refuses to watch the loop's own descriptors.
-  func open(_ made: EventBase, besides others: [CInt]) throws(WaitFailure) -> [FallenSource] {
+  func open(_ made: EventBase, besides others: [CInt]) throws(WaitFailure) -> [RejectedSource] {
     base = made
     collection.use(made)
     try start(.wakeup, own.wakeup, "the eventfd that wakes it")
@@ -38,7 +38,7 @@ import Glibc
     // What is readable from the beginning is told at once, and would end the first sleep for nothing.
     _ = collection.look()
     try start(.timer, own.timer, "the timerfd that wakes it in time")
-    mayHaveOrphans = false
+    mayHaveStaleRegistrations = false
     return watchAgain()
   }
 

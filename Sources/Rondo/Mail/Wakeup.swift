@@ -89,7 +89,7 @@ final class Wakeup: Sendable {
   func prepareToSleepOutside() -> WakeProtocol.SleepAction { update { $0.prepareToSleepOutside() } }
 
   /// The loop's thread, a guest's, returns to its host, which is to come back at once.
-  func leaveRinging() {
+  func returnReadable() {
     update { $0.leave() }
     ring()
   }

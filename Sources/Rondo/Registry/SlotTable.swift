@@ -46,7 +46,7 @@ internal import CLinux
   /// Takes the item's slot away; its tokens are stale from here on.
   ///
   /// - Returns: The item, which is the caller's to let go of.
-  func vacate(_ token: Token) -> Loop.Item {
+  func freeSlot(_ token: Token) -> Loop.Item {
     let item = unsafe self[token].item!.takeRetainedValue()
     residents.free(token.slot)
     item.slot = -1
@@ -84,7 +84,7 @@ internal import CLinux
   /// `retire()` waits for. Afterwards nothing of the item may be used. Why each borrower keeps to that:
   ///
   /// - A source (`performOnlySource`) and a descriptor (`tell`) are called last; what follows asks tokens and flags.
-  /// - A timer (`fire`) is borrowed from the table of timers, and ends in `finishFire`. Its end applies no mail (`expel`),
+  /// - A timer (`fire`) is borrowed from the table of timers, and ends in `finishFire`. Its end applies no mail (`removeFromAllModes`),
   ///   and the reference of its slot goes to `Item.invalidate()`, which keeps it until it is done.
   ///
   /// Observers are not borrowed: the walk has a copy of the list. Timeouts are no objects: their handlers are taken out.

@@ -154,7 +154,7 @@ import Synchronization
   /// Frees the slot of a timer that is not queued; its tokens are stale from here on.
   ///
   /// - Returns: The timer, which is the caller's to release.
-  func vacate(_ slot: UInt32) -> Loop.Timer {
+  func freeSlot(_ slot: UInt32) -> Loop.Timer {
     guard case .timer(let timer)? = remove(slot) else { preconditionFailure("A timer has the slot.") }
     let vacated = unsafe timer.takeRetainedValue()
     vacated.slot = -1

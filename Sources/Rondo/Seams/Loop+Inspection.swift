@@ -124,7 +124,7 @@ extension Loop {
           kind = .source
           let source = downcast(item, to: Source.self)
           isSignalled = source.isSignalled
-          item = source.principal
+          item = source.primary
         case .descriptor:
           kind = .descriptor
           let source = downcast(item, to: DescriptorSource.self)

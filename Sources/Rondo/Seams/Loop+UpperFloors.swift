@@ -60,8 +60,8 @@ extension Loop {
 
   /// Whether an item is in a mode of the loop, or in its common set. Any thread.
   package func holds(_ item: Item) -> Bool {
-    guard let seat = item.seat(in: self) else { return false }
-    return seat.whileIn(self) { !seat.isHomeless } ?? false
+    guard let seat = item.registration(in: self) else { return false }
+    return seat.whileIn(self) { !seat.isUnregistered } ?? false
   }
 
   /// Reads the loop's clock again, for the phase under way as well. The loop's own thread.

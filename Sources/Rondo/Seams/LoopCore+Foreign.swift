@@ -66,7 +66,7 @@ extension LoopCore {
   ///
   /// A turn that stands for a foreign loop's sleep does not, either, but is told as one that does.
   @inline(__always)
-  func onlyLooks(_ frame: RunFrame) -> Bool {
+  func isNonblocking(_ frame: RunFrame) -> Bool {
     assertOwnThread()
     return frame.run.isInstant && depth != announcementDepth
   }

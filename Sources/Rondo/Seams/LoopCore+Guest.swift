@@ -93,7 +93,7 @@ extension LoopCore {
       else { continue }
       return goToHost(guest, .resting)
     }
-    wakeup.leaveRinging()
+    wakeup.returnReadable()
     goToHost(guest, .resting)
   }
 
@@ -148,7 +148,7 @@ extension LoopCore {
   private func leaveWork(_ guest: Guest) {
     // A nested run may have waited in another mode.
     wait.choose(guest.frame.mode, servesMainQueue: guest.frame.run.servesMainQueue)
-    wakeup.leaveRinging()
+    wakeup.returnReadable()
     goToHost(guest, .awake)
   }
 

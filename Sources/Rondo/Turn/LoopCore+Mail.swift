@@ -47,8 +47,8 @@ extension LoopCore {
         item.wasFreed()
         departure.evicted?.unholdHandlers()
       case .letGo: break
-      case .giveUp(let fallen):
-        fallen.source.invalidate(because: fallen.reason)
+      case .invalidate(let rejected):
+        rejected.source.invalidate(because: rejected.reason)
       }
     }
   }

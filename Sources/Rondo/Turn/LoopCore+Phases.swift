@@ -118,7 +118,7 @@ extension LoopCore {
     for (source, token) in signalled {
       if slots.holds(token) {
         perform(source, token, frame)
-      } else if let seat = source.seat(in: loop), let token = slots.token(of: seat) {
+      } else if let seat = source.registration(in: loop), let token = slots.token(of: seat) {
         // It left the loop and came back meanwhile.
         perform(downcast(seat, to: Loop.Source.self), token, frame)
       }

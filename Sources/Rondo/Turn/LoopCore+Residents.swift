@@ -36,9 +36,9 @@ extension LoopCore {
       departure.evicted = uninstall(downcast(item, to: Loop.Timer.self), from: mask)
     } else if let token = slots.token(of: item) {
       leave(mask & slots[token].installed, item, token)
-      if slots[token].installed == 0, !item.isCommon { departure.evicted = evict(token) }
+      if slots[token].installed == 0, !item.isCommon { departure.evicted = releaseSlot(token) }
     } else {
-      item.unbindIfHomeless()
+      item.clearOwnerIfUnregistered()
     }
     return departure
   }
@@ -49,7 +49,7 @@ extension LoopCore {
   /// - Parameter loop: This one, whose reference the caller has.
   /// - Returns: Nil if it is not this loop's.
   @inline(__always)
-  func evict(_ item: Loop.Item, from loop: Loop) -> Departure? {
+  func releaseSlot(_ item: Loop.Item, from loop: Loop) -> Departure? {
     assertOwnThread()
     return item.whileIn(loop) { () -> Departure? in
       guard let left = item.leave(loop, .all) else { return nil }
@@ -76,8 +76,8 @@ extension LoopCore {
       forEachMode(left) {
         $0.itemCount -= 1
         if item.order != 0 { $0.orderedDescriptorCount -= 1 }
-        let fallen = wait.unwatch(downcast(item, to: Loop.DescriptorSource.self), token, in: $0, slots)
-        afterMail += fallen.map(AfterMail.giveUp)
+        let rejected = wait.unwatch(downcast(item, to: Loop.DescriptorSource.self), token, in: $0, slots)
+        afterMail += rejected.map(AfterMail.invalidate)
       }
     }
   }
@@ -85,10 +85,10 @@ extension LoopCore {
   /// Ends an item's residence: it leaves every list, gives up its slot, and in the last line is free for another loop.
   ///
   /// - Returns: The item, unless it is kept because a callout of it is under way.
-  private func evict(_ token: Token) -> Loop.Item? {
+  private func releaseSlot(_ token: Token) -> Loop.Item? {
     assertOwnThread()
     let pending = slots[token].pending
-    let item = slots.vacate(token)
+    let item = slots.freeSlot(token)
     switch item.kind {
     case .source: forEachMode(pending) { $0.signalled.noteStale(in: slots) }
     case .descriptor: forEachMode(pending) { $0.dirtyDescriptors.noteStale(in: slots) }
@@ -103,7 +103,7 @@ extension LoopCore {
   func finishEviction(_ item: Loop.Item) -> Loop.Item? {
     let isCalling = isCalling(item)
     if isCalling { slots.retire(item) }
-    item.unbindIfHomeless()
+    item.clearOwnerIfUnregistered()
     return isCalling ? nil : item
   }
 
@@ -150,7 +150,7 @@ extension LoopCore {
       if joined == 0 { continue }
       install(item, in: joined)
       if item.kind == .source {
-        afterMail.append(.tellSchedule(downcast(item, to: Loop.Source.self).principal, mode: index))
+        afterMail.append(.tellSchedule(downcast(item, to: Loop.Source.self).primary, mode: index))
       }
     }
   }

@@ -107,9 +107,9 @@ extension LoopCore {
       for token in mode.dirtyDescriptors.takeAll() { updateWatch(token, in: mode) }
       guard let kernel = wait.kernel else { return }
       kernel.prepare(mode)
-      let fallen = kernel.takeFallen()
-      if fallen.isEmpty { return }
-      fallen.giveUp()
+      let rejected = kernel.takeRejected()
+      if rejected.isEmpty { return }
+      rejected.invalidateAll()
     }
   }
 

@@ -26,7 +26,7 @@ extension LoopCore {
     assertOwnThread()
     let start = wait.now
     // The kernel has not been asked in this wait if the loop came too close to the date for a sleep.
-    spin(frame, from: start, until: deadline, looksAtOnce: !frame.turn.hasSlept)
+    spin(frame, from: start, until: deadline, pollsFirst: !frame.turn.hasSlept)
     applyMail()
     absorbPosts()
   }
@@ -53,7 +53,7 @@ extension LoopCore {
       if endsSleep(frame, deadline) { return true }
       nextBusyPollLook = now.advanced(by: Self.lookEvery)
     }
-    spin(frame, from: start, until: min(alarm, start.advanced(by: busyPollPolicy.patience)), looksAtOnce: false)
+    spin(frame, from: start, until: min(alarm, start.advanced(by: busyPollPolicy.patience)), pollsFirst: false)
     if wakeup.has(Self.endsSpin) {
       busyPollPolicy.learn(wokenAfter: now.nanoseconds - start.nanoseconds)
     } else if frame.ready.isEmpty, !frame.turn.isMainQueueReady {
@@ -70,8 +70,8 @@ extension LoopCore {
     return true
   }
 
-  private func spin(_ frame: RunFrame, from start: Instant, until end: Instant, looksAtOnce: Bool) {
-    var nextLook = looksAtOnce ? start : start.advanced(by: Self.lookEvery)
+  private func spin(_ frame: RunFrame, from start: Instant, until end: Instant, pollsFirst: Bool) {
+    var nextLook = pollsFirst ? start : start.advanced(by: Self.lookEvery)
     counters.spins.count()
     var time = start
     while time < end, !wakeup.has(Self.endsSpin) {

@@ -59,7 +59,7 @@ extension LoopCore {
   func uninstall(_ timer: Loop.Timer, from mask: UInt64) -> Loop.Item? {
     assertOwnThread()
     guard let token = timers.token(of: timer) else {
-      timer.unbindIfHomeless()
+      timer.clearOwnerIfUnregistered()
       return nil
     }
     let remaining = modes(of: timer) & ~mask
@@ -69,7 +69,7 @@ extension LoopCore {
     }
     if timers[token.slot].isQueued { dropEntries(token.slot) }
     leaveGroup(token.slot, isKept: true)
-    return finishEviction(timers.vacate(token.slot))
+    return finishEviction(timers.freeSlot(token.slot))
   }
 
   private func move(_ timer: Loop.Timer, _ slot: UInt32, to mask: UInt64) {

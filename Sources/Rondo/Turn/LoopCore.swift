@@ -57,7 +57,7 @@ import Synchronization
   /// Sleeps of tasks that the concurrency runtime has left to the loop, by task.
   @safe @exclusivity(unchecked) var sleeps: [UInt: JobSleep] = [:]
   /// *constant* Where jobs go afterwards.
-  let orphanage = Orphanage()
+  let detachedJobs = DetachedJobQueue()
   /// *constant* once set, before main. Serves them while nobody runs the loop, if it is the main actor's.
   @safe @exclusivity(unchecked) var jobRelay: JobRelay?
   /// Emptied mail, to change places with the next.
@@ -222,7 +222,7 @@ enum AfterMail {
   /// A common source joined a mode that has become common.
   case tellSchedule(Loop.Source, mode: Int)
   /// A source has lost its file.
-  case giveUp(FallenSource)
+  case invalidate(RejectedSource)
   /// An item has left modes, or the loop; its closures may die.
   case left(Loop.Item, Departure)
   /// Mail had a reference to an item that has no slot here. It may be the last.

@@ -1,12 +1,12 @@
 /// A source that the loop gives up, and why. Told when the wait set is in order again: a handler may die of it.
-struct FallenSource {
+struct RejectedSource {
   let source: Loop.DescriptorSource
   let reason: Loop.DescriptorSource.InvalidationReason
 }
 
-extension [FallenSource] {
+extension [RejectedSource] {
   /// Invalidates them. Calls out.
-  func giveUp() {
-    for fallen in self { fallen.source.invalidate(because: fallen.reason) }
+  func invalidateAll() {
+    for rejected in self { rejected.source.invalidate(because: rejected.reason) }
   }
 }

@@ -6,7 +6,7 @@ import Synchronization
 /// A job may not be dropped, or its task would hang for ever, and nobody else's thread may be made to run it inside
 /// `enqueue`, where that thread may hold any lock. So a loop without a thread becomes what a default actor is: still
 /// serial, so that its actors stay exclusive, but on no thread of its own.
-final class Orphanage: @unchecked Sendable {
+final class DetachedJobQueue: @unchecked Sendable {
   // Unchecked because of the fields under the lock.
 
   /// *constant* Taken inside the mailbox lock, never around it.
