@@ -77,6 +77,21 @@ import Testing
     }
   }
 
+  @Test func `a source that left a mode while it was signalled is performed in the mode that takes its place`() {
+    withStage(isObserved: false) { stage in
+      let loop = stage.loop
+      let source = stage.source("s")
+      loop.add(source, to: "first")
+      source.signal()
+      loop.remove(source, from: "first")
+      fill(loop)
+      loop.add(source, to: "new")
+      #expect(!loop.modes.contains("first"))
+      loop.run(in: "new", for: .zero)
+      #expect(stage.text == "s")
+    }
+  }
+
   @Test func `a run of a mode keeps it`() {
     withStage(isObserved: false) { stage in
       let loop = stage.loop

@@ -24,7 +24,8 @@ extension LoopCore {
   }
 
   /// Gives modes back if the loop has no room for one more: those that have nothing, are not common and not run, and
-  /// that only this thread knows by index.
+  /// that only this thread knows by index. Mail is left alone: it concerns modes that have something, or stay. Calls
+  /// nothing of the user's.
   @inline(__always)
   func makeRoom(for name: Loop.Mode) {
     if modes.count > ModeTable.capacity / 2 { makeRoomNow(for: name) }
@@ -33,13 +34,16 @@ extension LoopCore {
   @inline(never)
   private func makeRoomNow(for name: Loop.Mode) {
     assertOwnThread()
-    applyMailQuietly()
     var gone: [ModeState] = []
     mailbox.withLock { state in
       if name == .common || state.modes.hasRoom(for: name) { return }
       let staying = state.modes.pinned | state.modes.common
       for mode in modes where mode.isUnused && staying & mode.bit == 0 && state.modes.names[mode.index] != nil {
         if hasBlocks(in: mode) || modalJobs.contains(where: { $0.modes.contains(mode) }) { continue }
+        // Items that have left may say that they are on its lists.
+        for token in mode.signalled.tokens + mode.dirtyDescriptors.tokens where slots.holds(token) {
+          slots[token].pending &= ~mode.bit
+        }
         state.modes.giveBack(mode.index)
         modes[mode.index] = ModeState(index: mode.index, name: nil, isCommon: false)
         gone.append(mode)
@@ -47,7 +51,6 @@ extension LoopCore {
       state.states = Array(modes)
     }
     for mode in gone { mode.dropFrames() }
-    callOutAfterMail()
   }
 
   /// The state of the mode with this index, made on first sight.
