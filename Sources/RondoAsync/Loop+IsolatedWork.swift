@@ -11,7 +11,7 @@ extension Loop {
   public func perform<A: Actor>(
     isolatedTo actor: A, in mode: Mode = .default, _ block: @escaping @Sendable (isolated A) -> Void
   ) -> Bool {
-    HandlerOwner.check(actor, on: self)
+    HandlerOwner(actor).check(self)
     let handler = IsolatedHandler(actor, block)
     return perform(in: mode) {
       handler.call { actor, block in block(actor) }
@@ -23,7 +23,7 @@ extension Loop {
   public func perform(
     isolatedTo actor: MainActor, in mode: Mode = .default, _ block: @escaping @MainActor () -> Void
   ) -> Bool {
-    HandlerOwner.check(actor, on: self)
+    HandlerOwner(actor).check(self)
     return perform(in: mode) { MainActor.assumeIsolated { block() } }
   }
 
@@ -35,7 +35,7 @@ extension Loop {
     isolatedTo actor: A, after delay: Duration? = nil, tolerance: Duration = .zero, in mode: Mode = .default,
     handler: @escaping @Sendable (isolated A) -> Void
   ) -> Timeout {
-    HandlerOwner.check(actor, on: self)
+    HandlerOwner(actor).check(self)
     let handler = IsolatedHandler(actor, handler)
     return makeTimeout(after: delay, tolerance: tolerance, in: mode) { [handler] in
       handler.call { actor, handler in handler(actor) }
@@ -47,7 +47,7 @@ extension Loop {
     isolatedTo actor: MainActor, after delay: Duration? = nil, tolerance: Duration = .zero, in mode: Mode = .default,
     handler: @escaping @MainActor () -> Void
   ) -> Timeout {
-    HandlerOwner.check(actor, on: self)
+    HandlerOwner(actor).check(self)
     return makeTimeout(after: delay, tolerance: tolerance, in: mode) { MainActor.assumeIsolated { handler() } }
   }
 }

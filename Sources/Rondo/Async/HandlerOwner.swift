@@ -1,22 +1,20 @@
 /// The actor that a handler belongs to, which says which loops may call it.
-@safe package final class HandlerOwner: ItemDelegate, Sendable {
+@safe package struct HandlerOwner: Sendable {
   private let actor: any Actor
 
   package init(_ actor: any Actor) {
     self.actor = actor
   }
 
-  package func checkItem(for loop: Loop) { Self.check(actor, on: loop) }
-
   /// Traps unless the loop's thread, while it serves the loop, has the actor to itself.
-  package static func check(_ actor: any Actor, on loop: Loop) {
+  package func check(_ loop: Loop) {
     contract(
-      isServed(actor, by: loop),
+      isServed(by: loop),
       "A handler of \(type(of: actor)) was given to the loop of \(loop.thread), which that actor does not run on. "
         + "Give it to \(actor === MainActor.shared ? "Loop.main" : "the loop that is the actor's executor").")
   }
 
-  private static func isServed(_ actor: any Actor, by loop: Loop) -> Bool {
+  private func isServed(by loop: Loop) -> Bool {
     let executor = unsafe Reference(actor.unownedExecutor)
     // The main actor is the main thread's, whether its jobs come by the loop or by the main dispatch queue.
     if unsafe actor === MainActor.shared || executor == Reference(MainActor.sharedUnownedExecutor) {
