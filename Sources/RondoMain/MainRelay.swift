@@ -27,7 +27,7 @@ final class MainRelay: Sendable {
     queue { [self] in
       // Before it looks: who enqueues after that asks again.
       _ = isUnderWay.exchange(false, ordering: .acquiringAndReleasing)
-      // Once the main thread has ended, libdispatch serves the queue on its own threads, and the orphanage the jobs.
+      // Once the main thread has ended, libdispatch serves the queue on its own threads, and the runtime's run the jobs.
       guard let loop, loop.isCurrent else { return }
       loop.serveJobsOutsideRuns()
     }

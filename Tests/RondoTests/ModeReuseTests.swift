@@ -62,6 +62,15 @@ import Testing
       let timer = Loop.Timer(after: .milliseconds(1)) { _ in stage.note("t") }
       loop.add(timer, to: "new")
       #expect(!loop.contains(source, in: "new") && loop.modes.count < 64)
+      // Its place is not that of its name among the modes that are left.
+      let last = Loop.Observer(.entry) { _ in }
+      for index in 0..<40 { loop.add(last, to: Loop.Mode("more \(index)")) }
+      for index in 0..<39 { loop.remove(last, from: Loop.Mode("more \(index)")) }
+      fill(loop)
+      loop.add(Loop.Source {}, to: "newest")
+      #expect(!loop.modes.contains("more 0"))
+      #expect("\(last)".contains(" in more 39 of "))
+      last.invalidate()
       stage.keepAlive(in: "new")
       loop.run(in: "new", for: .milliseconds(5))
       #expect(stage.take() == "t")

@@ -21,8 +21,7 @@ extension Loop.Item: CustomStringConvertible {
     // A source may be in several loops, and knows none of them as its own.
     if self is Loop.Source { return "valid" }
     guard let loop else { return "in no loop" }
-    let bits = modes.load(ordering: .relaxed)
-    let names = loop.modes.enumerated().filter { bits & 1 << $0.offset != 0 }.map(\.element.text)
+    let names = loop.names(of: modes.load(ordering: .relaxed)).map(\.text)
     return "in \(names.joined(separator: " and ")) of \(loop)"
   }
 }

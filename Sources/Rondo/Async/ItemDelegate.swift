@@ -1,4 +1,5 @@
-/// What an upper floor does when an item ends. The item keeps the delegate until then.
+/// What an upper floor does when an item ends. The item keeps the delegate until then, and no longer: the delegate may
+/// keep the item.
 package protocol ItemDelegate: AnyObject {
   /// Called once for each item, by the thread that invalidates the item, with no lock held.
   func itemWasInvalidated(_ item: Loop.Item)

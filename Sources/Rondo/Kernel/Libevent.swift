@@ -2,8 +2,8 @@ private import CLibevent
 import CLinux
 import Glibc
 
-// The one file of the core that imports CLibevent. What the shim keeps is known to the rest of the core by the structs below: bare
-// pointers, of which no references are counted. Whoever makes one frees it. *loop thread*
+// The one file of the core that imports CLibevent. The rest of the core knows what the shim keeps by the structs below: bare
+// pointers, of which no references are counted. Each is freed by its maker. *loop thread*
 
 /// One of libevent's bases, and the epoll set behind it. *loop thread* of whoever made it
 ///

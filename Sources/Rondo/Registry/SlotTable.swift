@@ -84,8 +84,8 @@ internal import CLinux
   /// `retire()` waits for. Afterwards nothing of the item may be used. Why each borrower keeps to that:
   ///
   /// - A source (`performOnlySource`) and a descriptor (`tell`) are called last; what follows asks tokens and flags.
-  /// - A timer (`fire`) is borrowed from the table of timers, and ends in `finishFire`. Its end applies no mail (`removeFromAllModes`),
-  ///   and the reference of its slot goes to `Item.invalidate()`, which keeps it until it is done.
+  /// - A timer (`fire`) is borrowed from the table of timers, and ends in `finishFire`. Its end applies no mail
+  ///   (`removeFromAllModes`), and the reference of its slot goes to `Item.invalidate()`, which keeps it until it is done.
   ///
   /// Observers are not borrowed: the walk has a copy of the list. Timeouts are no objects: their handlers are taken out.
   /// Several sources, and what a nested run or mail is about, are held by arrays and locals.

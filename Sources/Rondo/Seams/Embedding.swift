@@ -36,13 +36,11 @@ extension Loop {
       self.mode = mode
       loop.core.applyMail()
       loop.core.makeRoom(for: mode)
-      let index = loop.mailbox.withLock { state in
+      loop.mailbox.withLock { state in
         contract(loop.mailbox.life == .open, "This loop has ended with its thread, and cannot be embedded.")
-        let index = state.modes.makeIndex(of: mode)
-        state.modes.pin(1 << UInt64(index))
-        return index
+        state.modes.pin(1 << UInt64(state.modes.makeIndex(of: mode)))
       }
-      (guest, knownDescriptor) = loop.core.beginGuest(in: loop.core.modeState(index))
+      (guest, knownDescriptor) = loop.core.beginGuest(in: loop.core.modeState(loop.core.index(of: mode)!))
     }
 
     deinit {

@@ -203,6 +203,6 @@ extension LoopCore {
 struct Departure {
   /// The modes it left.
   var left: UInt64 = 0
-  /// The item if it gave up its slot and no callout of it is under way: whoever gets it lets go of its handlers.
+  /// The item if its slot is free and no callout of it is under way. The caller that gets it releases its handlers.
   var evicted: Loop.Item?
 }
