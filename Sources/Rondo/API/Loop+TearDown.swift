@@ -21,11 +21,7 @@ extension Loop {
     }
     // What another thread took out at this moment is in mail that nobody will read. What it has made invalid and not taken
     // out yet leaves here: it must not find an owner that is gone.
-    for item in core.allItems where item.slot >= 0 {
-      guard let departure = core.releaseSlot(item, from: self) else { continue }
-      item.wasFreed()
-      departure.evicted?.unholdHandlers()
-    }
+    for item in core.allItems where item.slot >= 0 { core.release(item) }
     core.callOutAfterMail()
     core.discardTimeouts()
     core.dropBlocks()

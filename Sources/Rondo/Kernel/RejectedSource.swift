@@ -3,10 +3,3 @@ struct RejectedSource {
   let source: Loop.DescriptorSource
   let reason: Loop.DescriptorSource.InvalidationReason
 }
-
-extension [RejectedSource] {
-  /// Invalidates them. Calls out.
-  func invalidateAll() {
-    for rejected in self { rejected.source.invalidate(because: rejected.reason) }
-  }
-}

@@ -59,8 +59,14 @@ extension LoopCore {
     } ?? nil
   }
 
+  /// Takes an item out of the loop if it is still in it, whatever mail says of it. Calls out.
+  func release(_ item: Loop.Item) {
+    guard let departure = releaseSlot(item, from: loop) else { return }
+    item.wasFreed()
+    departure.evicted?.unholdHandlers()
+  }
+
   private func leave(_ left: UInt64, _ item: Loop.Item, _ token: Token) {
-    assertOwnThread()
     switch item.kind {
     case .observer:
       let number = slots[token].number

@@ -109,7 +109,11 @@ extension LoopCore {
       kernel.prepare(mode)
       let rejected = kernel.takeRejected()
       if rejected.isEmpty { return }
-      rejected.invalidateAll()
+      for each in rejected {
+        each.source.invalidate(because: each.reason)
+        // Another thread may have invalidated it, and mail nobody has read. Left in, it would be rejected for ever.
+        release(each.source)
+      }
     }
   }
 
