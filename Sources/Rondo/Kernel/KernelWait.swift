@@ -9,10 +9,6 @@ import Glibc
   private let own: KernelDescriptors
   private let wakeup: Wakeup
   @safe @exclusivity(unchecked) private var sets: ContiguousArray<WaitSet?> = []
-  /// Some wait set has to be brought in order before it is waited in.
-  @safe @exclusivity(unchecked) private var needsRebuild = false {
-    didSet { if needsRebuild { preparedMode = -1 } }
-  }
   /// The mode whose wait set is in order, by index; -1 for none.
   @safe @exclusivity(unchecked) private var preparedMode = -1
   /// Sources that have lost their file or were refused. A handler may die with them, so they end outside of this class.
@@ -178,7 +174,7 @@ import Glibc
     }
     let set = waitSet(of: mode)
     rejected += set.watch(source, token, in: mode.index, wanted, slots)
-    needsRebuild = needsRebuild || set.mayHaveStaleRegistrations
+    if set.mayHaveStaleRegistrations { preparedMode = -1 }
   }
 
   /// Takes the sources that were rejected since the last call.
@@ -193,7 +189,7 @@ import Glibc
   ) -> [RejectedSource] {
     guard mode.index < sets.count, let set = sets[mode.index] else { return [] }
     let rejected = set.unwatch(source, token, in: mode.index, slots)
-    needsRebuild = needsRebuild || set.mayHaveStaleRegistrations
+    if set.mayHaveStaleRegistrations { preparedMode = -1 }
     return rejected
   }
 
@@ -206,10 +202,7 @@ import Glibc
   /// The kernel keeps reporting a closed descriptor while a duplicate is open, and can no longer be told to stop.
   func prepare(_ mode: ModeState) {
     let set = waitSet(of: mode)
-    defer {
-      needsRebuild = sets.contains { $0?.mayHaveStaleRegistrations ?? false }
-      if !needsRebuild { preparedMode = mode.index }
-    }
+    defer { preparedMode = set.mayHaveStaleRegistrations ? -1 : mode.index }
     guard set.mayHaveStaleRegistrations else { return }
     do {
       open(
