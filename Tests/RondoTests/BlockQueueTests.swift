@@ -4,10 +4,10 @@ import Testing
 
 /// Blocks wait in groups by their modes, and run in the order in which they were posted.
 @Suite struct BlockQueueTests {
-  /// The blocks of a queue, as the numbers that they note.
-  private func numbers(_ blocks: [Block], _ noted: Later<[Int]>) -> [Int] {
+  /// The calls of a queue, as the numbers that they note.
+  private func numbers(_ calls: [() -> Void], _ noted: Later<[Int]>) -> [Int] {
     noted.value = []
-    for block in blocks { block.call() }
+    for call in calls { call() }
     return noted.value
   }
 
@@ -19,51 +19,57 @@ import Testing
     var queue = BlockQueue()
     var list: [(number: Int, modes: ModeSet)] = []
     var number = 0
-    for _ in 0..<2_000 {
-      switch Int.random(in: 0..<8, using: &random) {
-      case 0:
-        let mode = modes.randomElement(using: &random)!
-        #expect(queue.contains(for: mode) == list.contains { $0.modes.contains(mode) })
-        var taken: [Block] = []
-        let marks = queue.take(for: mode, into: &taken)
-        let expected = list.filter { $0.modes.contains(mode) }
-        if marks.isEmpty || queue.isUniform {
-          #expect(numbers(taken, noted) == expected.map(\.number))
-          list.removeAll { $0.modes.contains(mode) }
-        } else {
-          // Some of them run; the rest goes back to its place.
-          let count = Int.random(in: 0...taken.count, using: &random)
-          #expect(numbers(Array(taken[..<count]), noted) == expected.prefix(count).map(\.number))
-          queue.putBack(taken, from: count, marks)
-          let ran = Set(expected.prefix(count).map(\.number))
-          list.removeAll { ran.contains($0.number) }
-        }
-      case 1:
-        let held = queue.takeOut()
-        #expect(queue.isEmpty)
-        queue.append(Block({ [number] in noted.value.append(number) }, modes: .default))
-        list.append((number, .default))
-        number += 1
-        queue.prepend(held)
-      case let choice:
-        // Mostly for one set of modes, as programs do.
-        let set =
-          choice < 5
-          ? ModeSet.default
-          : ModeSet(modes: UInt64.random(in: 0..<16, using: &random), isCommon: Bool.random(using: &random))
-        var posted = (0..<Int.random(in: 1...3, using: &random)).map { _ in
-          defer { number += 1 }
-          list.append((number, set))
-          return Block({ [number] in noted.value.append(number) }, modes: set)
-        }
-        queue.append(taking: &posted)
-        #expect(posted.isEmpty)
+
+    func post() {
+      // Mostly for one set of modes, as programs do.
+      let set =
+        Int.random(in: 0..<6, using: &random) < 4
+        ? ModeSet.default
+        : ModeSet(modes: UInt64.random(in: 0..<16, using: &random), isCommon: Bool.random(using: &random))
+      var posted = (0..<Int.random(in: 1...3, using: &random)).map { _ in
+        defer { number += 1 }
+        list.append((number, set))
+        return Block({ [number] in noted.value.append(number) }, modes: set)
       }
+      queue.append(taking: &posted)
+      #expect(posted.isEmpty)
+    }
+
+    /// Takes the blocks of a mode one after the other, as a drain does; some of them post, or drain a mode themselves.
+    ///
+    /// - Parameter held: Blocks with a lower number are an outer drain's.
+    func drain(from held: Int, depth: Int = 0) {
+      let mode = modes.randomElement(using: &random)!
+      let end = number
+      func isMine(_ entry: (number: Int, modes: ModeSet)) -> Bool {
+        entry.number >= held && entry.number < end && entry.modes.contains(mode)
+      }
+      #expect(queue.contains(for: mode) == list.contains { $0.number >= held && $0.modes.contains(mode) })
+      #expect(queue.waits(for: mode) == list.contains { $0.modes.contains(mode) })
+      if queue.isPlain {
+        var taken: [Block] = []
+        queue.takePlain(for: mode, into: &taken)
+        #expect(numbers(taken.map(\.call), noted) == list.filter(isMine).map(\.number))
+        return list.removeAll(where: isMine)
+      }
+      var drained = queue.beginDrain()
+      while let call = queue.take(&drained, for: mode) {
+        #expect(numbers([call], noted) == list.first(where: isMine).map { [$0.number] } ?? [])
+        if let next = list.firstIndex(where: isMine) { list.remove(at: next) }
+        if depth < 3, Int.random(in: 0..<4, using: &random) == 0 { post() }
+        if depth < 3, Int.random(in: 0..<6, using: &random) == 0 { drain(from: end, depth: depth + 1) }
+      }
+      queue.endDrain(drained)
+      #expect(!list.contains(where: isMine))
+    }
+
+    for _ in 0..<1_000 {
+      if Int.random(in: 0..<4, using: &random) == 0 { drain(from: 0) } else { post() }
       #expect(queue.count == list.count)
       #expect(queue.isEmpty == list.isEmpty)
     }
-    // The block that was posted while others were held back came after them.
     #expect(numbers(queue.takeAll(), noted) == list.map(\.number))
+    #expect(queue.isEmpty && queue.isPlain)
   }
 
   /// A turn that walked over them would take milliseconds, and this test minutes.

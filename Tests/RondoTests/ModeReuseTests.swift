@@ -53,6 +53,24 @@ import Testing
     }
   }
 
+  @Test func `a mode stays while a block for it is held back by a drain`() {
+    withStage(isObserved: false) { stage in
+      let loop = stage.loop
+      // Its turn comes after the first block, in which the loop gives modes back.
+      stage.block("first") {
+        fill(loop)
+        loop.add(Loop.Source {}, to: "new")
+      }
+      stage.block("held", in: "private")
+      loop.run(for: .zero)
+      #expect(loop.modes.contains("private"))
+      loop.run(in: "new", for: .zero)
+      #expect(stage.text == "first")
+      loop.run(in: "private", for: .zero)
+      #expect(stage.text == "first held")
+    }
+  }
+
   @Test func `a mode has nothing of the one that had its place, and is common if its name is`() {
     withStage(isObserved: false) { stage in
       let loop = stage.loop

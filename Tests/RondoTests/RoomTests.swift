@@ -149,7 +149,7 @@ import Testing
   }
 
   private static let longFiles: [String: Int] = [:]
-  private static let mostLinesOfTheCore = 6_730
+  private static let mostLinesOfTheCore = 6_665
 
   // MARK: - Walks
 

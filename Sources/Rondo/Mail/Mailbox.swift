@@ -19,6 +19,8 @@ struct Block {
   @inline(__always)
   var call: () -> Void { body!.call }
 
+  var isTaken: Bool { body == nil }
+
   /// Takes it out for whoever runs it, so that what it captures dies right after its run.
   @inline(__always)
   mutating func take() -> (() -> Void)? {

@@ -50,44 +50,29 @@ extension LoopCore {
   @inline(never)
   private func runBlocks(_ frame: RunFrame) {
     assertOwnThread()
-    guard blocks.isUniform else { return runBlocksOfModes(frame) }
-    blocks.takeUniform(for: frame.mode, into: &frame.blocks)
+    guard blocks.isPlain else { return runBlocksByTicket(frame) }
+    blocks.takePlain(for: frame.mode, into: &frame.blocks)
     pulse.enter(.blocks)
-    for index in frame.blocks.indices { runBlock(index, frame) }
+    for index in frame.blocks.indices { run(frame.blocks[index].take()) }
     frame.blocks.empty()
   }
 
-  /// The same where blocks wait for several sets of modes. Calls out.
-  ///
-  /// As in CFRunLoop, a run that is nested in these blocks finds none that were posted before. If the mode becomes common
-  /// in one of them, later ones that wait for the common modes take part.
-  private func runBlocksOfModes(_ frame: RunFrame) {
-    var marks = blocks.take(for: frame.mode, into: &frame.blocks)
-    if frame.blocks.isEmpty { return }
-    pulse.enter(.blocks)
-    var held = blocks.takeOut()
-    var wasCommon = frame.mode.isCommon
-    var next = 0
-    while next < frame.blocks.count {
-      runBlock(next, frame)
-      next += 1
-      if !wasCommon, frame.mode.isCommon, held.hasCommon {
-        wasCommon = true
-        held.putBack(frame.blocks, from: next, marks)
-        frame.blocks.empty()
-        let ticket = marks.last { $0.start < next }!.ticket
-        marks = held.take(for: frame.mode, from: ticket, into: &frame.blocks)
-        next = 0
-      }
+  /// If the mode becomes common in one of the blocks, later ones that wait for the common modes take part. Calls out.
+  private func runBlocksByTicket(_ frame: RunFrame) {
+    var drain = blocks.beginDrain()
+    var isFirst = true
+    while let call = blocks.take(&drain, for: frame.mode) {
+      if isFirst { pulse.enter(.blocks) }
+      isFirst = false
+      run(call)
     }
-    frame.blocks.empty()
-    blocks.prepend(held)
+    blocks.endDrain(drain)
   }
 
   /// Calls out.
   @inline(__always)
-  private func runBlock(_ index: Int, _ frame: RunFrame) {
-    guard let call = frame.blocks[index].take(), !discardsBlocks.load(ordering: .relaxed) else { return }
+  private func run(_ call: consuming (() -> Void)?) {
+    guard let call, !discardsBlocks.load(ordering: .relaxed) else { return }
     counters.blockCallouts.count()
     if hasDelegate { callOutRecorded(call) } else { callOutBlock(call) }
   }
