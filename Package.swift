@@ -108,7 +108,7 @@ let package = Package(
     module("RondoDaemon", ["Rondo", "RondoSockets", "CDaemon", "CLinux"]),
     module("RondoPorts", ["Rondo", "RondoSockets", "CLinux"]),
     module("RondoRecipes", ["Rondo"]),
-    module("RondoTesting", ["Rondo"]),
+    module("RondoTesting", ["Rondo", "CLinux"]),
     module("RondoFoundation", ["Rondo", "RondoPorts", "RondoSockets", "CLinux"]),
     .target(name: "CInspect", dependencies: ["CLinux"]),
     module("RondoInspect", ["Rondo", "CInspect", "CLinux"]),

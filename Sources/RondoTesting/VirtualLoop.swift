@@ -10,17 +10,17 @@ public final class VirtualLoop: @unchecked Sendable {
   /// The loop itself: add items, post blocks, run it.
   public let loop: Loop
   /// *thread of the scope*
-  private let ownScript: ScriptedWait
+  private let ownScript: Script
   private let start: Instant
 
   init() {
     // A date that looks like a monotonic clock's, away from zero so that earlier instants exist.
     start = Instant(nanoseconds: 1_000_000_000_000)
-    ownScript = ScriptedWait(start: start)
+    ownScript = Script(start: start)
     loop = Loop.makeVirtual(ownScript)
   }
 
-  private var script: ScriptedWait {
+  private var script: Script {
     contract(loop.isCurrent, "A virtual loop belongs on the thread of its scope. Use what it offers from there.")
     return ownScript
   }

@@ -20,8 +20,6 @@ public final class Loop: @unchecked Sendable {
   let counters = Counters()
   /// *constant* One writer, any reader.
   let pulse = Pulse()
-  /// *constant* Virtual time, for a loop that has it. Used on the loop's thread.
-  package let script: ScriptedWait?
   /// *atomic* Nanoseconds a second that may be spun for precise timers.
   private let spinAllowance = Atomic<Int64>(100_000_000)
   /// *atomic* What the loop is called, if it was given a name.
@@ -41,17 +39,11 @@ public final class Loop: @unchecked Sendable {
       OwnDescriptors.close(own.wakeup)
       throw DescriptorShortage(need: "A loop needs an epoll set that watches \(error.what)", errno: error.errno)
     }
-    self.init(thread, isMain: isMain, wakeup, .kernel(wait), script: nil)
+    self.init(thread, isMain: isMain, wakeup, .kernel(wait))
   }
 
-  /// A loop for `thread` that waits in virtual time.
-  convenience init(thread: ThreadRecord, script: ScriptedWait) {
-    self.init(thread, isMain: false, Wakeup(descriptor: -1), .scripted(script), script: script)
-  }
-
-  private init(_ thread: ThreadRecord, isMain: Bool, _ wakeup: Wakeup, _ wait: Wait, script: ScriptedWait?) {
+  init(_ thread: ThreadRecord, isMain: Bool, _ wakeup: Wakeup, _ wait: Wait) {
     self.thread = thread
-    self.script = script
     self.wakeup = wakeup
     core = LoopCore(
       isMain: isMain, mailbox: mailbox, wakeup: wakeup, counters: counters, pulse: pulse, wait: wait)
@@ -59,15 +51,6 @@ public final class Loop: @unchecked Sendable {
     taskLane = JobLane(core: core, thread: thread, group: core.jobs)
     core.loop = self
     taskLane.serveTasks(preferring: self)
-    script?.token = { [unowned core] source, mode in
-      guard source.isIn(core.loop), let token = core.slots.token(of: source),
-        core.slots[token].installed & mode.bit != 0
-      else { return nil }
-      return token
-    }
-    script?.sources = { [unowned core] in
-      core.slots.all.filter { $0.item.kind == .descriptor }.map { downcast($0.item, to: DescriptorSource.self) }
-    }
   }
 
   /// The calling thread's loop, made on first use. Not from async code, which has no fixed thread.
@@ -103,9 +86,7 @@ public final class Loop: @unchecked Sendable {
   }
 
   /// The loop's clock.
-  var now: Instant {
-    script?.now ?? Instant(nanoseconds: rondo_monotonic_now())
-  }
+  var now: Instant { core.wait.now }
 
   /// The clock of the calling thread: virtual inside a virtual loop's scope, else CLOCK_MONOTONIC.
   static var clockOfThread: Instant {

@@ -8,10 +8,8 @@ extension Loop {
   @safe public class Source: Item, @unchecked Sendable {
     /// *until released* Called on the thread of the loop that serves the source.
     @safe @exclusivity(unchecked) private var performHandler: (() -> Void)?
-    /// *until released* Called with no lock held, on the thread that adds.
-    @safe @exclusivity(unchecked) private var scheduleHandler: (@Sendable (Loop, Mode) -> Void)?
-    /// *until released* Called with no lock held, on the thread that removes.
-    @safe @exclusivity(unchecked) private var cancelHandler: (@Sendable (Loop, Mode) -> Void)?
+    /// *until released* In one object, which most sources do without.
+    @safe @exclusivity(unchecked) private var membershipHandlers: MembershipHandlers?
     /// *atomic* Ticket of the first outstanding signal; 0 when there is none. Ordering: a poster writes the ticket, then
     /// reads `isShared` and the owner; a loop writes these when the source joins, then reads the ticket. One sees the other.
     private let signalTicket = Atomic<UInt64>(0)
@@ -40,8 +38,7 @@ extension Loop {
       perform: sending @escaping () -> Void
     ) {
       performHandler = perform
-      scheduleHandler = schedule
-      cancelHandler = cancel
+      membershipHandlers = MembershipHandlers(schedule, cancel)
       original = nil
       super.init(kind: .source, order: order, Label(fileID: fileID, line: line))
     }
@@ -49,8 +46,7 @@ extension Loop {
     /// One that stands for `original` in a further loop, and keeps its handlers.
     private init(for original: Source) {
       performHandler = nil
-      scheduleHandler = nil
-      cancelHandler = nil
+      membershipHandlers = nil
       self.original = original
       super.init(kind: .source, order: original.order, original.label)
       if Hint.isOn { noteOwn() }
@@ -192,18 +188,30 @@ extension Loop {
 
     override func releaseHandlers() {
       performHandler = nil
-      scheduleHandler = nil
-      cancelHandler = nil
+      membershipHandlers = nil
     }
 
     /// Calls out.
     func tellSchedule(_ loop: Loop, _ modes: [Mode]) {
-      if let scheduleHandler { for mode in modes { scheduleHandler(loop, mode) } }
+      if let schedule = membershipHandlers?.schedule { for mode in modes { schedule(loop, mode) } }
     }
 
     /// Calls out.
     func tellCancel(_ loop: Loop, _ modes: [Mode]) {
-      if let cancelHandler { for mode in modes { cancelHandler(loop, mode) } }
+      if let cancel = membershipHandlers?.cancel { for mode in modes { cancel(loop, mode) } }
+    }
+
+    private final class MembershipHandlers: Sendable {
+      /// Called with no lock held, on the thread that adds.
+      let schedule: (@Sendable (Loop, Mode) -> Void)?
+      /// Called with no lock held, on the thread that removes.
+      let cancel: (@Sendable (Loop, Mode) -> Void)?
+
+      init?(_ schedule: (@Sendable (Loop, Mode) -> Void)?, _ cancel: (@Sendable (Loop, Mode) -> Void)?) {
+        if schedule == nil, cancel == nil { return nil }
+        self.schedule = schedule
+        self.cancel = cancel
+      }
     }
 
     private static let tickets = Atomic<UInt64>(0)

@@ -111,9 +111,9 @@ extension Loop {
     }
     source.delegate = suspension
     let timer = timeout.map { timeout in
-      DelegatingTimer(oneShotAt: now.advanced(by: timeout.saturatingNanoseconds), tolerance: .zero) { [script] _ in
+      DelegatingTimer(oneShotAt: now.advanced(by: timeout.saturatingNanoseconds), tolerance: .zero) { [isVirtual] _ in
         // A loop that is late, or was given no time, has timers first: the descriptor may be ready all the same.
-        let isReady = script == nil && rondo_is_ready(descriptor, interest == .write ? 1 : 0) != 0
+        let isReady = !isVirtual && rondo_is_ready(descriptor, interest == .write ? 1 : 0) != 0
         suspension.end(isReady ? .success(()) : .failure(.timedOut))
       }
     }

@@ -10,7 +10,7 @@ enum Wait {
   var now: Instant {
     switch self {
     case .kernel(let kernel): kernel.now
-    case .scripted(let script): script.now
+    case .scripted(let scripted): scripted.script.now
     }
   }
 
@@ -66,7 +66,7 @@ enum Wait {
   func wait(_ frame: RunFrame, until deadline: Instant, blocks: Bool) -> WaitOutcome {
     switch self {
     case .kernel(let kernel): kernel.wait(frame, blocks: blocks)
-    case .scripted(let script): script.wait(frame, until: deadline, blocks: blocks)
+    case .scripted(let scripted): scripted.wait(frame, until: deadline, blocks: blocks)
     }
   }
 
@@ -111,7 +111,7 @@ enum Wait {
   func close() {
     switch self {
     case .kernel(let kernel): kernel.close()
-    case .scripted(let script): script.close()
+    case .scripted(let scripted): scripted.script.close()
     }
   }
 }

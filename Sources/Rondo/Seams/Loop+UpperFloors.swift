@@ -90,7 +90,7 @@ extension Loop {
   }
 
   /// Whether the loop waits by script.
-  package var isVirtual: Bool { script != nil }
+  package var isVirtual: Bool { !core.wait.canSpin }
 }
 
 extension Loop.Item {

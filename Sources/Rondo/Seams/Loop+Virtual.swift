@@ -1,8 +1,11 @@
 /// Loops in virtual time, for `RondoTesting`.
 extension Loop {
   /// A loop of the calling thread that waits by script.
-  package static func makeVirtual(_ script: ScriptedWait) -> Loop {
-    Loop(thread: ThreadRecord.current, script: script)
+  package static func makeVirtual(_ script: any WaitScript) -> Loop {
+    let wait = ScriptedWait(script)
+    let loop = Loop(ThreadRecord.current, isMain: false, Wakeup(descriptor: -1), .scripted(wait))
+    wait.core = loop.core
+    return loop
   }
 
   /// Has `loop` stand in for the thread's own while `body` runs; its items are invalidated afterwards.

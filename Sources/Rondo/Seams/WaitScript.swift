@@ -1,0 +1,53 @@
+/// What passes the time of a loop in virtual time: `RondoTesting` has it. The loop's thread, but for the clock.
+package protocol WaitScript: AnyObject {
+  /// The clock. Any thread.
+  var now: Instant { get }
+
+  /// Moves the clock until something is ready or `deadline` has come; or polls, if `blocks` is false.
+  ///
+  /// - Returns: False if nothing is left that could end the sleep. The run ends.
+  func wait(_ turn: ScriptedTurn, until deadline: Instant, blocks: Bool) -> Bool
+
+  /// Drops what has not happened: the loop ends.
+  func close()
+}
+
+/// The turn that waits by a script. Not to be kept.
+package struct ScriptedTurn {
+  fileprivate let frame: RunFrame
+  fileprivate let core: LoopCore
+
+  /// Whether readiness has been collected.
+  package var isReady: Bool { !frame.ready.isEmpty }
+
+  /// The loop's descriptor sources, of all modes.
+  package var sources: [Loop.DescriptorSource] {
+    core.slots.all.filter { $0.item.kind == .descriptor }.map { downcast($0.item, to: Loop.DescriptorSource.self) }
+  }
+
+  /// Collects readiness of a source.
+  ///
+  /// - Returns: Whether the source is in the mode of the wait, and wants to hear of it.
+  package func collect(_ source: Loop.DescriptorSource, _ readiness: Loop.DescriptorSource.Readiness) -> Bool {
+    let wanted = readiness.intersection(source.enabled)
+    guard !wanted.isEmpty, source.isIn(core.loop), let token = core.slots.token(of: source),
+      core.slots[token].installed & frame.mode.bit != 0
+    else { return false }
+    frame.ready.append(ReadyDescriptor(token: token, readiness: wanted))
+    return true
+  }
+}
+
+/// Waiting in virtual time. *loop thread*
+final class ScriptedWait {
+  /// *constant*
+  let script: any WaitScript
+  /// *constant* once set
+  unowned var core: LoopCore!
+
+  init(_ script: any WaitScript) { self.script = script }
+
+  func wait(_ frame: RunFrame, until deadline: Instant, blocks: Bool) -> WaitOutcome {
+    script.wait(ScriptedTurn(frame: frame, core: core), until: deadline, blocks: blocks) ? .looked : .exhausted
+  }
+}
