@@ -139,7 +139,7 @@ extension Loop {
         if mailbox.life != .ended {
           state.mail.changes.append(item, leaves: left)
         } else {
-          // Nobody is left to evict it.
+          // The loop has ended and reads no more mail: this thread frees the item.
           item.clearOwnerIfUnregistered()
         }
         return left
@@ -165,7 +165,7 @@ extension Loop {
       checkProcess()
       if waking, mailbox.signals.push(source) {
         let isAccepted = wakeup.post([.signals, .wake])
-        // Nobody else will take it off.
+        // The loop has ended and takes no more signals: this thread empties the stack.
         if !isAccepted { mailbox.signals.takeAll { _ in } }
       } else {
         mailSignal(of: source, waking: waking)
@@ -185,7 +185,7 @@ extension Loop {
     if isAccepted { wakeup.post(waking ? [.mail, .wake] : .mail) }
   }
 
-  /// Whether the source is in the loop: one that left in a callout stays until nobody can be in that callout.
+  /// Whether the source is in the loop: one that left in a callout stays until no run can be in that callout.
   @inline(__always)
   private func isHome(of source: Source) -> Bool {
     source.modes.load(ordering: .relaxed) != 0 || source.whileIn(self) { !source.isUnregistered } ?? false
@@ -232,7 +232,7 @@ extension Loop {
       wakeup.post([.mail, .wake])
     } else {
       item.notes.bitwiseAnd(~note, ordering: .sequentiallyConsistent)
-      // Somebody else may have relied on this mail, for an item that has moved to another loop meanwhile.
+      // Another poster may have relied on this mail, for an item that has moved to another loop since.
       if let owner = item.loop, owner !== self { owner.mail(change, of: item, note) }
     }
   }

@@ -10,7 +10,7 @@ final class ThreadLife: @unchecked Sendable {
   private let loop: Loop
   /// *constant*
   private let name: String
-  /// *constant* Keeps the default mode from being empty; in nobody else's hands, so nobody can take it out.
+  /// *constant* Keeps the default mode from being empty. Private to this object, so no caller can remove it.
   private let keepAlive = Loop.Source {}
   /// *atomic* Set once, before the request that ends the run, so that the thread does not begin another.
   /// Ordering: the store precedes the request to stop, the thread's load follows its run. One of the two ends it.
@@ -21,7 +21,7 @@ final class ThreadLife: @unchecked Sendable {
   private let state = Guarded(State())
 
   private struct State {
-    /// The thread, until somebody joins or detaches it.
+    /// The thread, until it is joined or detached.
     var handle: pthread_t?
     var hasEnded = false
     /// Tasks that wait for the end.

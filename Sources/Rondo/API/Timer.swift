@@ -196,7 +196,7 @@ extension Loop {
       }
       let date = makeDate(loop?.now ?? Loop.clockOfThread)
       plannedDate.set(date)
-      // The owner is read after the date is there, or a loop that the timer joins meanwhile might miss it.
+      // The owner is read after the date is set, or a loop that the timer joins in between might miss the date.
       noteReschedule()
     }
 

@@ -64,7 +64,7 @@ import Synchronization
     if !isAccepted {
       core.detachedJobs.enqueue(job)
     } else if isFirst {
-      // Whoever finds a job there need not announce one: the other has, or is about to.
+      // A poster that finds a job there does not announce its own: the first job's poster has, or is about to.
       core.wakeup.post([.mail, .wake])
       core.wakeup.endPost()
     }

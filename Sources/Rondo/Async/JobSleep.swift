@@ -4,13 +4,13 @@
 /// job; if that runs on the loop, which knows the task by its sleep, the sleep's own job, which then only cleans up, runs
 /// with it, and the timer goes.
 final class JobSleep: ItemDelegate, @unchecked Sendable {
-  // Unchecked because whoever makes it hands it to the loop's thread.
+  // Unchecked because its maker hands it to the loop's thread.
 
   /// *constant*
   private let lane: JobLane
   /// *constant*
   private let date: Instant
-  /// *constant* The task that sleeps, by its place in memory; nil if nobody can tell.
+  /// *constant* The task that sleeps, by its place in memory; nil if that is unknown.
   private let sleeper: UInt?
   /// *loop thread* once it is in the loop
   @safe @exclusivity(unchecked) private var job: UnownedJob?
@@ -92,7 +92,7 @@ extension LoopCore {
   /// Runs the job of a sleep that is over. In a timer's callout. Calls out.
   func runTimedJob(_ job: QueuedJob) {
     assertOwnThread()
-    // Inside a job no other runs, and nobody can tell of this one that it only resumes a task.
+    // Inside a job no other job runs, and the loop cannot know that this one only resumes a task.
     if isServingJob { return enqueue(job) }
     isServingJob = true
     callOutJob(job)

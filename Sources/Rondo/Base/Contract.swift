@@ -8,7 +8,7 @@ package func contract(
   if !isKept { reportBreach(message, file, line) }
 }
 
-/// Apart, so that who keeps the rule does not pay for making the message.
+/// Apart, so that a caller that keeps the rule does not pay for making the message.
 @inline(never)
 private func reportBreach(_ message: () -> String, _ file: StaticString, _ line: UInt) -> Never {
   fatalError(message(), file: file, line: line)

@@ -8,7 +8,7 @@ package struct Label: Hashable, Sendable {
   private static let pointerBits: UInt64 = 48
   /// Text that stands for itself, where a line would be 0.
   private static let isName: UInt64 = 0
-  /// The address of code: whoever has symbols finds a name for it.
+  /// The address of code: a reader that has symbols finds a name for it.
   private static let isCode: UInt64 = 0xFFFF
   /// Nothing is known.
   package static let none = Label(word: 0)
@@ -51,8 +51,8 @@ package struct Label: Hashable, Sendable {
   }
 }
 
-/// Names that were given to items and loops. Each is kept once, for good: what reads them has nobody to ask whether they
-/// are still there.
+/// Names that were given to items and loops. Each is kept once and never freed: a reader, in this process or another,
+/// cannot know whether its item still lives.
 private enum NameTable {
   /// So many names are kept; a name is for a kind of thing, and not for each of a million connections.
   private static let limit = 16_384

@@ -7,7 +7,7 @@ package final class ScriptedWait {
   private let clock: Atomic<Int64>
   /// What happens while the loop sleeps, by time.
   private var events: [Event] = []
-  /// Whether the run shall end, instead of trapping, when it would sleep for ever.
+  /// Whether the run shall end, instead of trapping, when nothing would end its sleep.
   package var endsWhenIdle = true
   /// The latest instant the clock may jump to; a sleep beyond ends the run.
   package var horizon = Instant.distantFuture

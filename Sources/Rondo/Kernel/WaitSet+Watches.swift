@@ -1,6 +1,6 @@
 import Glibc
 
-/// What a wait set watches for its mode's descriptor sources, by descriptor number: each step O(1), whoever shares it.
+/// What a wait set watches for its mode's descriptor sources, by descriptor number: each step O(1), shared or not.
 extension WaitSet {
   /// Brings the kernel in line with what a source wants.
   ///

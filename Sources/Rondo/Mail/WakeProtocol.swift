@@ -1,4 +1,4 @@
-/// Who has to wake whom: the word that a loop and its posters share, as a pure state machine.
+/// Which poster has to wake the loop: the word that a loop and its posters share, as a pure state machine.
 ///
 /// The loop announces sleep only when nothing has been posted; a poster that finds it asleep takes the announcement
 /// back and owes one write: the system call that ends the sleep, whichever that is. So there is at most one write per
@@ -71,7 +71,7 @@ package struct WakeProtocol: Equatable, Hashable, Sendable {
     return .write
   }
 
-  /// A poster is at work, and whoever closes has to wait for it.
+  /// A poster is at work: the loop's thread waits for it before it ends.
   package mutating func beginWriting() {
     word += Self.oneWriter
   }

@@ -60,9 +60,9 @@ final class Wakeup: Sendable {
     if update({ $0.wrote() }) { unsafe rondo_futex_wake(address) }
   }
 
-  /// Has the epoll set that the loop sleeps in tell the eventfd anew: one epoll_ctl(2), as fast as a write to it.
+  /// Has the epoll set that the loop sleeps in report the eventfd again: one epoll_ctl(2), as fast as a write to it.
   ///
-  /// A write would go into whatever file has the number by now, if somebody has closed the eventfd. This system call
+  /// A write would go into whatever file has the number by now, if the program has closed the eventfd. This system call
   /// fails unless both numbers stand for what they stood for when the loop made them.
   @inline(never)
   private func wake() {
@@ -119,7 +119,7 @@ final class Wakeup: Sendable {
 
   /// Waits for a poster that is between its decision and its write. The loop's thread, awake.
   ///
-  /// It sleeps: a thread of a higher priority that only yields would keep the poster from its processor for ever.
+  /// It sleeps: a thread of a higher priority that only yielded might never leave the processor to the poster.
   func awaitWriters() {
     while update({ $0.awaitWriters() }) {
       let seen = word.load(ordering: .sequentiallyConsistent)

@@ -113,7 +113,7 @@ struct DeadlineHeap {
     }
   }
 
-  /// One check that nobody else has the entries, instead of one for each of those that move.
+  /// One check that the entries are not shared, instead of one for each of those that move.
   @inline(__always)
   private mutating func withEntries(_ body: (UnsafeMutablePointer<Entry>) -> Void) {
     unsafe entries.withUnsafeMutableBufferPointer { unsafe body($0.baseAddress!) }
