@@ -26,7 +26,7 @@ package enum Hint {
 // MARK: - Items
 
 extension Loop.Item {
-  /// What the item was made as, while its subclass is gone already.
+  /// What the item was made as: in `deinit`, its subclass's part has been destroyed already.
   fileprivate var kindName: String {
     switch kind {
     case .observer: "observer"

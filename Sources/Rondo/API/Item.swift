@@ -215,7 +215,7 @@ extension Loop {
   }
 }
 
-/// A cast whose truth the item's kind vouches for.
+/// An unchecked cast, which the item's kind justifies.
 @inline(__always)
 func downcast<T: Loop.Item>(_ item: Loop.Item, to type: T.Type) -> T {
   unsafe unsafeDowncast(item, to: type)

@@ -48,7 +48,7 @@ extension Loop {
   @inline(__always)
   func enroll(_ item: Item, _ mode: Mode, isOwn: Bool) -> UInt64? {
     if isOwn {
-      // What others did before comes before.
+      // What other threads mailed before is applied before.
       core.applyMailQuietly()
       guard mailbox.life == .open else { return nil }
       if mode == .default { return item.join(self, .default) { _ in } }
@@ -173,8 +173,8 @@ extension Loop {
     }
   }
 
-  /// The rarer cases: a signal that does not wake, and one that does while another is under way, whose sender may not have
-  /// got so far as to leave it, or has left it with the loop that the source was in before.
+  /// The rarer cases: a signal that does not wake; and one that does while another is under way, whose poster may not
+  /// have pushed the source yet, or has pushed it to the loop that the source was in before.
   private func mailSignal(of source: Source, waking: Bool) {
     let isAccepted = mailbox.withLock { state in
       guard mailbox.life == .open else { return false }
@@ -221,7 +221,7 @@ extension Loop {
     }
   }
 
-  /// Mails a change from another thread, unless mail that says the same is under way: it is looked at after this.
+  /// Mails a change from another thread, unless mail of its kind is under way: then the loop reads the item after this.
   private func mail(_ change: Change, of item: Item, _ note: UInt8) {
     guard item.notes.bitwiseOr(note, ordering: .sequentiallyConsistent).oldValue & note == 0 else { return }
     let isAccepted = mailbox.withLock { state in

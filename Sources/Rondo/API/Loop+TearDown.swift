@@ -33,7 +33,7 @@ extension Loop {
     core.callOutAfterMail()
     core.end()
     if wakeup.descriptor >= 0 { OwnDescriptors.close(wakeup.descriptor) }
-    // What dies with them finds an ended loop.
+    // Freed outside of the lock: what is freed with them finds an ended loop.
     let companions = mailbox.withLock { state in
       defer { state.companions = [] }
       return state.companions

@@ -144,7 +144,7 @@ extension Loop {
       return joined != nil
     }
 
-    /// Has the source admitted where it is in the loop already, by itself if it is free, or else by a stand-in.
+    /// Adds the source to the mode: by the stand-in in the loop, by itself if it is free, or by a new stand-in.
     private func enroll(in loop: Loop, _ mode: Mode, _ isOwn: Bool) -> (seat: Source, joined: UInt64?) {
       guard isValid else { return (self, nil) }
       if let found = standIns.first(where: { $0.isIn(loop) }) { return (found, loop.enroll(found, mode, isOwn: isOwn)) }

@@ -98,7 +98,7 @@ import Synchronization
     fatalError("This loop belongs to the parent of a forked process. Ask the child's own Loop.current or Loop.main.")
   }
 
-  /// What `Loop.current` answers.
+  /// What `Loop.current` returns.
   var currentLoop: Loop {
     virtualLoop ?? ownLoop
   }
@@ -198,7 +198,7 @@ import Synchronization
   static var main: ThreadRecord {
     mainRecord.withLock { record in
       if let record, record.isOfThisProcess { return record }
-      // The parent's, whose items know where its loop is.
+      // The parent's is never freed: its items still refer to its loop.
       if let record { _ = unsafe Unmanaged.passRetained(record) }
       let made = ThreadRecord(isMain: true)
       record = made

@@ -1,7 +1,7 @@
 import Glibc
 import Synchronization
 
-/// Where the jobs of a loop run whose thread has ended: one at a time, on threads of the concurrency runtime.
+/// Runs the jobs of a loop whose thread has ended: one at a time, on threads of the concurrency runtime.
 ///
 /// A job may not be dropped, or its task would never resume. The thread that enqueues it may not run it inside
 /// `enqueue`, where it may hold any lock. So a loop without a thread becomes what a default actor is: still

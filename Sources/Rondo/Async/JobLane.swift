@@ -57,7 +57,7 @@ import Synchronization
       if core.runningMode.load(ordering: .relaxed) < 0 { relay = core.jobRelay }
       state.mail.jobs.append(job)
       let isFirst = state.mail.jobs.count == 1
-      // From here on the job may run, and be what kept its actor, this lane and the loop.
+      // From here on the job may run, and with it its actor, this lane and the loop may be freed.
       if isFirst { core.wakeup.beginPost() }
       return (true, isFirst)
     }

@@ -20,7 +20,7 @@
     isRetained = true
   }
 
-  /// The same job, for when the loop goes and its lanes with it. Takes the place of this one.
+  /// The same job with a reference to its lane, since the loop ends and frees its lanes. Takes the place of this one.
   func outlivingTheLoop() -> QueuedJob {
     QueuedJob(retaining: self)
   }

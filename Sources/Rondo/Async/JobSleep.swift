@@ -1,8 +1,8 @@
 /// A job that the concurrency runtime wants run at a date: what a task's `Task.sleep` ends with. A timer of the loop.
 ///
-/// An executor may not drop a job, and is not told that a sleep was cancelled. But a task that was is resumed, by another
-/// job; if that runs on the loop, which knows the task by its sleep, the sleep's own job, which then only cleans up, runs
-/// with it, and the timer goes.
+/// An executor may not drop a job, and is not told that a sleep was cancelled. But another job resumes the cancelled
+/// task. If that job is to run on the loop, the loop finds the task's sleep, ends its timer, and first runs the sleep's
+/// own job, which then only cleans up.
 final class JobSleep: ItemDelegate, @unchecked Sendable {
   // Unchecked because its maker hands it to the loop's thread.
 
@@ -56,7 +56,7 @@ final class JobSleep: ItemDelegate, @unchecked Sendable {
     return job
   }
 
-  /// Takes the job out, to be run while the task is there: it keeps the executor that the lane names.
+  /// Takes the job out, to be run as long as its task lives: the task keeps the executor that the lane names.
   private func takeJob() -> QueuedJob? {
     job.take().map { QueuedJob($0, by: lane) }
   }

@@ -1,6 +1,6 @@
 /// Ends the program with a message, in a release build as well, unless the caller has kept a rule of the API.
 ///
-/// `precondition` says nothing in a release build, and that is where a daemon breaks a rule at night.
+/// `precondition` ends a release build without its message, and a daemon in use is a release build.
 @inline(__always)
 package func contract(
   _ isKept: Bool, _ message: @autoclosure () -> String, file: StaticString = #fileID, line: UInt = #line

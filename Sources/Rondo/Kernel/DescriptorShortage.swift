@@ -19,7 +19,7 @@ package struct DescriptorShortage: Error, CustomStringConvertible {
     return "\(text) The process may have \(soft) descriptors, and could ask for \(hard): see setrlimit(2), `ulimit -n`."
   }
 
-  /// Tells of it on stderr, once in a process: what follows works, but slowly.
+  /// Reports it on stderr, once in a process: what follows works, but slowly.
   static func note(_ shortage: DescriptorShortage, _ consequence: String) {
     if isNoted.exchange(true, ordering: .relaxed) { return }
     let bytes = Array("Rondo: \(shortage) \(consequence)\n".utf8)

@@ -59,7 +59,7 @@ import Glibc
     OwnDescriptors.withLock { () throws(Never) in OwnDescriptors.insert(epoll) }
   }
 
-  /// Once: from here on libevent's exit(3) is not silent.
+  /// Once: from here on an exit(3) by libevent is reported.
   private static let watchExit: Void = rondo_watch_exit()
 }
 

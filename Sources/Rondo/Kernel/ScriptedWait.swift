@@ -34,7 +34,7 @@ package final class ScriptedWait {
     events.insert(Event(time: time, action: action), at: place)
   }
 
-  /// Lets go of what will not happen any more.
+  /// Drops the events that will not happen any more.
   func close() {
     let events = self.events
     self.events = []

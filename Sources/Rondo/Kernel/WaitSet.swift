@@ -35,7 +35,7 @@ import Glibc
     collection.use(made)
     try start(.wakeup, own.wakeup, "the eventfd that wakes it")
     made.findEpoll(watching: own.wakeup, besides: others)
-    // What is readable from the beginning is told at once, and would end the first sleep for nothing.
+    // The eventfd is readable from the beginning: its first edge would end the first sleep for nothing.
     _ = collection.look()
     try start(.timer, own.timer, "the timerfd that wakes it in time")
     mayHaveStaleRegistrations = false

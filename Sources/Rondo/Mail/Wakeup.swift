@@ -52,7 +52,7 @@ final class Wakeup: Sendable {
     }
   }
 
-  /// Keeps the loop from ending until `endPost()`: for a poster whose own post may end what it posts through.
+  /// Keeps the loop from ending until `endPost()`: for a poster whose job, once run, may free what it posts through.
   func beginPost() { update { $0.beginWriting() } }
 
   /// The poster touches nothing of the loop's any more.
@@ -88,7 +88,7 @@ final class Wakeup: Sendable {
 
   func prepareToSleepOutside() -> WakeProtocol.SleepAction { update { $0.prepareToSleepOutside() } }
 
-  /// The loop's thread, a guest's, returns to its host, which is to come back at once.
+  /// The thread of a guest loop returns to its host, which has to call it again immediately.
   func returnReadable() {
     update { $0.leave() }
     ring()
