@@ -77,7 +77,7 @@ int rondo_pressure_set(int file) {
 
 int rondo_pressure_take(int set) {
   struct epoll_event event;
-  // Nothing, as a rule: whoever asked whether the set is readable has taken it.
+  // Nothing, as a rule: the wait that found the set readable has taken the event.
   return epoll_wait(set, &event, 1, 0) == 1 && event.events & (EPOLLERR | EPOLLHUP);
 }
 

@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-// One subscription. It stays in its list for ever, and is used again: a handler may be looking at it.
+// One subscription. It is never freed but used again: a handler may be looking at it.
 struct entry {
   // *atomic* -1 when there is no subscription.
   _Atomic int eventfd;
@@ -39,9 +39,9 @@ struct line {
   int count;
   // *the lock* What the last one puts back.
   struct sigaction previous;
-  // *the lock* Whether somebody took the handler's place, and so may call it as what was there before.
+  // *the lock* Whether other code took the handler's place, and so may call it as what was there before.
   bool is_buried;
-  // *atomic* What the handler does for who calls it without a subscription: the disposition before the first one.
+  // *atomic* What the handler does when it is called without a subscription: the disposition before the first one.
   _Atomic(void *) base;
   _Atomic bool base_takes_info;
 };
@@ -76,16 +76,16 @@ static void act_as_before(int signal, siginfo_t *info, void *context) {
 static void handle(int signal, siginfo_t *info, void *context) {
   int error = errno;
   bool is_heard = false;
-  // A forked child shares the eventfds with its parent, who must not hear of the child's signals.
+  // A forked child shares the eventfds with its parent, which must not hear of the child's signals.
   if (atomic_load(&owner) == getpid()) {
     for (struct entry *entry = atomic_load(&lines[signal].first); entry; entry = entry->next) {
       atomic_fetch_add(&entry->busy, 1);
       int eventfd = atomic_load(&entry->eventfd);
       struct stat status;
-      // Somebody may have closed it behind the source: the number may stand for a file that shall get no byte.
+      // The program may have closed it behind the source: the number may stand for a file that shall get no byte.
       if (eventfd >= 0 && fstat(eventfd, &status) == 0 && status.st_dev == entry->device &&
           status.st_ino == entry->inode) {
-        // The kernel fills in who called kill(2) or tgkill(2). Who calls rt_sigqueueinfo(2) fills that in himself.
+        // The kernel fills in the sender for kill(2) and tgkill(2). A caller of rt_sigqueueinfo(2) fills it in itself.
         bool is_sent = info->si_code == SI_USER || info->si_code == SI_TKILL;
         uint64_t sender = (uint64_t)(uint32_t)info->si_pid << 32 | (uint32_t)info->si_uid;
         atomic_store(&entry->sender, is_sent && info->si_pid > 0 ? sender : 0);
@@ -103,7 +103,7 @@ static bool is_ours(const struct sigaction *action) {
   return (action->sa_flags & SA_SIGINFO) && action->sa_sigaction == handle;
 }
 
-// SA_RESTART: who knows nothing of signals sees no EINTR of theirs. SA_ONSTACK: a thread with a small stack of its own
+// SA_RESTART: code unaware of these signals sees no EINTR of them. SA_ONSTACK: a thread with a small stack of its own
 // may have provided another one.
 static int install(int signal, struct sigaction *seen) {
   struct sigaction action = {.sa_sigaction = handle, .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
@@ -117,7 +117,7 @@ static void restore(int signal) {
   if (sigaction(signal, NULL, &seen)) return;
   if (is_ours(&seen)) {
     if (sigaction(signal, &line->previous, &seen) || is_ours(&seen)) return;
-    // Somebody came in between, and was the last to say what he wants.
+    // Other code installed `seen` in between: the latest disposition stays.
     sigaction(signal, &seen, NULL);
   }
   line->is_buried = true;

@@ -46,8 +46,8 @@ static int name_place(int number, uid_t user, char *path, size_t limit) {
   return (size_t)length < limit;
 }
 
-// Opens the directory at a path of name_place. It is this user's and nobody else's, or is not used; the directory that it
-// is in lets no other user put another one there. Links are not followed from there on.
+// Opens the directory at a path of name_place. It is used only if it is this user's alone, and the directory that it is
+// in lets no other user put another one there. Links are not followed from there on.
 static int open_private(char *path, uid_t user, int makes) {
   char *slash = strrchr(path, '/');
   *slash = 0;
@@ -85,7 +85,7 @@ static int connect_at(int directory, const char *name) {
   if (guest < 0) return -errno;
   struct timeval patience = {.tv_sec = 10};
   setsockopt(guest, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-  // A forked child may keep the door of a process that is gone, and nobody would answer.
+  // A forked child may keep the door of a process that is gone, and no watcher would answer.
   patience.tv_sec = 75;
   setsockopt(guest, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   if (connect(guest, (struct sockaddr *)&address, sizeof address)) return fail(guest);
@@ -99,8 +99,8 @@ static pid_t door_process(const char *name) {
   return process > 0 && process < 0x7fffffff && *end == '.' ? (pid_t)process : 0;
 }
 
-// Whether its process is gone, and the file with it now. No name is ever given twice, and who has one listens already: what
-// refuses once refuses for ever.
+// Whether its process is gone, and the file with it now. No name is ever given twice, and a socket has its name only
+// once it listens: one that refuses once always will.
 static int is_swept(int directory, const char *name, pid_t process) {
   if (kill(process, 0) == 0 || errno != ESRCH) return 0;
   int guest = connect_at(directory, name);
@@ -143,7 +143,7 @@ static int is_peer(int socket, uid_t user, pid_t process) {
   return peer.uid == user && (!process || peer.pid == process);
 }
 
-// The first door of a process in a directory that lets somebody in.
+// The first door of a process in a directory that accepts the connection.
 static int knock_in(DIR *stream, uid_t user, pid_t process) {
   int result = -ENOENT;
   for (struct dirent *entry; (entry = readdir(stream));) {
@@ -191,7 +191,7 @@ static void sweep(int directory) {
   closedir(stream);
 }
 
-// Nobody sees the socket before it listens.
+// No client sees the socket before it listens.
 static int open_in(int directory, const char *name) {
   char hidden[64];
   snprintf(hidden, sizeof hidden, ".%s", name);

@@ -109,7 +109,7 @@ static inline int begin_at(
   if (!place) return 0;
   uint32_t round = LOAD(measures->round) + 1;
   if (place->wanted != round) {
-    // Nothing is counted before somebody has chosen.
+    // Nothing is counted before the place was chosen.
     if (place->chosen != round) return 1;
     measures->under_way[depth].place = NULL;
     return 0;
@@ -174,7 +174,7 @@ static struct note *note(struct rondo_measures *measures, uint64_t key) {
 
 void rondo_measures_note(struct rondo_measures *measures, uint64_t key, int64_t time) {
   struct note *place = note(measures, key);
-  // Whoever reads in between finds a key that is nobody's.
+  // A reader in between finds key 0, which stands for nothing.
   STORE(place->key, 0);
   __atomic_store_n(&place->time, time, __ATOMIC_RELEASE);
   __atomic_store_n(&place->key, key, __ATOMIC_RELEASE);

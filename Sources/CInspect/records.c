@@ -107,7 +107,7 @@ int rondo_record_turns(const struct rondo_loop_record *record, struct rondo_turn
     copy_turn(&turns[index - first], &record->ring[index % rondo_turn_count]);
   }
   __atomic_thread_fence(__ATOMIC_ACQUIRE);
-  // What the loop has written over meanwhile is two turns at once.
+  // A place that the loop has written over during the copy mixes two turns.
   uint64_t now = LOAD(record->turns);
   uint64_t oldest = now >= rondo_turn_count ? now - rondo_turn_count + 1 : 0;
   uint64_t skipped = oldest > first ? oldest - first : 0;

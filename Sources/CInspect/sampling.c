@@ -57,7 +57,7 @@ static void read_registers(struct rondo_registers *registers, const ucontext_t *
 #endif
 }
 
-// A signal that is somebody else's: for the handler that came last, which may pass it on to ours, and so to the one before.
+// A signal that is not ours: for the handler that came last, which may pass it on to ours, and so to the one before.
 static void pass_on(int number, siginfo_t *info, void *context) {
   uint32_t count = __atomic_load_n(&layer_count, __ATOMIC_ACQUIRE);
   if (called_layers >= count) return;
@@ -114,7 +114,7 @@ static bool add_layer(const struct sigaction *action) {
   return true;
 }
 
-// Somebody else may have taken the signal since the last time.
+// Other code may have taken the signal since the last time.
 static int install(void) {
   struct sigaction present;
   if (sigaction(sample_signal, NULL, &present)) return errno;

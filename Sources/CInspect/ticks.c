@@ -11,7 +11,7 @@
 enum { least_span = 4000000, usual_span = 10000000 };
 // Two lengths of a tick that differ by more than one part in so many are of different clocks: the machine slept.
 enum { tolerance = 2000 };
-// Whoever could not read both clocks in so many ticks, some microseconds, was interrupted.
+// A thread that could not read both clocks in so many ticks, some microseconds, was interrupted.
 enum { reading_ticks = 10000, reading_attempts = 4 };
 
 #if defined(__x86_64__)

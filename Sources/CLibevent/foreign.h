@@ -8,7 +8,7 @@
 // in its epoll set whenever it waits: so it is made to wait, and the epoll set tells the rest.
 struct rondo_foreign {
   struct event_base *base;
-  struct event ring;  // an eventfd that is always readable, edge-triggered: whoever asks anew for it rings
+  struct event ring;  // an eventfd that is always readable, edge-triggered: EPOLL_CTL_MOD of it rings
   int is_arming;
   int has_rung;
 };
@@ -39,7 +39,7 @@ static inline void rondo_foreign_free(struct rondo_foreign *foreign) {
   free(foreign);
 }
 
-// Whether somebody is to be called back, whatever the kernel says.
+// Whether a callback is due, whatever the kernel says.
 static inline int rondo_foreign_is_active(const struct rondo_foreign *foreign) {
   return event_base_get_num_events(foreign->base, EVENT_BASE_COUNT_ACTIVE) > 0;
 }
@@ -50,7 +50,7 @@ static inline int rondo_foreign_has_events(const struct rondo_foreign *foreign) 
 
 // Waits for nothing, which arms for the next timeout: timerfd_settime(2), epoll_wait(2). It has to have been rung, and
 // nothing else to be ready: libevent takes 32 events at a time at first, and would call those before the ring.
-// Whether somebody is to be called back, or minus errno.
+// Whether a callback is due, or minus errno.
 static inline int rondo_foreign_arm(struct rondo_foreign *foreign) {
   foreign->is_arming = 1;
   foreign->has_rung = 0;

@@ -246,7 +246,7 @@ static inline void rondo_watch_free(struct rondo_watch *watch) {
 //
 // An error, or a hang-up of both sides, reaches libevent as readable and writable, not as closed. If nothing but the
 // close is waited for, reading is asked for too, and the loop asks the kernel which it was; edge-triggered, or unread
-// data would be told for ever. Where others watch the descriptor, the trigger is theirs and so is the error.
+// data would be told at every wait. Where others watch the descriptor, the trigger is theirs and so is the error.
 static inline uint16_t rondo_number_flags(const struct rondo_number *number) {
   uint16_t flags = (number->wanted[0] ? EV_READ : 0) | (number->wanted[1] ? EV_WRITE : 0) |
                    (number->wanted[2] ? EV_CLOSED : 0);
@@ -286,7 +286,7 @@ static inline int rondo_number_add(struct rondo_number *number, struct event *ev
 }
 
 // Has libevent ask the kernel for what the watches want together: nothing, or one epoll_ctl(2) for each direction that
-// changes. Without a base there is nobody to ask.
+// changes. Without a base it does nothing.
 //
 // While the event changes, another one holds its place: libevent then asks the kernel for the difference. It cannot
 // hold two triggers for one descriptor, so a change of trigger deletes first. If another file was open under the number,
@@ -318,7 +318,7 @@ static inline void rondo_number_forget(struct rondo_number *number) {
   rondo_number_stop(number);
 }
 
-// Asks anew for what is asked for: what is ready is told once more, edge-triggered or not. 0, or errno: ENOENT or EBADF
+// Arms the same events again: what is ready is told once more, edge-triggered or not. 0, or errno: ENOENT or EBADF
 // if another file, or none, is open under the number now. One epoll_ctl(2).
 static inline int rondo_number_confirm(const struct rondo_number *number, int epoll, int descriptor) {
   struct epoll_event event = rondo_registration(number->flags, descriptor);

@@ -38,7 +38,7 @@ static inline void rondo_foundation_stop_mode(const void *_Nonnull loop, const v
 // Whether the program has XCTest, whose waiter runs Foundation's loop.
 static inline int rondo_has_xctest(void) { return rondo_xctest != 0; }
 
-// An epoll set in which something is ready for ever, and that something; 0, or errno.
+// An epoll set with a descriptor in it that is always ready, and that descriptor; 0, or errno.
 static inline int rondo_ready_epoll(int *_Nonnull epoll, int *_Nonnull inside) {
   *epoll = epoll_create1(EPOLL_CLOEXEC);
   if (*epoll < 0) return errno;

@@ -30,7 +30,7 @@ struct rondo_turn {
 
 enum { rondo_callout_depth = 16, rondo_turn_count = 1024 };
 
-// Who listens to a loop beside its record, in bits.
+// The listeners to a loop beside its record, in bits.
 enum rondo_listener {
   rondo_listener_turns = 1,
   rondo_listener_measures = 2,
@@ -102,7 +102,7 @@ _Static_assert(sizeof(struct rondo_turn) == 56, "A turn has its size.");
 #define RONDO_PROBE(name, first, second) ((void)0)
 #endif
 
-// The loop's thread. A callout is about to begin. Who listens, in bits of `rondo_listener`.
+// The loop's thread. A callout is about to begin. Returns the listeners, in bits of `rondo_listener`.
 static inline uint32_t rondo_record_begin(
     struct rondo_loop_record *_Nonnull record, uint64_t label, uint64_t kind, uint64_t item, int64_t detail) {
   uint32_t depth = RONDO_LOAD(record->depth);
@@ -120,7 +120,7 @@ static inline uint32_t rondo_record_begin(
   return RONDO_LOAD(record->listeners);
 }
 
-// The loop's thread. The callout that began last is over. Who listens.
+// The loop's thread. The callout that began last is over. Returns the listeners.
 static inline uint32_t rondo_record_end(struct rondo_loop_record *_Nonnull record) {
   uint32_t depth = RONDO_LOAD(record->depth);
   RONDO_PROBE("callout__end", record, depth);
@@ -131,7 +131,7 @@ static inline uint32_t rondo_record_end(struct rondo_loop_record *_Nonnull recor
   return RONDO_LOAD(record->listeners);
 }
 
-// Any thread. Who listens.
+// Any thread. Returns the listeners.
 static inline uint32_t rondo_record_listeners(const struct rondo_loop_record *_Nonnull record) {
   return RONDO_LOAD(record->listeners);
 }

@@ -84,7 +84,7 @@ static inline int rondo_pin(pid_t thread, int processor) {
 }
 
 static inline int rondo_eventfd(void) { return eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC); }
-// One that is readable from the beginning and for ever, for nobody reads it.
+// One that is readable from the beginning and stays so, for it is never read.
 static inline int rondo_readable_eventfd(void) { return eventfd(1, EFD_NONBLOCK | EFD_CLOEXEC); }
 static inline int rondo_timerfd(void) { return timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC); }
 
@@ -105,7 +105,7 @@ static inline void rondo_eventfd_drain(int descriptor) {
   while (read(descriptor, &count, sizeof count) < 0 && errno == EINTR) {}
 }
 
-// Wakes whoever waits in the epoll set, by asking anew for a file in it that is always readable; 0, or errno.
+// Wakes the thread that waits in the epoll set, by EPOLL_CTL_MOD of a file in it that is always readable; 0, or errno.
 //
 // One system call, like a write to an eventfd and as fast, but the kernel vouches for both numbers: a closed one, or one
 // that stands for something else now, is an error, and no stranger gets a byte.
@@ -114,7 +114,7 @@ static inline int rondo_wake(int epoll, int descriptor) {
   return epoll_ctl(epoll, EPOLL_CTL_MOD, descriptor, &event) ? errno : 0;
 }
 
-// Has whoever waits for the outer epoll set hear of the inner one as well; 0, or errno.
+// Has a wait for the outer epoll set end for the inner one as well; 0, or errno.
 static inline int rondo_nest(int outer, int inner) {
   struct epoll_event event = {.events = EPOLLIN, .data = {.fd = inner}};
   return epoll_ctl(outer, EPOLL_CTL_ADD, inner, &event) ? errno : 0;
@@ -130,7 +130,7 @@ static inline int rondo_is_refused(int descriptor) {
   return error;
 }
 
-// Sleeps while the word says `expected`, until somebody wakes it; may return early: futex(2).
+// Sleeps while the word says `expected`, until another thread wakes it; may return early: futex(2).
 static inline void rondo_futex_wait(void *word, uint32_t expected) {
   syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, NULL, NULL, 0);
 }
@@ -206,7 +206,7 @@ static inline int rondo_is_readable(int descriptor) {
   return poll(&query, 1, 0) == 1 && (query.revents & POLLIN);
 }
 
-// Whether the number stands for an eventfd; 1 as well if it stands for nothing, or nobody can tell.
+// Whether the number stands for an eventfd; 1 as well if it stands for nothing, or that cannot be found out.
 static inline int rondo_may_be_eventfd(int descriptor) {
   char path[32], target[64];
   snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);

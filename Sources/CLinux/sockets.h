@@ -62,7 +62,7 @@ static inline long rondo_receive(int descriptor, void *bytes, size_t count, void
   return rondo_or_errno(result);
 }
 
-// At most 64 KiB of a stream, told where they lie until `took` returns: memory that nobody had to allocate.
+// At most 64 KiB of a stream, told where they lie until `took` returns: on the stack, without an allocation.
 static inline long rondo_receive_into(
     int descriptor, size_t count, void (*took)(void *context, const void *bytes, size_t count), void *context) {
   char room[65536];
@@ -105,7 +105,7 @@ static inline int rondo_close_on_exec(int descriptor) {
   return (int)rondo_or_errno(fcntl(descriptor, F_SETFD, flags | FD_CLOEXEC));
 }
 
-// SO_PEERCRED, unix(7): who made the other end. Laid out as struct ucred, which needs _GNU_SOURCE.
+// SO_PEERCRED, unix(7): the process that made the other end. Laid out as struct ucred, which needs _GNU_SOURCE.
 struct rondo_credentials {
   int32_t process;
   uint32_t user;
@@ -117,7 +117,7 @@ static inline int rondo_peer_credentials(int descriptor, struct rondo_credential
 }
 
 // Waits for a descriptor, or for another one to be readable (-1 for none); a signal ends the wait early.
-// -1 milliseconds waits for ever.
+// -1 milliseconds waits without limit.
 static inline int rondo_poll_two(int descriptor, int events, int other, int milliseconds) {
   struct pollfd queries[2] = {{descriptor, (short)events, 0}, {other, POLLIN, 0}};
   int result = poll(queries, 2, milliseconds);
@@ -125,7 +125,7 @@ static inline int rondo_poll_two(int descriptor, int events, int other, int mill
   return result;
 }
 
-// A file nobody else holds locked: its descriptor, or -EWOULDBLOCK. The kernel unlocks it when the holder dies.
+// Opens a file and locks it: its descriptor, or -EWOULDBLOCK. The kernel unlocks it when the holder dies.
 static inline int rondo_open_locked(const char *path) {
   int descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (descriptor < 0) return -errno;
@@ -135,8 +135,8 @@ static inline int rondo_open_locked(const char *path) {
   return -error;
 }
 
-// Whether a directory belongs to this user (or root) and nobody else may put files there: 1, 0 or minus errno. So must a
-// symbolic link to it, for whoever made the link can have it lead elsewhere.
+// Whether a directory belongs to this user (or root) and no other user may put files there: 1, 0 or minus errno. So
+// must a symbolic link to it, for the link's owner can have it lead elsewhere.
 static inline int rondo_is_private_directory(const char *path) {
   struct stat link, status;
   if (lstat(path, &link) != 0 || stat(path, &status) != 0) return -errno;

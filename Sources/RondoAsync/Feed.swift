@@ -28,7 +28,7 @@ final class Feed<Element, Failure: Error>: ItemDelegate, @unchecked Sendable {
   func follow(_ item: some DelegatingItem, in mode: Loop.Mode, of loop: Loop) {
     self.item = item
     item.delegate = self
-    // A loop that is gone takes nothing, and would leave the item valid for ever.
+    // A loop that has ended takes nothing, and would never invalidate the item.
     if !loop.add(item, to: mode) { item.invalidate() }
   }
 
@@ -72,7 +72,7 @@ final class Feed<Element, Failure: Error>: ItemDelegate, @unchecked Sendable {
   }
 }
 
-/// Invalidates an item when nobody holds it any more: a sequence that was let go, or its iterator.
+/// Invalidates its item when its last reference goes, which a sequence or the iterator had.
 final class ItemLease: Sendable {
   private let item: Loop.Item
 

@@ -5,7 +5,7 @@ internal import Rondo
 /// An event base for a library's events, and what has their next timeout show in its epoll set. *loop thread*
 @safe final class ForeignBase {
   private let base: EventBase
-  /// *constant* An eventfd that is always readable: asking anew for it ends a wait at once.
+  /// *constant* An eventfd that is always readable: EPOLL_CTL_MOD of it ends a wait immediately.
   private let ring: CInt
   private let pointer: UnsafeMutablePointer<rondo_foreign>
 
@@ -26,10 +26,10 @@ internal import Rondo
   /// The `event_base *`.
   var handle: OpaquePointer { unsafe base.pointer }
 
-  /// Readable while somebody is to be called back, as far as it is armed.
+  /// Readable while a callback is due, as far as it is armed.
   var epoll: CInt { base.epoll }
 
-  /// Whether anybody's events are in the base.
+  /// Whether a library's events are in the base.
   var hasEvents: Bool { unsafe rondo_foreign_has_events(pointer) != 0 }
 
   /// Has the epoll set become readable when the next timeout is due, or at once for what is due already.

@@ -2,7 +2,7 @@ internal import Rondo
 
 /// The items that serve a `Loop.GuestLoop`, and what they know of it. *loop thread*
 ///
-/// They refer to it, and it to them, until they are invalid: by hand, or because the loop or its descriptor has ended.
+/// They refer to it, and it to them, until they are invalid: by `invalidate()`, or by the end of loop or descriptor.
 @safe final class GuestTurns: ItemDelegate, @unchecked Sendable {
   // Unchecked because of what only the loop's thread touches, which alone may use a guest.
 
@@ -54,7 +54,7 @@ internal import Rondo
     inquiry.loop = loop
     if !timeouts.contains(where: { $0.mode == mode }) {
       timeouts.append((mode, makeTimeout(loop, mode)))
-      // Asked anew, the guest has all of them armed.
+      // Asked again, the guest has all of them armed.
       date = nil
     }
     return true
@@ -72,7 +72,7 @@ internal import Rondo
     timeouts.removeAll { entry in !loop.contains(source, in: entry.mode) && loop.discard(entry.timeout) }
   }
 
-  /// The last reference to the guest is gone: if no loop has its items, nobody ever will.
+  /// The last reference to the guest is gone: if no loop has its items, none ever will.
   func invalidateIfHomeless() {
     if !(source.home?.holds(source) ?? false) { source.invalidate() }
   }

@@ -24,7 +24,7 @@ extension Loop {
     contract(mode != .common, "'.common' stands for the common modes and has no event base. Name one of them.")
     contract(!isVirtual, "A loop in virtual time waits for no event base. Use a real one.")
     let events = try companion { EventBases() }.events(of: self, in: mode)
-    // Nobody else would tell a host, or a foreign loop that sleeps for this one.
+    // A host, or a foreign loop that sleeps for this one, would not learn of them otherwise.
     defer { events.arm() }
     return unsafe body(events.base.handle)
   }

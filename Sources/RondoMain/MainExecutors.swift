@@ -13,7 +13,7 @@
     /// elsewhere, it is too late. A second time changes nothing.
     ///
     /// - Parameter mainQueue: Calls a function later on the main dispatch queue, which serves the main actor whenever
-    ///   nobody runs the main loop.
+    ///   the main loop is not run.
     static func install(mainQueue: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void) {
       // A library that another thread loads is too late: the main actor is in use.
       guard rondo_is_main_thread() != 0, unsafe !isInstalled else { return }

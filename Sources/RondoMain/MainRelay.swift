@@ -1,7 +1,7 @@
 internal import Rondo
 internal import Synchronization
 
-/// Serves the main actor's jobs by the main dispatch queue while nobody runs the main loop.
+/// Serves the main actor's jobs by the main dispatch queue while the main loop is not run.
 ///
 /// With RondoMain in the program the main actor is the main loop's. A synchronous main may still wait in something
 /// else, as XCTest's runner does in Foundation's loop. The main queue, which is served there, then serves the main actor.
@@ -25,7 +25,7 @@ final class MainRelay: Sendable {
   func ask() {
     if isUnderWay.exchange(true, ordering: .acquiringAndReleasing) { return }
     queue { [self] in
-      // Before it looks: who enqueues after that asks again.
+      // Before it looks: a thread that enqueues after that asks again.
       _ = isUnderWay.exchange(false, ordering: .acquiringAndReleasing)
       // Once the main thread has ended, libdispatch serves the queue on its own threads, and the runtime's run the jobs.
       guard let loop, loop.isCurrent else { return }

@@ -8,7 +8,7 @@ final class Script: WaitScript {
   private let clock: Atomic<Int64>
   /// What happens while the loop sleeps, by time.
   private var events: [Event] = []
-  /// Whether the run shall end, instead of trapping, when it would sleep for ever.
+  /// Whether the run shall end, instead of trapping, when nothing would end its sleep.
   var endsWhenIdle = true
   /// The latest instant the clock may jump to; a sleep beyond ends the run.
   var horizon = Instant.distantFuture
@@ -35,7 +35,7 @@ final class Script: WaitScript {
     events.insert(Event(time: time, action: action), at: place)
   }
 
-  /// Lets go of what will not happen any more.
+  /// Drops the events that will not happen any more.
   func close() {
     let events = self.events
     self.events = []

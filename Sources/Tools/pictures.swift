@@ -108,7 +108,7 @@ func turn() -> String {
   return picture.svg
 }
 
-/// Who reaches what: threads, mailbox, loop, modes, kernel.
+/// Which of these reaches which: threads, mailbox, loop, modes, kernel.
 func threads() -> String {
   var picture = Picture("Threads, mailbox, loop, modes and kernel", width: 860, height: 400)
   picture.box(24, 60, 180, 260, "box")

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Fails if a document or the comment of a public declaration, of Swift or C, has a tic of prose: `make lint` calls it.
+# Fails if a document or a comment, of Swift or C, has a tic of prose: `make lint` calls it. A document and the comment of
+# a public declaration may have none, another comment none that hides the actor or the time.
 #
 # prose.awk has the tics; .github/CONTRIBUTING.md says what to write instead.
 set -euo pipefail
@@ -59,6 +60,27 @@ public enum Outside {
   /// At once.
   case one
 }
+
+/// A loop of
+/// nobody's is told.
+let text = "// nobody \"somebody\""  // Whoever asks, at once.
+
+// It lasts for
+// ever, and is told for who asks.
+let nobody = """
+  // nobody
+  /// nobody
+  """
+
+@safe final class Last {  // anew
+  let url = "https://rondo/nobody"
+}
+END
+cat >"$scratch/sample.c" <<'END'
+// It is told meanwhile.
+static int nobody;  /* all the
+ * same */
+static const char *text = "/* nobody", quote = '"';  // by hand
 END
 cat >"$scratch/wanted" <<'END'
 sample.md:3: told|nobody|whoever|for who|tells
@@ -68,6 +90,13 @@ sample.md:9: call answers|of the loop's ,|of epoll's .
 sample.md:13: ^ what|nobody
 sample.swift:10: ^ what|nobody
 sample.swift:23: at once
+sample.swift:27: nobody's
+sample.swift:29: whoever
+sample.swift:31: for ever|for who
+sample.swift:38: anew
+sample.c:1: meanwhile
+sample.c:2: all the same
+sample.c:4: by hand
 END
 if ! diff <(awk '{ n = split(substr($0, length($1) + 2), tic, "|"); for (i = 1; i <= n; i++) print $1, tic[i] }' \
   "$scratch/wanted" | sort) <(awk -f Sources/Tools/prose.awk "$scratch"/sample.* | sed "s|^$scratch/||; s/ $//" | sort) >&2; then
@@ -88,7 +117,7 @@ done
 headers=$(find "$scratch/Sources" -name '*.md')
 [[ $(cat $headers | grep -c .) -gt 200 ]] || { echo 'The comments of the headers were not found.' >&2; exit 2; }
 
-find README.md .github Sources $headers -name '*.md' -o -name '*.swift' | sort |
+find README.md .github Sources $headers -name '*.md' -o -name '*.swift' -o -name '*.[ch]' | sort |
   xargs awk -f Sources/Tools/prose.awk | sed "s|^$scratch/||; s|\.h\.md:|.h:|" >"$scratch/found"
 if [[ -s $scratch/found ]]; then
   echo 'There are tics of prose; .github/CONTRIBUTING.md says what to write instead:' >&2

@@ -110,12 +110,12 @@ final class SharedNumber: Sendable {
   func add(_ amount: Int) -> Int { number.add(amount, ordering: .sequentiallyConsistent).newValue }
 }
 
-/// A name nobody else uses.
+/// A name that is not in use.
 func uniqueName(_ stem: String = "rondo-test") -> String {
   "\(stem)-\(getpid())-\(UInt64.random(in: 0 ... .max))"
 }
 
-/// A connection to an abstract name, as soon as somebody listens there.
+/// A connection to an abstract name, as soon as a server listens there.
 func connectOnceItListens(to name: String) throws -> Socket {
   let socket = try Socket(family: AF_UNIX, .stream)
   while true {

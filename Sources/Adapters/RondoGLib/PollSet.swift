@@ -2,11 +2,11 @@
   internal import CGLibGuest
   internal import Glibc
 
-  /// What poll(2) would be given, as one descriptor: an epoll set that is told anew each time. *loop thread*
+  /// What poll(2) would be given, as one descriptor: an epoll set that is updated each time. *loop thread*
   ///
   /// poll(2) means whatever file is under a number by the time it is called, and remembers nothing. An epoll set remembers
-  /// files, those that were closed and are open elsewhere, too. So each of its entries tells once, and each number is asked
-  /// for anew, which finds out whether it stands for another file. What tells and is not known any more is heard of once.
+  /// files, those that were closed and are open elsewhere, too. So each of its entries tells once, and each number is
+  /// armed again, which finds out whether it stands for another file. A stale entry tells once at most.
   @safe final class PollSet {
     /// *constant* Readable while something that it waits for is ready.
     let epoll: CInt
@@ -67,7 +67,7 @@
       return outcome
     }
 
-    /// Lets go of what has told: it is silent until it is asked for anew. One epoll_wait(2).
+    /// Silences the entries that have told, until they are armed again. One epoll_wait(2).
     func forget() { rondo_pollset_silence(epoll) }
 
     private func note(_ wanted: pollfd) {
@@ -102,7 +102,7 @@
     }
 
     private func unwatch(_ number: CInt) {
-      // Closed meanwhile, most likely.
+      // Its file was closed since, most likely.
       if entries[Int(number)].isWatched { _ = rondo_pollset_remove(epoll, number) }
       entries[Int(number)] = Entry()
     }

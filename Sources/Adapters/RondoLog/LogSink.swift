@@ -11,7 +11,7 @@
   public final class LogSink: Sendable {
     /// *constant*
     private let buffer: LogBuffer
-    /// *constant* Writes, and may be held up by whoever reads.
+    /// *constant* Writes, and may be held up by a slow reader.
     private let thread: LoopThread
     /// *constant* Signalled when there is something to write.
     private let source: Loop.Source
@@ -105,7 +105,7 @@
 
     private struct State {
       var bytes: [UInt8] = []
-      /// All that were, and those of them that nobody was told of yet.
+      /// All that were dropped, and those of them that were not reported yet.
       var dropped = 0
       var untold = 0
     }
@@ -129,7 +129,7 @@
       }
     }
 
-    /// Writes what there is. The sink's thread; it may take for ever.
+    /// Writes what there is. The sink's thread; may block without limit.
     func drain() {
       while true {
         let (bytes, untold) = state.withLock { state in
@@ -152,7 +152,7 @@
         } else if errno == EAGAIN {
           _ = rondo_poll_two(descriptor, CInt(POLLOUT), -1, -1)
         } else if errno != EINTR {
-          // Nobody reads any more, or the disk is full: these lines are lost, and those after them may not be.
+          // The reader is gone, or the disk is full: these lines are lost, and those after them may not be.
           let lost = rest.count { $0 == UInt8(ascii: "\n") }
           return state.withLock { $0.dropped += lost }
         }

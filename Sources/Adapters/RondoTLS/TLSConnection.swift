@@ -23,7 +23,7 @@
   /// do { try loop.add(connection) } catch { print(error) }
   /// ```
   public final class TLSConnection: @unchecked Sendable {
-    // Unchecked because of what only the loop's thread touches once the connection is in a loop; before, whoever made it.
+    // Unchecked because of what only the loop's thread touches once the connection is in a loop; before, its maker.
 
     /// *constant*
     public let limits: Limits
@@ -39,7 +39,7 @@
     @safe @exclusivity(unchecked) private var hasEnded = false
     /// Whether our side ends once everything is sent.
     @safe @exclusivity(unchecked) private var isFinishing = false
-    /// Whether nobody is told any more, and the connection ends with its last bytes.
+    /// Whether the handler is called no more, and the connection ends with its last bytes.
     @safe @exclusivity(unchecked) private var isClosing = false
     /// Whether `.writable` is owed, and `.sent`.
     @safe @exclusivity(unchecked) private var isAboveMark = false

@@ -13,7 +13,7 @@ int rondo_clock_timer(enum rondo_clock clock);
 
 // Arms it for a date of its clock, one nanosecond after the beginning at the earliest; 0 disarms it.
 //
-// One on the real time is readable as well when somebody sets the clock. -ECANCELED: that has happened since it was armed
+// One on the real time is readable as well when the clock is set. -ECANCELED: that has happened since it was armed
 // last, and now it is armed.
 int rondo_clock_arm(int descriptor, enum rondo_clock clock, int64_t nanoseconds);
 

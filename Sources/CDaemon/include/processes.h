@@ -34,5 +34,5 @@ struct rondo_command {
 // Starts a child with no signal blocked or ignored: its process number.
 int rondo_spawn(const struct rondo_command *command);
 
-// Ends a child that nobody can watch, and reaps it.
+// Kills a child that no loop can watch, and reaps it.
 void rondo_abandon(int process);

@@ -1,4 +1,4 @@
-// Who hears of a signal: eventfds that a signal handler adds to. Each call answers with minus errno for an error.
+// Subscribers of a signal: eventfds that a signal handler adds to. Each call returns minus errno for an error.
 #pragma once
 
 #include <stdint.h>
@@ -10,10 +10,10 @@
 int64_t rondo_signal_subscribe(int signal, int eventfd);
 
 // Ends a subscription: no handler touches the eventfd any more. The last one puts the signal's disposition back, unless
-// somebody else has taken its place meanwhile. In a forked child, its parent's numbers mean nothing.
+// other code has installed its own handler since. In a forked child, its parent's numbers mean nothing.
 void rondo_signal_unsubscribe(int signal, int64_t number);
 
-// Who sent the signal last, process << 32 | user; 0 for the kernel, or if the sender could have said
+// The last sender of the signal, process << 32 | user; 0 for the kernel, or if the sender could have said
 // anything.
 uint64_t rondo_signal_sender(int signal, int64_t number);
 

@@ -13,7 +13,7 @@ const char *rondo_environment(const char *name);
 // /run, or /tmp: the first that can be had. Its path is written to `path`. Closed on exec, never blocks. Removes the files
 // of processes that are gone.
 int rondo_door_open(pid_t process, char *path, size_t limit);
-// Takes somebody in. -EPERM, and nothing is sent, if it is another user than the one who opened the door.
+// Accepts a client. -EPERM, and nothing is sent, if its user is not the one who opened the door.
 int rondo_door_accept(int door, uid_t user);
 // Comes to the door of a process of this user. -EPERM if another process stands there in its place, or it is another user's.
 // Waits for some seconds at most.

@@ -43,11 +43,11 @@ void rondo_measures_add(struct rondo_measures *measures, uint32_t depth, uint32_
 void rondo_measures_skip(struct rondo_measures *measures, uint32_t depth);
 void rondo_measures_end(struct rondo_measures *measures, uint32_t depth, int64_t time);
 
-// Any thread. Has every place chosen anew.
+// Any thread. Has every place chosen again.
 void rondo_measures_choose_anew(struct rondo_measures *measures);
 // Something that is known by a key has become ready: a signal, a job. The last few thousand are kept.
 void rondo_measures_note(struct rondo_measures *measures, uint64_t key, int64_t time);
-// When; 0 if nobody knows.
+// When; 0 if that is not kept.
 int64_t rondo_measures_noted(struct rondo_measures *measures, uint64_t key);
 
 // Any thread. The place of an index, counted from 0; 0 if there is none. The histograms may be NULL.

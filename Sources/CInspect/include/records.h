@@ -7,11 +7,11 @@
 
 // A record, in the list of all of them; NULL if there is no memory.
 struct rondo_loop_record *rondo_record_make(void);
-// Takes it out of the list and frees it: nobody uses it any more.
+// Takes it out of the list and frees it: no thread may use it any more.
 void rondo_record_free(struct rondo_loop_record *record);
 void rondo_record_name(struct rondo_loop_record *record, const char *name, int32_t thread);
 
-// Any thread. Has somebody listen, or nobody any more: `listener` is one of rondo_listener. Whether that is new.
+// Any thread. Turns a listener on or off: `listener` is one of rondo_listener. Whether that is new.
 int rondo_record_set_listener(struct rondo_loop_record *record, uint32_t listener, int is_on);
 
 // Any thread. Counts beginnings and ends.
@@ -22,7 +22,7 @@ int rondo_record_callouts(const struct rondo_loop_record *record, struct rondo_c
 int rondo_record_turns(const struct rondo_loop_record *record, struct rondo_turn *turns);
 // Has the loop's thread note when the callout ends that is under way with this beat.
 void rondo_record_watch_end(struct rondo_loop_record *record, uint64_t beat);
-// When it ended, CLOCK_MONOTONIC in nanoseconds; 0 if it has not, or nobody saw.
+// When it ended, CLOCK_MONOTONIC in nanoseconds; 0 if it has not, or was not watched.
 int64_t rondo_record_ended(struct rondo_loop_record *record, uint64_t beat);
 
 // From here on the loop's thread.
@@ -55,7 +55,7 @@ static inline struct rondo_turn *rondo_turn_begin(
   return turn;
 }
 
-// It calls somebody. How many it has called.
+// It makes a callout. How many it has made.
 static inline uint32_t rondo_turn_add_callout(struct rondo_turn *turn) {
   uint32_t callouts = RONDO_LOAD(turn->callouts) + 1;
   RONDO_STORE(turn->callouts, callouts);

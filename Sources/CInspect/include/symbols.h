@@ -1,4 +1,4 @@
-// What the dynamic linker knows of an address, for where nobody knows more.
+// What the dynamic linker knows of an address, for where nothing more is known.
 #pragma once
 
 #include <stddef.h>

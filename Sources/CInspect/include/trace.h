@@ -32,7 +32,7 @@ struct rondo_trace *rondo_trace_make(uint32_t limit);
 void rondo_trace_open(struct rondo_trace *trace);
 // Any thread, and without a lock. Lost if there is no room.
 void rondo_trace_add(struct rondo_trace *trace, const struct rondo_event *event);
-// Closes it, and copies what was added; the room is for `limit`. How many. What is being added meanwhile
+// Closes it, and copies what was added; the room is for `limit`. How many. What another thread is still adding
 // is left out; what a thread adds late, to a trace that was opened since, has an earlier time.
 uint32_t rondo_trace_close(struct rondo_trace *trace, struct rondo_event *events);
 // How many events found no room.

@@ -21,7 +21,7 @@ func serve(_ name: MessagePortName) throws {
       // An answer may come later, from anywhere.
       RunLoop.current.getLoop().perform { try? request.reply(Data([request.data.reduce(0, &+)])) }
     case .riddle, nil:
-      // A request that is let go of fails at the sender's: nobody waits in vain.
+      // A request that is dropped fails at the sender's, which does not wait in vain.
       break
     case .stop:
       RunLoop.current.stop()

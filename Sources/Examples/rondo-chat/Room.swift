@@ -3,7 +3,7 @@ import RondoAsync
 import RondoDaemon
 import RondoSockets
 
-/// Who is there, and what they say to each other. An actor of the loop: what happens on the loop is in it already.
+/// The members, and what they say to each other. An actor of the loop: what happens on the loop is in it already.
 actor Room {
   nonisolated let loop: Loop
   nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
@@ -11,7 +11,7 @@ actor Room {
   private var lastNumber = 0
   private var isClosed = false
 
-  /// How many bytes may wait for somebody who does not read.
+  /// How many bytes may wait for a member that does not read.
   static let mostWaiting = 256 * 1024
   /// How long a line may be.
   static let longestLine = 4_096
@@ -31,11 +31,11 @@ actor Room {
   var count: Int { members.count }
 
   func join(_ connection: LoopGroup.Connection) {
-    // Who was accepted in the last moment.
+    // The connection was accepted in the last moment.
     if isClosed { return connection.end() }
     lastNumber += 1
     let number = lastNumber
-    // Who floods the room is read from more slowly.
+    // A member that floods the room is read from more slowly.
     let limiter = RateLimiter(.init(100, per: .seconds(1)))
     let source = SocketSource(
       connection.socket, for: .data,
@@ -82,7 +82,7 @@ actor Room {
     case ("/who", _): tell(number, "* " + members.keys.sorted().map { members[$0]!.name }.joined(separator: ", "))
     case ("/name", 2):
       let name = String(words[1].prefix(32))
-      // Nobody has the name of a guest to come.
+      // No member may have the name of a guest to come.
       guard !name.hasPrefix("guest-"), !members.values.contains(where: { $0.name == name }) else {
         return tell(number, "* \(name) is taken")
       }
@@ -99,7 +99,7 @@ actor Room {
     var texts = [text][...]
     while let text = texts.popFirst() {
       for number in members.keys.sorted() where number != exception && !hears(number, text) {
-        // The others do not wait for who does not read.
+        // The others do not wait for a member that does not read.
         if let member = remove(number) { texts.append("* \(member.name) \(Self.deaf)") }
       }
     }
@@ -130,7 +130,7 @@ actor Room {
 
   // MARK: - The end
 
-  /// Says goodbye; who reads it may finish, and who does not is dropped after `grace`.
+  /// Says goodbye; members that read it may finish, and those that do not are dropped after `grace`.
   func close(within grace: Duration) {
     isClosed = true
     tellAll("* The server ends")

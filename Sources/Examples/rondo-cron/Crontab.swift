@@ -14,7 +14,7 @@ struct Crontab: Equatable {
   enum Schedule: Hashable {
     /// Five fields, or a name for them.
     case calendar(CalendarRule)
-    /// Again and again, by the clock that nobody sets.
+    /// Again and again, by the clock that cannot be set.
     case every(Duration)
     /// Once, when the daemon starts; not when the file is read again.
     case start

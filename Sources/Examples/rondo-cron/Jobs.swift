@@ -2,7 +2,7 @@ import Glibc
 import Rondo
 import RondoDaemon
 
-/// The jobs of a crontab, and those that run. The main thread uses it, and nobody else.
+/// The jobs of a crontab, and those that run. Only the main thread uses it.
 final class Jobs: @unchecked Sendable {
   private let daemon: Daemon
   private var timers: [(entry: Crontab.Entry, timer: Timer)] = []

@@ -85,7 +85,7 @@ func serve(_ options: Options) throws -> CInt {
     jobs.stop()
   }
   let outcome = daemon.run()
-  // Who asks twice means at once.
+  // A user who asks twice wants an immediate end.
   if case .interrupted = outcome { jobs.end(killingAfter: .zero) } else { jobs.end(killingAfter: .seconds(2)) }
   return outcome.exitCode
 }

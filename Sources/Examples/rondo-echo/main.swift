@@ -2,15 +2,15 @@
 //
 //   rondo-echo [--listen ADDRESS]... [--threads N] [--idle SECONDS] [--linger SECONDS] [--drain SECONDS]
 //
-// It takes the sockets that systemd has opened, or listens at the addresses. SIGTERM ends it when all are served: who is
-// then quiet for the seconds to linger has been, and the drain's seconds are the most that it takes.
+// It takes the sockets that systemd has opened, or listens at the addresses. SIGTERM ends it when all are served: a
+// client that is then quiet for the seconds to linger counts as served. The drain's seconds are the most that it takes.
 
 import Glibc
 import Rondo
 import RondoDaemon
 import RondoSockets
 
-/// The clients of one loop. Its own thread uses it, and nobody else.
+/// The clients of one loop. Only the loop's thread uses it.
 final class Worker: @unchecked Sendable {
   let loop: Loop
   private var limit: Duration
@@ -39,7 +39,7 @@ final class Worker: @unchecked Sendable {
     loop.arm(client.idle, after: limit)
     switch event {
     case .received(let bytes, from: _) where (try? source.send(bytes)) != nil:
-      if source.queuedByteCount > 0 { source.disable(.data) }  // Who does not read is not read from.
+      if source.queuedByteCount > 0 { source.disable(.data) }  // A client that does not read is not read from.
     case .sent: source.enable(.data)
     default: drop(source)
     }

@@ -144,7 +144,7 @@ extension Loop {
 
     /// The loop gives up on the descriptor.
     func invalidate(because reason: InvalidationReason) {
-      // One that was invalidated by hand has no reason, and the first of two stays.
+      // A source that the user invalidated has no reason, and the first of two reasons stays.
       guard isValid else { return }
       reasonLock.withLock { self.reason = reason }
       invalidate()
@@ -155,7 +155,7 @@ extension Loop {
 
     /// Closes an invalid source's descriptor if it is in no loop, whose thread would do it. Any thread.
     ///
-    /// Called by whoever invalidates it after that, and by whoever frees it after that: the later one finds both.
+    /// Called after the source is made invalid, and after the loop's thread has freed it: the later call finds both.
     func closeIfFree() {
       if !isValid, !isInLoop { closeIfAsked() }
     }

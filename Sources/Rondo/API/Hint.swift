@@ -13,7 +13,7 @@ package enum Hint {
   /// A program that makes more mistakes than these has seen enough. Chosen.
   private static let most = 32
 
-  /// Says it once in a process for each subject. Any thread; waits for nobody who does not read stderr.
+  /// Says it once in a process for each subject. Any thread; says nothing if a write to stderr would block.
   @inline(never)
   package static func say(of subject: String, _ text: String) {
     let isNew = said.withLock { $0.count < most && $0.insert(subject).inserted }
@@ -26,7 +26,7 @@ package enum Hint {
 // MARK: - Items
 
 extension Loop.Item {
-  /// What the item was made as, while its subclass is gone already.
+  /// What the item was made as: in `deinit`, its subclass's part has been destroyed already.
   fileprivate var kindName: String {
     switch kind {
     case .observer: "observer"
@@ -36,7 +36,7 @@ extension Loop.Item {
     }
   }
 
-  /// Says that the item, which dies, was of no use to anybody.
+  /// Says that the item, which is being freed, was never added to a loop.
   func hintAtNeverAdded() {
     Hint.say(of: name, "The \(kindName) \(name) was freed and never added to a loop. Add it to one, which keeps it.")
   }
@@ -100,7 +100,7 @@ extension ModeTable {
       "A mode '\(mode.rawValue)' is made, which runs of other modes do not serve. Did you mean \(meant)?")
   }
 
-  /// The mode that somebody had in mind who wrote this name, if the name is likely misspelt.
+  /// The mode that the caller likely meant by this name, if the name looks misspelt.
   fileprivate func likelyMeant(by mode: Loop.Mode) -> String? {
     switch mode.rawValue.lowercased() {
     case "default", "nsdefaultrunloopmode": return "Loop.Mode.default"
@@ -136,7 +136,7 @@ extension Loop.Mode {
 // MARK: - Timeouts
 
 extension LoopCore {
-  /// Says that a timeout was armed which cannot fire. After the loop's end that is everybody's.
+  /// Says that a timeout was armed which cannot fire. After the loop's end that is every timeout.
   @inline(never)
   func hintAtStale(_ timeout: Loop.Timeout) {
     if timers.isClosed { return }

@@ -1,10 +1,10 @@
 import Synchronization
 
-// An item has four lives, and each has somebody who ends it:
+// An item has four lives, and each ends by a rule of its own:
 //
-// - The object lives as long as somebody refers to it. A slot table of a loop does from the first `add` to the last
-//   `remove`, so nobody else has to.
-// - Its validity begins with `init` and ends once, for ever: with `invalidate()`, by anybody; or by its loop, when a
+// - The object lives as long as there is a reference to it. A loop's slot table holds one from the first `add` to the
+//   last `remove`, so the user need not.
+// - Its validity begins with `init` and ends once: by `invalidate()`, on any thread; or by its loop, when a
 //   one-shot has fired, a descriptor has gone, or the loop's thread ends.
 // - Its membership is what other threads see: which loop it is in (`owner`), and in which of its modes (`modes`). `add`
 //   and `remove` change both at once, under the item lock, on whatever thread they are called.
@@ -12,7 +12,7 @@ import Synchronization
 //   follows membership, by mail if another thread has changed that, and ends with `releaseSlot`, which frees the item for
 //   another loop.
 //
-// Its handlers, and what they captured, outlive all of these until nobody can be calling them: `holdHandlers()`.
+// Its handlers, and what they captured, live until it is invalid and no thread can be calling them: `holdHandlers()`.
 
 extension Loop {
   /// A timer, source, descriptor source or observer of a loop.
@@ -23,12 +23,12 @@ extension Loop {
   @safe public class Item: @unchecked Sendable {
     /// *constant* `order`, in half the room.
     private let place: Int32
-    /// *atomic* Whether it is valid, and who may still call its handlers. Ordering: a holder adds itself, then reads
-    /// `invalid`; who invalidates sets `invalid`, then reads the holders. One of the two lets go of the handlers.
+    /// *atomic* Whether it is valid, and how many may still call its handlers. Ordering: a holder adds itself, then
+    /// reads `invalid`; `invalidate()` sets `invalid`, then reads the holders. The last of them drops the handlers.
     private let lifetime = Atomic<UInt32>(0)
     /// *item lock* for writing, any thread for reading: one bit for each mode the item belongs to.
     let modes = Atomic<UInt64>(0)
-    /// *item lock* for writing, any thread for comparing: the one loop the item is in. It frees the item before it dies.
+    /// *item lock* for writing, any thread for comparing: the one loop the item is in; nil before that loop is freed.
     let owner = unsafe Atomic<Unmanaged<Loop>?>(nil)
     /// *constant* The item lock: taken inside the mailbox lock, never around it. Nothing is called out in it.
     let lock = Lock()
@@ -84,7 +84,7 @@ extension Loop {
       set { labelWord.store(newValue.word, ordering: .releasing) }
     }
 
-    /// The item is of a user's who made it at this place in the source, and who is to add it to a loop.
+    /// The user made the item at this place in the source, and is to add it to a loop.
     package final func wasMade(at label: Label) {
       self.label = label
       if Hint.isOn { lifetime.bitwiseAnd(~Lifetime.own, ordering: .relaxed) }
@@ -128,7 +128,7 @@ extension Loop {
       return loop?.removeFromAllModes(self).evicted
     }
 
-    /// Called once, by whoever made the item invalid, with no lock held.
+    /// Called once, by the thread that made the item invalid, with no lock held.
     func wasInvalidated() {}
 
     /// Whether the item is a member of the mode with this bit right now.
@@ -174,7 +174,7 @@ extension Loop {
 
     /// Keeps the handlers alive until `unholdHandlers()`.
     ///
-    /// The slot table that the item is in does, and so does who calls a handler of an item that is in none: `fire()`.
+    /// The slot table that the item is in does; so does a thread that calls a handler outside of a turn: `fire()`.
     final func holdHandlers() {
       lifetime.add(Lifetime.holder, ordering: .sequentiallyConsistent)
     }
@@ -192,18 +192,18 @@ extension Loop {
       if old & Lifetime.released == 0 { releaseHandlers() }
     }
 
-    /// Lets go of the handlers: nobody can be calling them, and nobody will.
+    /// Drops the handlers: no thread is calling them, and none will.
     func releaseHandlers() {
       preconditionFailure("Each kind of item lets go of its own handlers.")
     }
 
     /// The bits of `lifetime`.
     private enum Lifetime {
-      /// Set once and for ever.
+      /// Set once, never cleared.
       static let invalid: UInt32 = 1
       /// The handlers have been let go of.
       static let released: UInt32 = 2
-      /// One of those who may call them.
+      /// One holder of the handlers, which may call them.
       static let holder: UInt32 = 4
       /// A loop was asked to take it. In debug builds alone.
       static let added: UInt32 = 1 << 31
@@ -215,7 +215,7 @@ extension Loop {
   }
 }
 
-/// A cast whose truth the item's kind vouches for.
+/// An unchecked cast, which the item's kind justifies.
 @inline(__always)
 func downcast<T: Loop.Item>(_ item: Loop.Item, to type: T.Type) -> T {
   unsafe unsafeDowncast(item, to: type)

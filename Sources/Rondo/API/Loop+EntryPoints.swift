@@ -83,7 +83,7 @@ extension LoopCore {
     pushFrame(frame, returnsAfterSourceHandled: returnsAfterSourceHandled)
     let result = runTurns(frame, until: limit)
     popFrame(frame)
-    // A turn within a foreign loop's run is no run that somebody asked to stop.
+    // A turn within a foreign loop's run is no run that a caller asked to stop.
     if depth == foreignTurns {
       if result == .stopped { _ = wakeup.take(.stopRequest) }
       // What left in the exit observers, or with the last mail, need not wait for another run.

@@ -48,7 +48,7 @@ extension Loop {
   @inline(__always)
   func enroll(_ item: Item, _ mode: Mode, isOwn: Bool) -> UInt64? {
     if isOwn {
-      // What others did before comes before.
+      // What other threads mailed before is applied before.
       core.applyMailQuietly()
       guard mailbox.life == .open else { return nil }
       if mode == .default { return item.join(self, .default) { _ in } }
@@ -139,7 +139,7 @@ extension Loop {
         if mailbox.life != .ended {
           state.mail.changes.append(item, leaves: left)
         } else {
-          // Nobody is left to evict it.
+          // The loop has ended and reads no more mail: this thread frees the item.
           item.clearOwnerIfUnregistered()
         }
         return left
@@ -165,7 +165,7 @@ extension Loop {
       checkProcess()
       if waking, mailbox.signals.push(source) {
         let isAccepted = wakeup.post([.signals, .wake])
-        // Nobody else will take it off.
+        // The loop has ended and takes no more signals: this thread empties the stack.
         if !isAccepted { mailbox.signals.takeAll { _ in } }
       } else {
         mailSignal(of: source, waking: waking)
@@ -173,8 +173,8 @@ extension Loop {
     }
   }
 
-  /// The rarer cases: a signal that does not wake, and one that does while another is under way, whose sender may not have
-  /// got so far as to leave it, or has left it with the loop that the source was in before.
+  /// The rarer cases: a signal that does not wake; and one that does while another is under way, whose poster may not
+  /// have pushed the source yet, or has pushed it to the loop that the source was in before.
   private func mailSignal(of source: Source, waking: Bool) {
     let isAccepted = mailbox.withLock { state in
       guard mailbox.life == .open else { return false }
@@ -185,7 +185,7 @@ extension Loop {
     if isAccepted { wakeup.post(waking ? [.mail, .wake] : .mail) }
   }
 
-  /// Whether the source is in the loop: one that left in a callout stays until nobody can be in that callout.
+  /// Whether the source is in the loop: one that left in a callout stays until no run can be in that callout.
   @inline(__always)
   private func isHome(of source: Source) -> Bool {
     source.modes.load(ordering: .relaxed) != 0 || source.whileIn(self) { !source.isUnregistered } ?? false
@@ -221,7 +221,7 @@ extension Loop {
     }
   }
 
-  /// Mails a change from another thread, unless mail that says the same is under way: it is looked at after this.
+  /// Mails a change from another thread, unless mail of its kind is under way: then the loop reads the item after this.
   private func mail(_ change: Change, of item: Item, _ note: UInt8) {
     guard item.notes.bitwiseOr(note, ordering: .sequentiallyConsistent).oldValue & note == 0 else { return }
     let isAccepted = mailbox.withLock { state in
@@ -232,7 +232,7 @@ extension Loop {
       wakeup.post([.mail, .wake])
     } else {
       item.notes.bitwiseAnd(~note, ordering: .sequentiallyConsistent)
-      // Somebody else may have relied on this mail, for an item that has moved to another loop meanwhile.
+      // Another poster may have relied on this mail, for an item that has moved to another loop since.
       if let owner = item.loop, owner !== self { owner.mail(change, of: item, note) }
     }
   }

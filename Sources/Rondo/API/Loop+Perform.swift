@@ -66,7 +66,7 @@ extension Loop {
   @inline(never)
   private func postFromElsewhere(_ block: consuming Block, waking: Bool) -> Bool {
     guard let isFirst = mailbox.leave(block) else { return false }
-    // Whoever found mail already there need not announce it again.
+    // A poster that finds mail does not announce it again: the first poster does.
     if isFirst || waking { wakeup.post(waking ? [.mail, .wake] : .mail) }
     return true
   }

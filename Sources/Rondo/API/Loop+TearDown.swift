@@ -19,8 +19,8 @@ extension Loop {
         item.invalidate()
       }
     }
-    // What another thread took out at this moment is in mail that nobody will read. What it has made invalid and not taken
-    // out yet leaves here: it must not find an owner that is gone.
+    // An item that another thread took out just now is in mail that is applied no more. One that it made invalid and
+    // has not taken out yet leaves here: that thread must not find an owner that is gone.
     for item in core.allItems where item.slot >= 0 { core.release(item) }
     core.callOutAfterMail()
     core.discardTimeouts()
@@ -33,7 +33,7 @@ extension Loop {
     core.callOutAfterMail()
     core.end()
     if wakeup.descriptor >= 0 { OwnDescriptors.close(wakeup.descriptor) }
-    // What dies with them finds an ended loop.
+    // Freed outside of the lock: what is freed with them finds an ended loop.
     let companions = mailbox.withLock { state in
       defer { state.companions = [] }
       return state.companions
@@ -49,7 +49,7 @@ extension Loop {
   /// The loop's thread, after its last ordinary run. Calls out.
   func serveAcceptedBlocks() {
     refuseMail()
-    // A stop that comes meanwhile would end the run before its blocks.
+    // A stop that was posted since the last run would end this one before its blocks.
     while core.hasBlocks(in: core.modeState(0)) {
       _ = wakeup.take([.stop, .stopRequest])
       run(in: .default, for: .zero)
@@ -73,7 +73,7 @@ extension Loop {
 }
 
 extension LoopCore {
-  /// Lets go of everything that could keep the loop or somebody's closure alive.
+  /// Drops everything that could keep the loop or a user's closure alive.
   fileprivate func end() {
     retire()
     for mode in modes { mode.dropFrames() }
@@ -83,7 +83,7 @@ extension LoopCore {
       state.states = []
       mailbox.advance(to: .ended)
       let unread = state.takeMail()
-      // Taken out since the table was emptied: from here on whoever does that frees the item himself.
+      // Taken out since the table was emptied. From here on, a thread that takes an item out also frees it.
       for item in unread?.changes.members ?? [] { _ = item.whileIn(loop) { item.clearOwnerIfUnregistered() } }
       return unread
     }

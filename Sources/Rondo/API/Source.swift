@@ -13,7 +13,7 @@ extension Loop {
     /// *atomic* Ticket of the first outstanding signal; 0 when there is none. Ordering: a poster writes the ticket, then
     /// reads `isShared` and the owner; a loop writes these when the source joins, then reads the ticket. One sees the other.
     private let signalTicket = Atomic<UInt64>(0)
-    /// *whoever set `isStacked`, then loop thread* The next entry of that stack.
+    /// *the poster that set `isStacked`, then loop thread* The next entry of that stack.
     @safe @exclusivity(unchecked) var below: Unmanaged<Source>?
     /// *constant* The source that this one stands for in a further loop; nil for the one that its user made.
     private let original: Source?
@@ -60,7 +60,7 @@ extension Loop {
     /// The source that its user made, which has the handlers.
     var primary: Source { original ?? self }
 
-    /// What it is called, and which it is, to whoever made it.
+    /// The label and the identity of the source that the user made: a stand-in has its original's.
     @inline(__always)
     var identity: (label: Label, item: UInt) {
       guard let original else { return (label, unsafe UInt(bitPattern: Unmanaged.passUnretained(self).toOpaque())) }
@@ -111,7 +111,7 @@ extension Loop {
       }
     }
 
-    /// Takes the signal; whoever gets its ticket performs, and who gets 0 does not.
+    /// Takes the signal's ticket. The loop that gets it performs; a loop that gets 0 does not.
     @inline(__always)
     func takeSignal() -> UInt64 {
       if let original { return original.signalTicket.exchange(0, ordering: .sequentiallyConsistent) }
@@ -140,7 +140,7 @@ extension Loop {
       return joined != nil
     }
 
-    /// Has the source admitted where it is in the loop already, by itself if it is free, or else by a stand-in.
+    /// Adds the source to the mode: by the stand-in in the loop, by itself if it is free, or by a new stand-in.
     private func enroll(in loop: Loop, _ mode: Mode, _ isOwn: Bool) -> (seat: Source, joined: UInt64?) {
       guard isValid else { return (self, nil) }
       if let found = standIns.first(where: { $0.isIn(loop) }) { return (found, loop.enroll(found, mode, isOwn: isOwn)) }

@@ -10,7 +10,7 @@ final class ThreadLife: @unchecked Sendable {
   private let loop: Loop
   /// *constant*
   private let name: String
-  /// *constant* Keeps the default mode from being empty; in nobody else's hands, so nobody can take it out.
+  /// *constant* Keeps the default mode from being empty. Private to this object, so no caller can remove it.
   private let keepAlive = Loop.Source {}
   /// *atomic* Set once, before the request that ends the run, so that the thread does not begin another.
   /// Ordering: the store precedes the request to stop, the thread's load follows its run. One of the two ends it.
@@ -21,7 +21,7 @@ final class ThreadLife: @unchecked Sendable {
   private let state = Guarded(State())
 
   private struct State {
-    /// The thread, until somebody joins or detaches it.
+    /// The thread, until it is joined or detached.
     var handle: pthread_t?
     var hasEnded = false
     /// Tasks that wait for the end.
@@ -72,7 +72,7 @@ final class ThreadLife: @unchecked Sendable {
     nameThread()
     while !isEnding { loop.run() }
     loop.serveAcceptedBlocks()
-    // Before the end is told: what the loop held is gone when a waiter goes on.
+    // Before the waiters are resumed: by then, what the loop held has been freed.
     record.end()
     let waiters = state.withLock { state in
       state.hasEnded = true
@@ -102,8 +102,8 @@ final class ThreadLife: @unchecked Sendable {
     if blocks == .drop {
       loop.requestStop()
     } else if isFirst {
-      // In line, so that what came before runs in an ordinary run; if a run in another mode keeps it waiting, the end
-      // of that run is waited for.
+      // As a block, so that the blocks before it run in an ordinary run. If a run in another mode keeps it waiting, the
+      // thread ends after that run.
       loop.perform { [loop] in loop.requestStop() }
     }
   }
@@ -133,7 +133,7 @@ final class ThreadLife: @unchecked Sendable {
     }
   }
 
-  /// The handle is gone, on whatever thread.
+  /// The handle was freed, on any thread.
   func release() {
     // A forked child has no such thread, and must leave the parent's loop alone.
     guard record.isOfThisProcess else { return }

@@ -2,7 +2,7 @@ import CLinux
 import Glibc
 import Synchronization
 
-/// A thread as loops know it: who it is, its loop, and what becomes of it when the thread ends.
+/// A thread as loops know it: its identity, its loop, and what becomes of the loop when the thread ends.
 @safe final class ThreadRecord: @unchecked Sendable, CustomStringConvertible {
   /// *constant*
   let isMain: Bool
@@ -10,7 +10,7 @@ import Synchronization
   let generation: UInt32
   /// *constant* Where to look which process this is.
   private let process: ProcessGeneration.Word
-  /// *its own lock* The thread's loop, once somebody asked for it.
+  /// *its own lock* The thread's loop, once a caller asked for it.
   private let loop = Guarded<Loop?>(nil)
   /// *its thread* A loop in virtual time that stands in for the thread's own.
   private(set) var virtualLoop: Loop?
@@ -42,7 +42,7 @@ import Synchronization
 
   /// The thread's own loop, made on first use. Any thread, for the main thread's sake.
   ///
-  /// Who asks for it has no way to hear that there are no descriptors for it: the process ends with a message.
+  /// The caller has no way to hear that there are no descriptors for it: the process ends with a message.
   var ownLoop: Loop {
     do { return try makeOwnLoop() } catch { fatalError("\(error)") }
   }
@@ -98,7 +98,7 @@ import Synchronization
     fatalError("This loop belongs to the parent of a forked process. Ask the child's own Loop.current or Loop.main.")
   }
 
-  /// What `Loop.current` answers.
+  /// What `Loop.current` returns.
   var currentLoop: Loop {
     virtualLoop ?? ownLoop
   }
@@ -198,7 +198,7 @@ import Synchronization
   static var main: ThreadRecord {
     mainRecord.withLock { record in
       if let record, record.isOfThisProcess { return record }
-      // The parent's, whose items know where its loop is.
+      // The parent's is never freed: its items still refer to its loop.
       if let record { _ = unsafe Unmanaged.passRetained(record) }
       let made = ThreadRecord(isMain: true)
       record = made
@@ -219,7 +219,7 @@ package enum LoopCreationHook {
 
   /// Has `hook` called with each loop that is made from now on, by the thread that makes it, before it gets the loop.
   ///
-  /// A loop in virtual time is left out. Another thread may have the main thread's loop meanwhile.
+  /// A loop in virtual time is left out. Another thread may get the main thread's loop before `hook` returns.
   package static func set(_ hook: @escaping @Sendable (Loop) -> Void) {
     self.hook.withLock { $0 = hook }
   }

@@ -183,7 +183,7 @@ extension Loop {
         isPrecise: tolerance < 0)
     }
 
-    /// Sets the date. What can only be later than the loop's heaps say, they find out by themselves.
+    /// Sets the date. A later date changes no entry of the loop's heaps: they are lower bounds.
     @inline(__always)
     private func setFireDate(_ makeDate: (_ now: Instant) -> Instant) {
       guard isValid else { return }
@@ -196,7 +196,7 @@ extension Loop {
       }
       let date = makeDate(loop?.now ?? Loop.clockOfThread)
       plannedDate.set(date)
-      // The owner is read after the date is there, or a loop that the timer joins meanwhile might miss it.
+      // The owner is read after the date is set, or a loop that the timer joins in between might miss the date.
       noteReschedule()
     }
 

@@ -42,7 +42,7 @@ package final class CallTicket<Value, Failure: Error> {
     answer?(outcome)
   }
 
-  /// The body is gone when this returns: whoever lent it may take it back once it has the answer.
+  /// Frees the body before it returns, and so before the answer, after which a caller that lent it takes it back.
   @inline(never)
   private func runBody() -> CallOutcome<Value, Failure> {
     guard let body = body.take() else { return .dropped }

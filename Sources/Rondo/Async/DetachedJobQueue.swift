@@ -1,10 +1,10 @@
 import Glibc
 import Synchronization
 
-/// Where the jobs of a loop run whose thread has ended: one at a time, on threads of the concurrency runtime.
+/// Runs the jobs of a loop whose thread has ended: one at a time, on threads of the concurrency runtime.
 ///
-/// A job may not be dropped, or its task would hang for ever, and nobody else's thread may be made to run it inside
-/// `enqueue`, where that thread may hold any lock. So a loop without a thread becomes what a default actor is: still
+/// A job may not be dropped, or its task would never resume. The thread that enqueues it may not run it inside
+/// `enqueue`, where it may hold any lock. So a loop without a thread becomes what a default actor is: still
 /// serial, so that its actors stay exclusive, but on no thread of its own.
 final class DetachedJobQueue: @unchecked Sendable {
   // Unchecked because of the fields under the lock.
@@ -24,7 +24,7 @@ final class DetachedJobQueue: @unchecked Sendable {
   /// Whether the calling thread runs a job of the loop at this moment.
   var isServedByCurrentThread: Bool { server.load(ordering: .relaxed) == UInt(pthread_self()) }
 
-  /// Inside the mailbox lock, before anybody else can enqueue.
+  /// Inside the mailbox lock, before another thread can enqueue.
   func take(_ job: QueuedJob) {
     let job = job.outlivingTheLoop()
     lock.withLock { jobs.push(job) }

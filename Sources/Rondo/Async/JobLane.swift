@@ -57,14 +57,14 @@ import Synchronization
       if core.runningMode.load(ordering: .relaxed) < 0 { relay = core.jobRelay }
       state.mail.jobs.append(job)
       let isFirst = state.mail.jobs.count == 1
-      // From here on the job may run, and be what kept its actor, this lane and the loop.
+      // From here on the job may run, and with it its actor, this lane and the loop may be freed.
       if isFirst { core.wakeup.beginPost() }
       return (true, isFirst)
     }
     if !isAccepted {
       core.detachedJobs.enqueue(job)
     } else if isFirst {
-      // Whoever finds a job there need not announce one: the other has, or is about to.
+      // A poster that finds a job there does not announce its own: the first job's poster has, or is about to.
       core.wakeup.post([.mail, .wake])
       core.wakeup.endPost()
     }

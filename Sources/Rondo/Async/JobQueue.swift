@@ -1,6 +1,6 @@
 /// A job that waits for the loop, and the lane it came by, which says how to run it and in which modes.
 ///
-/// Whoever holds it owes it one `run()`: an executor may not drop a job.
+/// Its holder owes it one `run()`: an executor may not drop a job.
 @safe struct QueuedJob {
   let job: UnownedJob
   /// A loop's own lanes live as long as its jobs can wait for it, and are not counted: with one thread to retain and
@@ -20,7 +20,7 @@
     isRetained = true
   }
 
-  /// The same job, for when the loop goes and its lanes with it. Takes the place of this one.
+  /// The same job with a reference to its lane, since the loop ends and frees its lanes. Takes the place of this one.
   func outlivingTheLoop() -> QueuedJob {
     QueuedJob(retaining: self)
   }

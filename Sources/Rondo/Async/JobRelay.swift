@@ -1,9 +1,9 @@
-/// Has the waiting jobs of a loop served that nobody runs. Any thread.
+/// Has jobs served that wait while their loop is not run. Any thread.
 package typealias JobRelay = @Sendable () -> Void
 
-/// Jobs that wait while nobody runs the loop: RondoMain has the main dispatch queue serve them.
+/// Jobs that wait while the loop is not run: RondoMain has the main dispatch queue serve them.
 extension Loop {
-  /// Has `relay` called when jobs wait and nobody runs the loop. Once, before another thread uses the loop.
+  /// Has `relay` called when jobs wait and the loop is not run. Once, before another thread uses the loop.
   package func leaveJobs(to relay: @escaping JobRelay) { core.jobRelay = relay }
 
   /// Serves the jobs that wait, unless a run does. The loop's own thread. Calls out.
@@ -32,7 +32,7 @@ extension LoopCore {
     relayJobs()
   }
 
-  /// Leaves jobs that wait to the relay, if there is one and nobody runs the loop.
+  /// Leaves jobs that wait to the relay, if there is one and the loop is not run.
   @inline(__always)
   func relayJobs() {
     if jobRelay != nil, depth == 0 { relayJobsPresent() }

@@ -1,16 +1,16 @@
 /// A job that the concurrency runtime wants run at a date: what a task's `Task.sleep` ends with. A timer of the loop.
 ///
-/// An executor may not drop a job, and is not told that a sleep was cancelled. But a task that was is resumed, by another
-/// job; if that runs on the loop, which knows the task by its sleep, the sleep's own job, which then only cleans up, runs
-/// with it, and the timer goes.
+/// An executor may not drop a job, and is not told that a sleep was cancelled. But another job resumes the cancelled
+/// task. If that job is to run on the loop, the loop finds the task's sleep, ends its timer, and first runs the sleep's
+/// own job, which then only cleans up.
 final class JobSleep: ItemDelegate, @unchecked Sendable {
-  // Unchecked because whoever makes it hands it to the loop's thread.
+  // Unchecked because its maker hands it to the loop's thread.
 
   /// *constant*
   private let lane: JobLane
   /// *constant*
   private let date: Instant
-  /// *constant* The task that sleeps, by its place in memory; nil if nobody can tell.
+  /// *constant* The task that sleeps, by its place in memory; nil if that is unknown.
   private let sleeper: UInt?
   /// *loop thread* once it is in the loop
   @safe @exclusivity(unchecked) private var job: UnownedJob?
@@ -56,7 +56,7 @@ final class JobSleep: ItemDelegate, @unchecked Sendable {
     return job
   }
 
-  /// Takes the job out, to be run while the task is there: it keeps the executor that the lane names.
+  /// Takes the job out, to be run as long as its task lives: the task keeps the executor that the lane names.
   private func takeJob() -> QueuedJob? {
     job.take().map { QueuedJob($0, by: lane) }
   }
@@ -92,7 +92,7 @@ extension LoopCore {
   /// Runs the job of a sleep that is over. In a timer's callout. Calls out.
   func runTimedJob(_ job: QueuedJob) {
     assertOwnThread()
-    // Inside a job no other runs, and nobody can tell of this one that it only resumes a task.
+    // Inside a job no other job runs, and the loop cannot know that this one only resumes a task.
     if isServingJob { return enqueue(job) }
     isServingJob = true
     callOutJob(job)

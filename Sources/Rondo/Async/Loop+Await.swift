@@ -41,7 +41,7 @@ extension Loop {
     }
     switch result {
     case .success(let value):
-      // The body has given it up, and nobody else has it.
+      // The body has given the value up, and no other thread has it.
       nonisolated(unsafe) let value = value
       return unsafe value
     case .failure(let error):
@@ -112,7 +112,7 @@ extension Loop {
     source.delegate = suspension
     let timer = timeout.map { timeout in
       DelegatingTimer(oneShotAt: now.advanced(by: timeout.saturatingNanoseconds), tolerance: .zero) { [isVirtual] _ in
-        // A loop that is late, or was given no time, has timers first: the descriptor may be ready all the same.
+        // A loop that is late, or was given no time, fires timers first: the descriptor may be ready already.
         let isReady = !isVirtual && rondo_is_ready(descriptor, interest == .write ? 1 : 0) != 0
         suspension.end(isReady ? .success(()) : .failure(.timedOut))
       }

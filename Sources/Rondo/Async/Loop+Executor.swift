@@ -3,7 +3,7 @@
 /// An actor whose `unownedExecutor` is the loop's runs there, and so does a task that prefers it. Jobs are served in
 /// the common modes, at most 256 at a time, higher priorities first, in order of enqueue within one; a run nested in a
 /// job serves none. `loop.executor(in:)` is for other modes. A job's priority counts as it is when it is enqueued: the
-/// runtime tells executors of a task that is escalated while its job waits nothing.
+/// runtime does not tell an executor that it has escalated the task of a waiting job.
 ///
 /// A loop that is not running serves nothing. When its thread ends, what waits still runs there, and what comes later
 /// runs one job at a time on the concurrency runtime's threads.

@@ -24,7 +24,7 @@ extension Loop {
       } catch {
         outcome.result = .failure(error)
       }
-      // Runs that the body's last function was served by, and this one.
+      // Ends this run, and the nested ones in which the body's last job was served.
       loop.requestStop()
     }
     while outcome.result == nil {

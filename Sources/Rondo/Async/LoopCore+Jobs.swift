@@ -82,7 +82,7 @@ extension LoopCore {
 
   /// Runs the jobs that are left, in whatever modes, and those that come of them. Calls out.
   ///
-  /// Not for ever: an actor that never ends its work loses its thread all the same.
+  /// In a limited number of rounds: an actor that never ends its work loses its thread.
   func serveLastJobs() {
     assertOwnThread()
     guard !isServingJob else { return }

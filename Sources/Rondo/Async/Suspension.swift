@@ -3,8 +3,8 @@
 /// That may be the loop, the end of the loop, or cancellation, each on its own thread, and before the task has even
 /// been suspended.
 final class Suspension<Outcome>: ItemDelegate, @unchecked Sendable {
-  // Unchecked because of the fields under the lock, and because an outcome goes from one thread to another: whoever
-  // made it gives it up.
+  // Unchecked because of the fields under the lock, and because an outcome goes from one thread to another: its maker
+  // gives it up.
 
   private typealias Machine = SuspensionMachine<Waiter<Outcome>, Outcome>
 
@@ -70,7 +70,7 @@ final class Suspension<Outcome>: ItemDelegate, @unchecked Sendable {
   }
 }
 
-/// A suspended task. Whoever takes it out of its machine resumes it, once: the machine gives it away once.
+/// A suspended task. The thread that takes it out of its machine resumes it, once: the machine gives it away once.
 @safe package struct Waiter<Outcome> {
   private let continuation: UnsafeContinuation<Outcome, Never>
 
@@ -95,7 +95,7 @@ final class Suspension<Outcome>: ItemDelegate, @unchecked Sendable {
     return unsafe outcome
   }
 
-  /// The task goes on with an outcome that nobody else has.
+  /// Resumes the task with an outcome that no other thread has.
   package func resume(_ outcome: Outcome) {
     nonisolated(unsafe) let outcome = outcome
     unsafe continuation.resume(returning: unsafe outcome)

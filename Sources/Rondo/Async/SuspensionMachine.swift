@@ -1,4 +1,4 @@
-/// Who resumes a task that several may: the first. A pure machine.
+/// Of several events that may resume a task, lets the first do it. A pure machine.
 package struct SuspensionMachine<Waiter, Outcome> {
   private enum State {
     case fresh

@@ -1,4 +1,4 @@
-/// A value behind a lock of its own. It need not be Sendable itself: it leaves the lock by its users' doing alone.
+/// A value behind a lock of its own. It need not be Sendable itself: only a `body` of its users can take it out.
 ///
 /// Its users in other modules inline what is generic here: unspecialised, a call costs some thousand instructions.
 package final class Guarded<Value>: @unchecked Sendable {

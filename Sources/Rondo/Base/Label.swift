@@ -1,14 +1,14 @@
 /// What something is called: one word, readable for as long as the process lives, by any thread, in a signal handler and
 /// in a core file.
 ///
-/// The lower 48 bits point at text that never goes, or at code. The upper 16 say which: the line of a file, or a mark.
+/// The lower 48 bits point at code, or text that is never freed. The upper 16 say which: the line of a file, or a mark.
 package struct Label: Hashable, Sendable {
   package let word: UInt64
 
   private static let pointerBits: UInt64 = 48
   /// Text that stands for itself, where a line would be 0.
   private static let isName: UInt64 = 0
-  /// The address of code: whoever has symbols finds a name for it.
+  /// The address of code: a reader that has symbols finds a name for it.
   private static let isCode: UInt64 = 0xFFFF
   /// Nothing is known.
   package static let none = Label(word: 0)
@@ -51,10 +51,10 @@ package struct Label: Hashable, Sendable {
   }
 }
 
-/// Names that were given to items and loops. Each is kept once, for good: what reads them has nobody to ask whether they
-/// are still there.
+/// Names that were given to items and loops. Each is kept once and never freed: a reader, in this process or another,
+/// cannot know whether its item still lives.
 private enum NameTable {
-  /// So many names are kept; a name is for a kind of thing, and not for each of a million connections.
+  /// The most names that are kept: a name is for a kind of item, and not for each of a million connections.
   private static let limit = 16_384
   /// Bytes of a name.
   private static let longest = 127

@@ -8,7 +8,7 @@ enum Life: UInt8, AtomicRepresentable, Comparable {
   case refusing
   /// Has run its last job: later ones go to `DetachedJobQueue`.
   case orphaned
-  /// Has let go of everything that was in the loop.
+  /// Has released everything that was in the loop.
   case ended
 
   @inline(__always)

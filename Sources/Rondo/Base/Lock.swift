@@ -4,10 +4,10 @@ import Synchronization
 /// A lock that sleeps in the kernel when it is contended; the classic futex(2) lock with three states.
 ///
 /// `Synchronization.Mutex` hands a contended lock from thread to thread inside the kernel (a priority-inheriting futex):
-/// with eight posters, a post then costs a context switch. This one lets whoever runs take it. Its hand-over goes
+/// with eight posters, a post then costs a context switch. This one lets a running thread take it. Its hand-over goes
 /// through this word alone, so that the thread sanitizer sees it too.
 ///
-/// What it guards stands behind it in a `Guarded`, where the compiler sees that nobody goes past it. What is made by the
+/// What it guards stands behind it in a `Guarded`, where the compiler refuses access without it. What is made by the
 /// thousands and has a lock among fields that need none (an item, a suspended task, a mailbox) saves the second object:
 /// there the lock is a private field, and each field that it guards says so.
 @usableFromInline
@@ -21,7 +21,7 @@ package struct Lock: ~Copyable, Sendable {
   private enum State {
     static let free: UInt32 = 0
     static let held: UInt32 = 1
-    /// Held, and somebody may sleep on it.
+    /// Held, and a thread may sleep on it.
     static let awaited: UInt32 = 2
   }
 

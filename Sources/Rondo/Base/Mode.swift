@@ -26,7 +26,7 @@ extension Loop {
     /// The name.
     public var description: String { rawValue }
 
-    // Not constants, for which whoever names one would have to look whether it has been made, and to count a reference.
+    // Not constants: each use of a constant would check whether it has been made, and count a reference.
 
     /// The mode of ordinary work.
     @inlinable

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A timer's date, and whether its fire has begun: one word, so that a date set by anybody is never lost to a fire.
+/// A timer's date, and whether its fire has begun: one word, so that a date set by any thread is never lost to a fire.
 ///
 /// Any thread. A date that was spent fires no more; setting one, the same or another, renews it.
 struct PlannedDate: ~Copyable, Sendable {
@@ -30,14 +30,14 @@ struct PlannedDate: ~Copyable, Sendable {
     word.store(date.nanoseconds, ordering: .sequentiallyConsistent)
   }
 
-  /// The fire of `date` begins, unless another date was set meanwhile.
+  /// The fire of `date` begins, unless another date was set since.
   @inline(__always)
   func spend(_ date: Instant) -> Bool {
     word.compareExchange(expected: date.nanoseconds, desired: ~date.nanoseconds, ordering: .sequentiallyConsistent)
       .exchanged
   }
 
-  /// Replaces `date`, unless another was set meanwhile.
+  /// Replaces `date`, unless another was set since.
   @inline(__always)
   func replace(_ date: Instant, by next: Instant) -> Bool {
     Self.check(next)

@@ -8,7 +8,7 @@ package import Synchronization
 package enum ProcessGeneration {
   package typealias Word = UnsafeMutablePointer<Atomic<UInt32>>
 
-  /// *constant* The generation plus one; 0 in a child in which nobody has asked yet. Ordering: none but its own.
+  /// *constant* The generation plus one; 0 in a child in which no thread has asked yet. Ordering: none but its own.
   package nonisolated(unsafe) static let word: Word = {
     let word: Word
     if let wiped = unsafe rondo_word_wiped_on_fork() {
@@ -21,7 +21,7 @@ package enum ProcessGeneration {
     return unsafe word
   }()
 
-  /// *atomic* What the word said when somebody asked last, here or in a parent.
+  /// *atomic* What the word said when a thread asked last, here or in a parent.
   private static let settled = Atomic<UInt32>(1)
 
   package static var current: UInt32 {

@@ -19,7 +19,7 @@ package struct DescriptorShortage: Error, CustomStringConvertible {
     return "\(text) The process may have \(soft) descriptors, and could ask for \(hard): see setrlimit(2), `ulimit -n`."
   }
 
-  /// Tells of it on stderr, once in a process: what follows works, but slowly.
+  /// Reports it on stderr, once in a process: what follows works, but slowly.
   static func note(_ shortage: DescriptorShortage, _ consequence: String) {
     if isNoted.exchange(true, ordering: .relaxed) { return }
     let bytes = Array("Rondo: \(shortage) \(consequence)\n".utf8)
@@ -30,9 +30,9 @@ package struct DescriptorShortage: Error, CustomStringConvertible {
   private static let isNoted = Atomic<Bool>(false)
 }
 
-/// A descriptor of the loop's own is gone: somebody closed it, and its number may stand for a stranger's file by now.
+/// The program has closed a descriptor of the loop's own, and its number may stand for another file by now.
 package enum ClosedBehindTheLoop {
-  /// Ends the process: the loop can be neither woken nor told the time, and a guess would hit the stranger.
+  /// Ends the process: the loop can be neither woken nor told the time, and a guess would hit that file.
   package static func fail(_ what: String, _ descriptor: CInt, _ errno: CInt) -> Never {
     fatalError(
       """

@@ -32,7 +32,7 @@ import Synchronization
     Self.complain(of: epoll)
   }
 
-  /// Tells of it on stderr, once in a process: a programmer's error that can cost a processor.
+  /// Reports it on stderr, once in a process: an error of the program that can keep a processor busy.
   private static func complain(of epoll: CInt) {
     if hasComplained.exchange(true, ordering: .relaxed) { return }
     let text = """

@@ -1,11 +1,11 @@
 import CLinux
 import Glibc
 
-/// What every loop has in the kernel: what wakes it, what wakes it in time, and a base to wait by.
+/// What every loop has in the kernel: an eventfd that wakes it, a timerfd, and a base to wait by.
 ///
 /// With the base's epoll set that is three descriptors; the main thread's loop has the main dispatch queue's as well.
 struct KernelDescriptors {
-  /// An eventfd that is always readable; asking an epoll set anew for it wakes whoever waits there.
+  /// An eventfd that is always readable; EPOLL_CTL_MOD of it in an epoll set wakes the thread that waits there.
   let wakeup: CInt
   /// A timerfd.
   let timer: CInt

@@ -13,7 +13,7 @@ import Glibc
   @safe @exclusivity(unchecked) private var preparedMode = -1
   /// Sources that have lost their file or were refused. A handler may die with them, so they end outside of this class.
   @safe @exclusivity(unchecked) private var rejected: [RejectedSource] = []
-  /// Who watches the epoll sets, and has to hear before one is closed.
+  /// The foreign loop that watches the epoll sets, and has to hear before one is closed.
   @safe @exclusivity(unchecked) var foreign: (any ForeignLoop)?
   /// The wait set that was waited in last, as its bare parts: finding it again costs no reference count.
   @safe @exclusivity(unchecked) private var selected: Selection?
@@ -144,7 +144,7 @@ import Glibc
   private func letGo(of set: WaitSet) -> EventBase? {
     selected = nil
     preparedMode = -1
-    // Whoever is about to wake the loop may still have the set's number in his hands.
+    // A poster that is about to wake the loop may have read the set's number already.
     wakeup.awaitWriters()
     if let epoll = set.base?.epoll { foreign?.forget(epoll) }
     return set.release()

@@ -5,7 +5,7 @@ import Glibc
 // The one file of the core that imports CLibevent. The rest of the core knows what the shim keeps by the structs below: bare
 // pointers, of which no references are counted. Each is freed by its maker. *loop thread*
 
-/// One of libevent's bases, and the epoll set behind it. *loop thread* of whoever made it
+/// One of libevent's bases, and the epoll set behind it. *loop thread* of its maker
 ///
 /// Costs one descriptor: libevent's pair for signals is closed, since no loop asks it for signals.
 @safe package final class EventBase {
@@ -38,7 +38,7 @@ import Glibc
     }
   }
 
-  /// Finds out the epoll set's number, once, now that it watches `wakeup`: the set that can be asked anew for it is the one.
+  /// Finds out the epoll set's number, once, now that it watches `wakeup`: the set in which EPOLL_CTL_MOD finds it.
   ///
   /// - Parameter others: The loop's other epoll sets, which watch it as well.
   package func findEpoll(watching wakeup: CInt, besides others: [CInt]) {
@@ -59,7 +59,7 @@ import Glibc
     OwnDescriptors.withLock { () throws(Never) in OwnDescriptors.insert(epoll) }
   }
 
-  /// Once: from here on libevent's exit(3) is not silent.
+  /// Once: from here on an exit(3) by libevent is reported.
   private static let watchExit: Void = rondo_watch_exit()
 }
 
@@ -71,7 +71,7 @@ import Glibc
 
   func free() { unsafe rondo_collection_free(pointer) }
 
-  /// A number that nobody watches yet.
+  /// A number without a watch.
   func makeNumber() -> WatchedNumber { unsafe WatchedNumber(pointer: rondo_number_new(pointer)) }
 
   /// Waits by `base` from now on, at first for few events at a time.

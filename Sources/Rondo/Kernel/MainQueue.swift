@@ -9,8 +9,8 @@ enum MainQueue {
   /// *constant* An eventfd that becomes readable when the queue has work; -1 in a program without libdispatch.
   static let descriptor: CInt = rondo_main_queue_handle()
 
-  /// Makes the descriptor, for libdispatch would trap if it could not; in a forked child, one that its parent does not
-  /// share. 0, or the errno that there is none left for. On the making of the main loop.
+  /// Makes the descriptor, once one is known to be free: without one, libdispatch would trap. In a forked child, makes
+  /// one that the parent does not share. Returns 0, or errno if none is free. Called when the main loop is made.
   static func prepare(isForked: Bool) -> CInt {
     let probe = rondo_eventfd()
     guard probe >= 0 else { return errno }

@@ -4,12 +4,12 @@ import Synchronization
 
 /// The numbers that all loops of the process have for their own descriptors.
 ///
-/// The kernel hands out a number that is in the list: then somebody has closed it, and two loops would share it from now
-/// on, of which no later system call could tell. A number is in the list only while a loop has it open: it is put there
+/// If the kernel hands out a number that is in the list, the program has closed it, and two loops would share it from
+/// now on, which no later system call shows. A number is in the list only while a loop has it open: it is put there
 /// after it was opened, and leaves right before it is closed, inside the lock.
 package enum OwnDescriptors {
-  /// *atomic* Who holds the lock: its process's generation plus one, doubled, and one more if somebody may sleep on it;
-  /// 0 for nobody. A forked child may find it held by a thread that it does not have, and takes it over.
+  /// *atomic* The lock's holder: its process's generation plus one, doubled, and one more if a thread may sleep on it;
+  /// 0 if it is free. A forked child may find it held by a thread that it does not have, and takes it over.
   /// Ordering: a release happens before the next acquisition, and so does what the holder wrote to `list`.
   private static let holder = Word()
   /// *that lock*
@@ -50,7 +50,7 @@ package enum OwnDescriptors {
       let seen = holder.value.load(ordering: .sequentiallyConsistent)
       if seen == awaited {
         unsafe rondo_futex_wait(holder.address, awaited)
-        // Whoever sleeps beside this thread is this thread's to wake.
+        // Other threads may sleep on it as well: this one, once it has the lock, has to wake the next.
         wanted = awaited
       } else {
         let (exchanged, _) = holder.value.compareExchange(

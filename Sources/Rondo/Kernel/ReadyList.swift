@@ -6,7 +6,7 @@ struct ReadyDescriptor {
 
 /// What a wait found ready, in the order in which it is told. *loop thread*
 ///
-/// In memory of its own: an array would ask with every change whether somebody shares it.
+/// In memory of its own: an array would check at every change whether it is shared.
 @safe struct ReadyList: ~Copyable {
   private var records = UnsafeMutablePointer<ReadyDescriptor>.allocate(capacity: leastCapacity)
   private var capacity = leastCapacity

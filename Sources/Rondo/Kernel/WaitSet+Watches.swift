@@ -1,6 +1,6 @@
 import Glibc
 
-/// What a wait set watches for its mode's descriptor sources, by descriptor number: each step O(1), whoever shares it.
+/// What a wait set watches for its mode's descriptor sources, by descriptor number: each step O(1), shared or not.
 extension WaitSet {
   /// Brings the kernel in line with what a source wants.
   ///
@@ -107,8 +107,8 @@ extension WaitSet {
 
   /// Whether what is watched under a number is the file of a source that is about to join.
   ///
-  /// Files without an inode of their own look alike: then the kernel is asked. It is asked for edges, too, for it tells
-  /// the newcomer of those that the others have been told.
+  /// Files without an inode of their own look alike: then the kernel is asked. It is asked about edge-triggered numbers
+  /// as well, for it then repeats, for the newcomer, the edges that the others were told.
   private func isConfirmed(_ number: WatchedNumber, for source: Loop.DescriptorSource) -> Bool {
     if let first = number.firstAsked, first.identity != source.identity { return false }
     guard let base, !source.identity.isUnique || number.isAskedForEdges else { return true }

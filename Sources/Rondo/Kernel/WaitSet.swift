@@ -12,7 +12,7 @@ import Glibc
   @safe @exclusivity(unchecked) private var watchesMainQueue = false
   /// What is watched, by descriptor number.
   @safe @exclusivity(unchecked) var numbers: ContiguousArray<WatchedNumber?> = []
-  /// A watched descriptor was closed before it was unwatched: the kernel may report it for ever.
+  /// A watched descriptor was closed before it was unwatched: the kernel may report it again and again.
   @safe @exclusivity(unchecked) var mayHaveStaleRegistrations = false
 
   init(own: KernelDescriptors) {
@@ -35,7 +35,7 @@ import Glibc
     collection.use(made)
     try start(.wakeup, own.wakeup, "the eventfd that wakes it")
     made.findEpoll(watching: own.wakeup, besides: others)
-    // What is readable from the beginning is told at once, and would end the first sleep for nothing.
+    // The eventfd is readable from the beginning: its first edge would end the first sleep for nothing.
     _ = collection.look()
     try start(.timer, own.timer, "the timerfd that wakes it in time")
     mayHaveStaleRegistrations = false
@@ -47,7 +47,7 @@ import Glibc
     if error != 0 { throw WaitFailure(what, descriptor, error, in: "epoll_ctl(2)") }
   }
 
-  /// Gives the base up, with nothing in it. Nobody may be about to wake the loop by it.
+  /// Gives the base up, with nothing in it. No poster may be about to wake the loop by it.
   func release() -> EventBase? {
     guard let base else { return nil }
     for number in numbers { number?.stop() }

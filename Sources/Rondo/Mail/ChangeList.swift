@@ -13,12 +13,12 @@ enum Change {
 /// Structural changes in the order in which they were asked for; a million changes of one item are one. *mailbox lock*
 /// while it is in the box, *loop thread* once it was taken.
 ///
-/// A change of an item's modes takes in the one that waits already, and stands where the later one would have stood.
+/// A change of an item's modes absorbs the one that waits already, and takes the place of the later one.
 struct ChangeList {
-  /// Nil where a later change took one in.
+  /// Nil where a later change has absorbed one.
   private var entries: ContiguousArray<Change?> = []
   private var blankCount = 0
-  /// Changes before this one stay where they are: what came in between concerns them.
+  /// Changes before this one are not absorbed: a mode became common after them.
   private var firstMovable = 0
 
   @inline(__always)

@@ -5,7 +5,7 @@ struct Block {
   private var body: Body?
   let modes: ModeSet
 
-  /// A structure around it: an optional would keep a bare function in a form of its own, whose code is nobody's.
+  /// A structure around it: an optional would wrap a bare function in a thunk, whose address is not the function's.
   private struct Body {
     let call: () -> Void
   }
@@ -21,7 +21,7 @@ struct Block {
 
   var isTaken: Bool { body == nil }
 
-  /// Takes it out for whoever runs it, so that what it captures dies right after its run.
+  /// Takes it out for its run, so that what it captures is freed right after that.
   @inline(__always)
   mutating func take() -> (() -> Void)? {
     guard let taken = body.take() else { return nil }
@@ -82,7 +82,7 @@ final class Mailbox: @unchecked Sendable {
   }
 }
 
-/// Everything behind the loop's one lock: mail, mode names, and who belongs where.
+/// Everything behind the loop's one lock: mail, mode names, and which item belongs to which mode.
 struct MailboxState {
   var mail = Mail()
   var modes = ModeTable()

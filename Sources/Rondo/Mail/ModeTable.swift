@@ -49,7 +49,7 @@ struct ModeTable {
     free |= 1 << UInt64(index)
   }
 
-  /// Names that were made common take room from then on: the first common item brings their modes into being.
+  /// Ends the process without room for `mode`. Names made common count: the first common item makes their modes.
   private func checkRoom(for mode: Loop.Mode) {
     contract(
       hasRoom(for: mode),

@@ -8,7 +8,7 @@ import Synchronization
 /// Ordering: a poster sets `isStacked`, pushes, then posts to the wakeup. The loop's thread takes the stack, clears
 /// `isStacked`, then takes the ticket: a signal whose poster still saw `isStacked` has its ticket taken.
 @safe struct SignalStack: ~Copyable, Sendable {
-  /// *atomic* Every entry is a reference that the stack owns.
+  /// *atomic* Every entry is a reference that the stack owns. Ordering: see above.
   private let top = unsafe Atomic<Unmanaged<Loop.Source>?>(nil)
 
   /// Leaves the source for the loop. Any thread.
@@ -28,7 +28,7 @@ import Synchronization
     }
   }
 
-  /// Takes every entry, the latest first. The loop's thread, or whoever finds the loop ended.
+  /// Takes every entry, the latest first. The loop's thread, or a poster that finds the loop ended.
   @inline(__always)
   borrowing func takeAll(_ body: (Loop.Source) -> Void) {
     var next = unsafe top.exchange(nil, ordering: .sequentiallyConsistent)

@@ -1,4 +1,4 @@
-/// Who has to wake whom: the word that a loop and its posters share, as a pure state machine.
+/// Which poster has to wake the loop: the word that a loop and its posters share, as a pure state machine.
 ///
 /// The loop announces sleep only when nothing has been posted; a poster that finds it asleep takes the announcement
 /// back and owes one write: the system call that ends the sleep, whichever that is. So there is at most one write per
@@ -25,11 +25,11 @@ package struct WakeProtocol: Equatable, Hashable, Sendable {
     package static let wake = Bits(rawValue: 4)
     /// The innermost run shall stop.
     package static let stop = Bits(rawValue: 8)
-    /// The loop's thread is gone. What `Life` says as well, but a poster has to learn it in the same atomic step.
+    /// The loop's thread has ended. `Life` says so too, but a poster has to learn it in the same atomic step.
     package static let dead = Bits(rawValue: 16)
     /// Every run shall stop, the next one if none is under way.
     package static let stopRequest = Bits(rawValue: 32)
-    /// The loop is a guest and its thread is its host's at present: what that thread changes, it has to tell as well.
+    /// The loop is a guest, and its thread is in the host's code: a change by that thread has to wake the host as well.
     package static let outside = Bits(rawValue: 128)
     /// The loop's thread sleeps until no poster owes a write any more: the last one wakes it.
     package static let awaitsWriters = Bits(rawValue: 256)
@@ -71,7 +71,7 @@ package struct WakeProtocol: Equatable, Hashable, Sendable {
     return .write
   }
 
-  /// A poster is at work, and whoever closes has to wait for it.
+  /// A poster is at work: the loop's thread waits for it before it ends.
   package mutating func beginWriting() {
     word += Self.oneWriter
   }

@@ -52,7 +52,7 @@ final class Wakeup: Sendable {
     }
   }
 
-  /// Keeps the loop from ending until `endPost()`: for a poster whose own post may end what it posts through.
+  /// Keeps the loop from ending until `endPost()`: for a poster whose job, once run, may free what it posts through.
   func beginPost() { update { $0.beginWriting() } }
 
   /// The poster touches nothing of the loop's any more.
@@ -60,9 +60,9 @@ final class Wakeup: Sendable {
     if update({ $0.wrote() }) { unsafe rondo_futex_wake(address) }
   }
 
-  /// Has the epoll set that the loop sleeps in tell the eventfd anew: one epoll_ctl(2), as fast as a write to it.
+  /// Has the epoll set that the loop sleeps in report the eventfd again: one epoll_ctl(2), as fast as a write to it.
   ///
-  /// A write would go into whatever file has the number by now, if somebody has closed the eventfd. This system call
+  /// A write would go into whatever file has the number by now, if the program has closed the eventfd. This system call
   /// fails unless both numbers stand for what they stood for when the loop made them.
   @inline(never)
   private func wake() {
@@ -88,7 +88,7 @@ final class Wakeup: Sendable {
 
   func prepareToSleepOutside() -> WakeProtocol.SleepAction { update { $0.prepareToSleepOutside() } }
 
-  /// The loop's thread, a guest's, returns to its host, which is to come back at once.
+  /// The thread of a guest loop returns to its host, which has to call it again immediately.
   func returnReadable() {
     update { $0.leave() }
     ring()
@@ -119,7 +119,7 @@ final class Wakeup: Sendable {
 
   /// Waits for a poster that is between its decision and its write. The loop's thread, awake.
   ///
-  /// It sleeps: a thread of a higher priority that only yields would keep the poster from its processor for ever.
+  /// It sleeps: a thread of a higher priority that only yielded might never leave the processor to the poster.
   func awaitWriters() {
     while update({ $0.awaitWriters() }) {
       let seen = word.load(ordering: .sequentiallyConsistent)

@@ -42,7 +42,7 @@ struct DeadlineHeap {
     let top = entries[0]
     let last = entries.removeLast()
     if !entries.isEmpty { siftDown(from: 0, last) }
-    // One question in so many: it costs more than all the rest.
+    // Once in `many` removals: it costs more than the rest of one.
     if entries.count & (Self.many - 1) == Self.many - 1 { entries.shrinkIfSparse() }
     return top
   }
@@ -54,7 +54,7 @@ struct DeadlineHeap {
     let count = entries.count
     guard count > 0 else { return }
     var kept = 0
-    // What fewer entries lead to is in a cache.
+    // With fewer entries, what they refer to is in a cache.
     let announced = count > Self.many ? count - Self.ahead : 0
     unsafe withEntries { entries in
       for index in 0..<count {
@@ -113,7 +113,7 @@ struct DeadlineHeap {
     }
   }
 
-  /// One check that nobody else has the entries, instead of one for each of those that move.
+  /// One check that the entries are not shared, instead of one for each of those that move.
   @inline(__always)
   private mutating func withEntries(_ body: (UnsafeMutablePointer<Entry>) -> Void) {
     unsafe entries.withUnsafeMutableBufferPointer { unsafe body($0.baseAddress!) }

@@ -23,7 +23,7 @@ protocol SlotRecord {
 /// page that went back reads as zeros, and nothing stands for generation or version 0. When its slots are used again, they
 /// count on from the highest numbers that any of them had.
 @safe struct SlotMemory<Record: SlotRecord>: ~Copyable {
-  /// Nowhere while there is room for none.
+  /// No memory as long as the capacity is 0.
   private var records = unsafe UnsafeMutablePointer<Record>(bitPattern: SlotTable.cacheLine)!
   private var capacity = 0
   /// Slots from this one on are not in use, and on no list.
@@ -137,7 +137,7 @@ protocol SlotRecord {
   @inline(__always)
   private static func next(_ number: UInt32) -> UInt32 { number == .max ? 1 : number + 1 }
 
-  /// Doubles the memory. realloc(3) neither copies many pages nor has them taken from the kernel once more.
+  /// Doubles the memory. Many pages realloc(3) moves by mremap(2): it neither copies them nor takes new ones.
   @inline(never)
   private mutating func grow() {
     // Known when it is compiled, so that it costs nothing. One more word would put each record on two lines.
@@ -189,7 +189,7 @@ protocol SlotRecord {
     trimmedBelow = backedCount > Self.fewest ? min(backedCount / 4, usedCount / 2) : 0
   }
 
-  /// Where the kernel does not take locked memory, what is there stays right.
+  /// If the kernel refuses, as it does for locked memory, the records stay, and they are right.
   private func giveBack(_ slots: Range<UInt32>) {
     if slots.isEmpty { return }
     unsafe madvise(records + Int(slots.lowerBound), slots.count * SlotTable.cacheLine, MADV_DONTNEED)

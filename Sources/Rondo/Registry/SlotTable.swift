@@ -80,8 +80,8 @@ internal import CLinux
     unsafe borrowed(token)?.takeUnretainedValue()
   }
 
-  /// The same without a reference count: until mail is applied or anything is called out, but its own callout, which
-  /// `retire()` waits for. Afterwards nothing of the item may be used. Why each borrower keeps to that:
+  /// The same without a reference count: usable until mail is applied or a callout is made, except for the item's own
+  /// callout, which `retire()` waits for. After that, a use would be a use-after-free. Why no borrower does that:
   ///
   /// - A source (`performOnlySource`) and a descriptor (`tell`) are called last; what follows asks tokens and flags.
   /// - A timer (`fire`) is borrowed from the table of timers, and ends in `finishFire`. Its end applies no mail

@@ -114,7 +114,7 @@ struct TimerQueue {
     var exactDate = Self.settleTop(of: &exact, &staleCount, table)
     var softDate = Self.settleTop(of: &soft, &staleCount, table)
     var preciseDate = nextPreciseDate(in: table)
-    // From here on it is less to look at all entries than to take these out one by one.
+    // With more due timers than this, one pass over all entries costs less than taking these out one by one.
     let limit = start + DeadlineHeap.many + entryCount / 32
     while true {
       let date = min(exactDate, softDate, preciseDate)

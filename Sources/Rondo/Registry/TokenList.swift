@@ -1,7 +1,7 @@
 /// Items that stand on a list of a mode, by token, each once. *loop thread*
 ///
 /// An item that leaves the loop need not be looked for: its token is stale, and stale ones are swept when they are more
-/// than half. One that leaves the mode alone stays, and whoever reads the list finds that it left.
+/// than half. One that leaves the mode alone stays, and a reader of the list finds that it left.
 struct TokenList {
   private(set) var tokens: ContiguousArray<Token> = []
   /// How many tokens are stale.

@@ -53,7 +53,7 @@ extension Loop {
     return kernel.choose(state, servesMainQueue: core.servesMainQueue(in: state))
   }
 
-  /// Whether nothing is in `mode`, the foreign loop's mode of that name included, and nobody has left mail.
+  /// Whether nothing is in `mode`, the foreign loop's mode of that name included, and no poster has left mail.
   package func isVacant(_ mode: Mode) -> Bool {
     guard !wakeup.has([.mail, .signals]), let index = core.index(of: mode) else { return false }
     return core.isEmpty(core.modeState(index))

@@ -88,7 +88,7 @@ extension Loop {
     package struct ModeEntry: Sendable {
       package let name: String
       package let isCommon: Bool
-      /// Whether somebody has ever run it.
+      /// Whether it has ever been run.
       package let wasRun: Bool
       /// What keeps the mode from being empty: no observers.
       package let items: Int

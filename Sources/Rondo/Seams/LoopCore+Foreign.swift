@@ -49,7 +49,7 @@ extension LoopCore {
     forgetClock()
   }
 
-  /// Calls out: the foreign loop serves its own meanwhile. So the turn goes round, whatever has ended the sleep.
+  /// Calls out: the foreign loop serves its items in the sleep. So the turn goes round, whatever has ended the sleep.
   private func sleep(_ frame: RunFrame, in foreign: any ForeignLoop, until deadline: Instant) {
     assertOwnThread()
     let alarm = hasPrecise(in: frame.mode) ? alarm(before: deadline, in: frame.mode) : deadline

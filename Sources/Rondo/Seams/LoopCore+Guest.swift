@@ -202,7 +202,7 @@ extension LoopCore {
     return (guest, descriptor)
   }
 
-  /// Ends the run under way, and the loop is nobody's guest. Inside of a turn, after that. Calls out.
+  /// Ends the run under way, and the loop is no guest any more. Inside of a turn, after that turn. Calls out.
   func endGuest() {
     assertOwnThread()
     guard let guest else { return }

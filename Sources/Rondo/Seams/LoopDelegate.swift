@@ -208,7 +208,7 @@ extension LoopCore {
     if hasSleepListener { tell { $0.sleepBegins() } }
   }
 
-  /// A sleep is over, and what was posted meanwhile has yet to be taken in.
+  /// A sleep is over, and what was posted during it has not been applied yet.
   @inline(never)
   func tellWake(_ frame: RunFrame, _ alarm: Instant) {
     guard hasSleepListener else { return }

@@ -42,7 +42,7 @@ package enum RuntimeInsides {
       return unsafe unsafeBitCast(place, to: UnsafeCurrentTask.self).isCancelled ? place : nil
     }
 
-    /// The code at which a job goes on; 0 if nobody can tell.
+    /// The code at which a job goes on; 0 if that is unknown.
     static func code(of job: UnownedJob) -> UInt {
       // A job is an object (16 bytes), two words for its executor, flags and number, two words more, and then that.
       let place = unsafe UnsafePointer<UInt>(bitPattern: unsafeBitCast(job, to: UInt.self) + 56)

@@ -23,7 +23,7 @@ package struct BusyPollPolicy: Equatable, Sendable {
 
   package init() {}
 
-  /// Whether to spin before the sleep that is to begin. A poster cannot run meanwhile if there is one processor alone.
+  /// Whether to spin before the sleep that is to begin. With one processor alone, no poster can run during the spin.
   package mutating func begins(processors: () -> Int) -> Bool {
     if rest > 0 {
       rest -= 1

@@ -47,7 +47,7 @@ extension LoopCore {
 
   /// A turn's wait, and what comes of it. Calls out.
   ///
-  /// Asked to inline it, the optimizer makes a function of it all the same, which costs every turn twenty instructions.
+  /// `@inline(__always)` does not suffice: the optimizer still makes a function of it, at twenty instructions a turn.
   ///
   /// - Parameter isOver: The wait was a host's.
   @_transparent

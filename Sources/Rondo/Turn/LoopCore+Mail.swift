@@ -41,7 +41,7 @@ extension LoopCore {
       case .tellSchedule(let source, let mode):
         source.holdHandlers()
         defer { source.unholdHandlers() }
-        // Even if it has left since: whoever took it out tells that it left.
+        // Even if it has left since: the thread that took it out tells that it left.
         source.tellSchedule(loop, loop.names(of: 1 << UInt64(mode)))
       case .left(let item, let departure):
         item.wasFreed()
@@ -74,7 +74,7 @@ extension LoopCore {
     mailbox.signals.takeAll(applySignal)
   }
 
-  /// Whoever signals from here on tells again.
+  /// A poster that signals from here on sends the signal again.
   private func applySignal(of source: Loop.Source) {
     assertOwnThread()
     if source.isIn(loop) {
@@ -110,7 +110,7 @@ extension LoopCore {
     if var mail { apply(&mail) }
   }
 
-  /// Makes the changes of `mail`, takes over its jobs and blocks, and empties it. Nobody else can reach it.
+  /// Makes the changes of `mail`, takes over its jobs and blocks, and empties it. No other thread can reach it.
   private func apply(_ mail: inout Mail) {
     assertOwnThread()
     if !mail.jobs.isEmpty {
@@ -160,7 +160,7 @@ extension LoopCore {
 
   private func applyMembership(of item: Loop.Item, leaves: UInt64, joins: UInt64) {
     assertOwnThread()
-    // Whoever took it out a second time mailed that as well; the first mail may have freed it for another loop.
+    // A second removal is mailed as well, and the first mail may have freed the item for another loop.
     let departure = item.whileIn(loop) { () -> Departure? in
       // The loop's thread may have changed it since: what it is in by now counts. What left and joined again does both.
       let modes = item.modes.load(ordering: .relaxed)

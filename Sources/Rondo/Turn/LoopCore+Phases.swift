@@ -29,7 +29,7 @@ extension LoopCore {
       frame.calling = nil
       if !observer.repeats { observer.invalidate() }
     }
-    // What is due is judged after the observers, who may have taken their time or set a timer to now.
+    // What is due is judged after the observers, which may have taken their time or set a timer to now.
     if activity == .afterWaiting { forgetClock() }
   }
 
@@ -104,7 +104,7 @@ extension LoopCore {
       if slots.holds(token) {
         perform(source, token, frame)
       } else if let seat = source.registration(in: loop), let token = slots.token(of: seat) {
-        // It left the loop and came back meanwhile.
+        // It has left the loop and come back since.
         perform(downcast(seat, to: Loop.Source.self), token, frame)
       }
       if frame.turn.hasHandledSource && frame.run.returnsAfterSourceHandled { break }
@@ -183,7 +183,7 @@ extension LoopCore {
     frame.due.empty()
   }
 
-  /// Has the memory of those that fire soon fetched meanwhile: a million timers do not fit into a cache.
+  /// Prefetches the memory of those that fire soon: a million timers do not fit into a cache.
   @inline(__always)
   private func announceDue(_ frame: RunFrame) {
     guard frame.nextDue + 16 < frame.due.count else { return }

@@ -111,7 +111,7 @@ extension LoopCore {
       if rejected.isEmpty { return }
       for each in rejected {
         each.source.invalidate(because: each.reason)
-        // Another thread may have invalidated it, and mail nobody has read. Left in, it would be rejected for ever.
+        // Another thread may have invalidated it, its mail still unread. Left in, it would be rejected again and again.
         release(each.source)
       }
     }
@@ -136,7 +136,7 @@ extension LoopCore {
     frame.mode.carriedDescriptors.empty()
   }
 
-  /// Carried readiness that the kernel has reported anew is told once.
+  /// Carried readiness that the kernel has reported again is told once.
   private func mergeRepeated(_ frame: RunFrame, _ carriedCount: Int) {
     for index in 0..<carriedCount {
       let token = frame.ready[index].token
@@ -288,7 +288,7 @@ extension LoopCore {
     return true
   }
 
-  /// When a timer of the mode needs the loop awake; other threads may ask for its date meanwhile.
+  /// When a timer of the mode needs the loop awake. Publishes the fire date, for other threads to read.
   @inline(__always)
   func nextTimerWake(in mode: ModeState) -> Instant {
     let dates = nextDates(in: mode)

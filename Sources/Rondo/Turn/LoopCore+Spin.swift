@@ -33,7 +33,7 @@ extension LoopCore {
 
   /// Spins for a moment instead of sleeping, in case another processor's thread is about to wake the loop.
   ///
-  /// It does not count as asleep meanwhile, so that who wakes it makes no system call.
+  /// The loop does not count as asleep during the spin, so that a poster wakes it without a system call.
   ///
   /// - Returns: Whether something that concerns the run has come.
   @inline(never)

@@ -56,9 +56,9 @@ import Synchronization
   @safe @exclusivity(unchecked) var isServingJob = false
   /// Sleeps of tasks that the concurrency runtime has left to the loop, by task.
   @safe @exclusivity(unchecked) var sleeps: [UInt: JobSleep] = [:]
-  /// *constant* Where jobs go afterwards.
+  /// *constant* Runs the jobs once the loop's thread has ended.
   let detachedJobs = DetachedJobQueue()
-  /// *constant* once set, before main. Serves them while nobody runs the loop, if it is the main actor's.
+  /// *constant* once set, before main. Serves jobs while the loop is not run, if it is the main actor's.
   @safe @exclusivity(unchecked) var jobRelay: JobRelay?
   /// Emptied mail, to change places with the next.
   @safe @exclusivity(unchecked) var spareMail = Mail()
@@ -67,7 +67,7 @@ import Synchronization
   @safe @exclusivity(unchecked) private var isClockRead = false
   /// How often the loop has waited or looked.
   @safe @exclusivity(unchecked) var waitCount: UInt64 = 0
-  /// The kernel has told that the main dispatch queue has work, which it tells once, and nobody has served it since.
+  /// The kernel has told that the main dispatch queue has work, which it tells once, and no turn has served it since.
   @safe @exclusivity(unchecked) var owesMainQueue = false
   /// A block of the main dispatch queue is running.
   @safe @exclusivity(unchecked) var isDrainingMainQueue = false
@@ -120,7 +120,7 @@ import Synchronization
     unsafe delegate.release()
   }
 
-  /// The clock: read once a phase, and only if somebody asks. A mode without timers costs no reading.
+  /// The clock: read at most once a phase, when the phase first needs it. A mode without timers costs no reading.
   @inline(__always)
   var now: Instant {
     if !isClockRead { readClock() }
@@ -134,14 +134,14 @@ import Synchronization
     isClockRead = true
   }
 
-  /// Time has passed: whoever asks next reads the clock.
+  /// Time has passed: the next use of `now` reads the clock.
   @inline(__always)
   func forgetClock() {
     assertOwnThread()
     isClockRead = false
   }
 
-  /// Only the loop's thread may be here; or, if the system could not start it, whoever ends the loop in its place.
+  /// Only the loop's thread may be here; or, if the system could not start it, the thread that ends the loop.
   @inline(__always)
   func assertOwnThread() {
     assert(

@@ -9,7 +9,7 @@
   /// Since when each mode's epoll set of a CFRunLoop would list the wakeup descriptor, by the mode's index.
   ///
   /// A set lists it when it is written, and until a wait in that mode comes to it. It keeps that place if another mode
-  /// reads the descriptor and somebody writes it again meanwhile.
+  /// reads the descriptor and a poster writes it again before that.
   private var listed: [Instant?] = []
 
   /// A wakeup that is not ignored: the descriptor is written.

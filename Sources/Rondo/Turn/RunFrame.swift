@@ -7,9 +7,9 @@
   /// The frame of the run around this one, while there is one.
   @safe @exclusivity(unchecked) fileprivate var outer: Unmanaged<RunFrame>?
   @safe @exclusivity(unchecked) var run = Run(returnsAfterSourceHandled: false, servesMainQueue: false)
-  /// Begun anew by each turn.
+  /// Replaced by each turn.
   @safe @exclusivity(unchecked) var turn = Turn()
-  /// The item whose callout this run is in; whoever made the callout keeps it.
+  /// The item whose callout this run is in; the phase that made the callout holds a reference to it.
   @safe @exclusivity(unchecked) var calling: ObjectIdentifier?
   /// What the wait collected.
   @safe @exclusivity(unchecked) var ready = ReadyList()
@@ -118,7 +118,7 @@ struct Turn {
   var isExhausted = false
   /// How far the turn is through the descriptors that its wait collected.
   var nextReady = 0
-  /// Counts the waits of the loop at the time this turn collected, to notice a nested run that waited meanwhile.
+  /// Counts the waits of the loop at the time this turn collected, to notice a nested run that has waited since.
   var waitsWhenCollected: UInt64 = 0
 
   @inline(__always)

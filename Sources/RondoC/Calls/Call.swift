@@ -4,7 +4,7 @@ import Rondo
 /// A function of C with its context, which an item's handler captures, and nothing else: that allocates nothing more.
 ///
 /// It dies when the item lets go of its handlers, and the context with it. Sendable because all of it is constant but what
-/// `withdraw` sets before anybody else has it; whoever wrote the function answers for the rest.
+/// `withdraw` sets before the call is shared; the author of the function answers for the rest.
 @safe class Call: @unchecked Sendable {
   /// *constant* The item's handle.
   let handle: UInt
@@ -20,7 +20,7 @@ import Rondo
   }
 
   deinit {
-    // First, so that `destroy` finds a handle that nobody else has out of date.
+    // First, so that in `destroy` the handle is out of date, unless C has another reference to it.
     HandleTable.shared.unanchor(handle)
     if let destroy = unsafe destroy { unsafe destroy(context) }
   }
@@ -43,7 +43,7 @@ import Rondo
 
 /// A posted function of C. Once it has run, or was dropped, its context is destroyed.
 ///
-/// After a run that is done at once, on the loop's thread: whoever posted may hold the object for longer.
+/// After a run that is done right away, on the loop's thread: the poster may hold the object for longer.
 @safe final class PostedCall: @unchecked Sendable {
   /// *constant*
   private let call: rondo_call

@@ -27,7 +27,7 @@ public func rondo_source_new(
 @c @implementation
 public func rondo_source_signal(_ source: OpaquePointer?, _ flags: CUnsignedInt) -> CInt {
   done { () throws(rondo_error) in
-    // Whoever calls has a reference, or is in its callout.
+    // The caller has a reference, or is in the source's callout.
     unsafe try Borrowing.source(source).borrow { (source) throws(rondo_error) in
       try check(flags, within: RONDO_QUIETLY)
       guard source.isValid else { throw RONDO_ERROR_INVALID }

@@ -2,7 +2,7 @@ internal import CRondo
 import Rondo
 
 extension Unmanaged {
-  /// Calls `body` without counting a reference: somebody else keeps the object for as long.
+  /// Calls `body` without counting a reference: something else keeps the object for as long.
   @inline(__always)
   func borrow<Answer>(_ body: (Instance) throws(rondo_error) -> Answer) throws(rondo_error) -> Answer {
     let answer: Result<Answer, rondo_error> = unsafe _withUnsafeGuaranteedRef { object in

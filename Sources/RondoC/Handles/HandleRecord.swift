@@ -1,7 +1,7 @@
 internal import CRondo
 import Synchronization
 
-/// What stands behind a handle: which object, of which kind, and who still has it.
+/// What stands behind a handle: which object, of which kind, and how many references C has to it.
 ///
 /// Records are never given back, so a handle that is out of date finds one that says so.
 @safe struct HandleRecord: ~Copyable {
@@ -16,7 +16,7 @@ import Synchronization
   /// *constant while it is live* Kept by the record while there is a reference.
   var object: Unmanaged<AnyObject>?
 
-  /// Who has a handle, in one word.
+  /// The handle's generation, anchor and reference count, in one word.
   struct State: Equatable {
     let bits: UInt64
 
@@ -51,10 +51,10 @@ import Synchronization
 
     var withoutAnchor: State { State(generation: generation, isAnchored: false, count: count) }
 
-    /// Nobody has it: what is handed out next is another handle.
+    /// The handle is not in use: what is handed out next is another handle.
     var isOver: Bool { !isAnchored && count == 0 }
 
-    /// Of the record's next handle, which nobody has yet.
+    /// Of the record's next handle, which was not handed out yet.
     var next: State {
       State(generation: generation == .max ? 1 : generation + 1, isAnchored: false, count: 0)
     }

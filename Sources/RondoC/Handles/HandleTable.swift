@@ -46,7 +46,7 @@ import Synchronization
     return unsafe record
   }
 
-  /// The object behind a live handle of that kind, without a reference count: whoever calls has one.
+  /// The object behind a live handle of that kind, without counting a reference: the caller has one.
   @inline(__always)
   func object(_ handle: UInt, _ kind: rondo_kind) throws(rondo_error) -> Unmanaged<AnyObject> {
     let record = unsafe try find(handle)
@@ -65,7 +65,7 @@ import Synchronization
 
   // MARK: - Making
 
-  /// A handle that nobody can use before `publish`. With neither of these, `abandon` gives it back.
+  /// A handle that cannot be used before `publish`. With neither of these, `abandon` gives it back.
   func reserve() throws(rondo_error) -> UInt {
     let number: UInt32
     if let recycled = takeFree() {
@@ -111,7 +111,7 @@ import Synchronization
     for index in 0..<Self.chunkSize { unsafe (chunk + index).initialize(to: HandleRecord()) }
     let (isMade, _) = unsafe chunks[index].compareExchange(
       expected: nil, desired: chunk, ordering: .acquiringAndReleasing)
-    // Another thread has made it meanwhile.
+    // Another thread has made it since.
     if !isMade { unsafe chunk.deallocate() }
   }
 

@@ -33,7 +33,7 @@ import Rondo
 
   deinit {
     invalidate()
-    // Its context is needed as long as somebody can ask whether it is equal to another.
+    // Its context is needed as long as a caller can compare it with another source.
     info.end()
   }
 

@@ -45,7 +45,7 @@ final class RunLoopObject: CFObject, @unchecked Sendable {
 
   // MARK: - Members
 
-  /// Keeps the item as long as it is in the loop. Whoever has added it or taken it out calls this; several at a time may.
+  /// Keeps the item as long as it is in the loop. Called after each add and removal, by any thread, several at a time.
   func settle(_ item: ItemObject) {
     let hash = (item as? SourceObject)?.contextHash
     let left: ItemObject? = members.withLock { members in

@@ -30,7 +30,7 @@ internal import CRondoCFPointers
     unsafe release?(pointer)
   }
 
-  /// Runs `body` with what the functions are given; whoever counts references has one more meanwhile. Calls out.
+  /// Runs `body` with what the functions are given, retained for as long if there is a `retain`. Calls out.
   func bracketing(_ body: (UnsafeMutableRawPointer?) -> Void) {
     guard let retain = unsafe retain else { return unsafe body(pointer) }
     let held = unsafe retain(pointer)

@@ -56,7 +56,7 @@ import RondoPorts
 
   // MARK: - Making
 
-  /// The ports of this process by name, as long as somebody has them.
+  /// The ports of this process by name, as long as they are referred to.
   private struct Directory {
     var local: [Literal: Weak] = [:]
     var remote: [Literal: Weak] = [:]

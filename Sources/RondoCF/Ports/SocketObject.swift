@@ -50,7 +50,7 @@ import Synchronization
   }
 
   /// Closes the descriptor when neither the socket nor a loop that watches it needs it: before, its number could be
-  /// somebody else's.
+  /// another file's.
   private final class Keeper: Sendable {
     private let descriptor: CInt
     let closes = Atomic<Bool>(false)

@@ -8,7 +8,7 @@ final class Child: Sendable {
   let process: CInt
   /// *constant*
   let descriptor: CInt
-  /// *constant* Kills the child; in ages, until somebody sets it.
+  /// *constant* Kills the child; in ages, until a date is set.
   let deadline: Loop.Timer
 
   init(_ process: CInt) throws(ChildError) {
@@ -35,7 +35,7 @@ final class Child: Sendable {
     var end = rondo_child_end()
     let result = unsafe rondo_child_look(descriptor, 0, &end)
     if result == 0 { return nil }
-    // Somebody else has reaped it: waitpid(-1), or SIGCHLD is ignored.
+    // Other code has reaped it, by waitpid(-1), or SIGCHLD is ignored.
     return result > 0 ? ChildExit(end) : ChildExit(outcome: .unknown, usage: nil)
   }
 

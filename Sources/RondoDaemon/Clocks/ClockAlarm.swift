@@ -43,7 +43,7 @@ final class ClockAlarm: Sendable {
       let seen = state.withLock { $0 }
       var machine = seen.machine
       let now = clock.nanoseconds
-      // A rule is the user's: asked outside the lock, and anew if the source was served elsewhere meanwhile.
+      // A rule is the user's: asked outside the lock, and again if another run has served the source since.
       let due = machine.judge(now: now)
       let isOurs = state.withLock { state in
         guard state.judgements == seen.judgements else { return false }

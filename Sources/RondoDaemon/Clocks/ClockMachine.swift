@@ -79,7 +79,7 @@ struct ClockMachine: Sendable {
     return Due(date: date, missed: missed)
   }
 
-  /// A clock that was set back shows dates again. The last one is told once all the same; those before it are told anew,
+  /// A clock that was set back shows dates again. The last date that was told is not told again; those before it are,
   /// or the timer would be silent until the old time is reached, in years perhaps.
   private mutating func judgeAgain(now: Int64) {
     if case .once = dates { return }

@@ -73,7 +73,7 @@ extension LoopGroup {
       try socket.bind(to: sockets.first?.localAddress ?? address)
       sockets.append(socket)
     }
-    // Not before all are bound: a failure must not have reset anybody who connected meanwhile.
+    // Not before all are bound: a failure must not reset clients that have connected to the first ones.
     for socket in sockets { try socket.listen(backlog: backlog) }
     let listening = Listening(
       sockets.indices.map { index in
@@ -125,7 +125,7 @@ extension LoopGroup {
       for door in doors { door.close(last) }
     }
 
-    /// Calls out when nobody holds it any more: whoever was to let go of it has, or was dropped.
+    /// Calls out when its last reference goes: each door has closed, or was dropped.
     fileprivate final class Last: Sendable {
       private let completion: @Sendable () -> Void
       init(_ completion: @escaping @Sendable () -> Void) { self.completion = completion }

@@ -26,7 +26,7 @@ public final class Daemon: @unchecked Sendable {
   private let machine = Guarded(DaemonMachine())
   /// *its lock* In the order in which they came.
   private let handlers = Guarded(Handlers())
-  /// *constant* Who is told; nil for nobody.
+  /// *constant* The service manager that is told; nil without one.
   private let manager: ServiceManager?
   /// *constant* How often the manager wants to hear that the loop goes round.
   private let watchdogPeriod: Duration?

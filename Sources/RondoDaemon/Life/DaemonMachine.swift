@@ -73,7 +73,7 @@ struct DaemonMachine {
     phase == .draining ? end(.timedOut(left: works)) : .nothing
   }
 
-  /// Somebody else has stopped the run.
+  /// Other code has stopped the run.
   mutating func runWasStopped() {
     _ = end(.stopped)
   }

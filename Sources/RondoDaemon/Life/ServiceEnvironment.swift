@@ -10,8 +10,8 @@ package enum ServiceEnvironment {
     for name in names {
       if let value = unsafe getenv(name) { found[name] = unsafe String(cString: value) }
     }
-    // These name a file and what is written into it: whoever starts a program with more rights than theirs has no say in
-    // that. As libsystemd does.
+    // These name a file and what is written into it: a user who starts a program with more rights than theirs has no
+    // say in that. As libsystemd does.
     for name in ["MEMORY_PRESSURE_WATCH", "MEMORY_PRESSURE_WRITE"] {
       if let value = unsafe rondo_service_environment(name) { found[name] = unsafe String(cString: value) }
     }
@@ -40,7 +40,7 @@ package enum ServiceEnvironment {
 
   /// The descriptors that were passed on, from number 3 on, with their names. See sd_listen_fds_with_names(3).
   ///
-  /// Without LISTEN_PID none were: the variables are somebody else's, inherited.
+  /// Without LISTEN_PID none were: the variables are another process's, inherited.
   ///
   /// - Parameter limit: How many descriptors a process may have.
   package static func descriptors(

@@ -79,7 +79,7 @@ extension ServiceManager.State {
   fileprivate mutating func flush(to address: SocketAddress) -> Bool {
     while let message = waiting.first {
       guard let count = try? send(message, to: address) else {
-        // Nobody is there: the manager has gone, and did not want to know.
+        // The manager is not there any more: the messages are dropped.
         waiting = []
         return true
       }
@@ -89,7 +89,7 @@ extension ServiceManager.State {
     return true
   }
 
-  /// Connected, the socket tells when there is room; a manager that was started anew is at the address again.
+  /// Connected, the socket tells when there is room; a manager that was restarted is at the address again.
   private func send(_ message: [UInt8], to address: SocketAddress) throws(SocketError) -> Int {
     if let count = try? socket.send(message[...]), count > 0 { return count }
     if try socket.connect(to: address) == false { return 0 }

@@ -51,7 +51,7 @@ struct RateMachine {
   enum Verdict: Equatable {
     /// There may be more.
     case more
-    /// It is the last: the source rests so many nanoseconds. Nil is until somebody says otherwise.
+    /// It is the last: the source rests so many nanoseconds. Nil is until `resume()`.
     case last(rest: Int64?)
     /// There should have been none.
     case tooMany

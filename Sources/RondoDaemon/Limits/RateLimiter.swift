@@ -44,11 +44,11 @@ public final class RateLimiter: @unchecked Sendable {
   private struct Rest {
     let subject: Subject
     let loop: Loop
-    /// When it is over; nil for until somebody says so.
+    /// When it is over; nil for until `resume()`.
     let timer: Loop.Timer?
     /// What has been taken from the subject, to be given back.
     var taken: UInt8 = 0
-    /// Whether somebody has been told of it.
+    /// Whether the user has been told of it.
     var isTold = false
   }
 
@@ -136,7 +136,7 @@ public final class RateLimiter: @unchecked Sendable {
     switch verdict {
     case .more: handler()
     case .last(let rest):
-      // Before the handler, which may run the loop, and for ever.
+      // Before the handler, which may run the loop and never return.
       beginRest(of: subject, in: loop, until: rest.map { now.advanced(by: .nanoseconds($0)) })
       handler()
       lay(subject, isAgain: false)
@@ -167,7 +167,7 @@ public final class RateLimiter: @unchecked Sendable {
       state.rest?.taken |= taken
       return state.rest == nil
     }
-    // It has ended elsewhere meanwhile.
+    // The rest has ended since.
     if isOver { subject.raise(taken) }
   }
 
@@ -194,8 +194,8 @@ public final class RateLimiter: @unchecked Sendable {
     if telling, ended.isTold { told(self, .resumed) }
   }
 
-  /// Held by the handler of what is limited, and so let go when that is invalidated: its rest is over then, and nobody is
-  /// told. Any thread.
+  /// Held by the handler of what is limited, and so released when that is invalidated: its rest is over then, and the
+  /// user is not told. Any thread.
   fileprivate final class Lease: Sendable {
     let limiter: RateLimiter
 

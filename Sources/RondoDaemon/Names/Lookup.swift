@@ -15,13 +15,13 @@ public final class Lookup: Sendable {
 
   private struct State {
     var isOver = false
-    /// Its timer has it, in the loop: when the loop ends, so does who waits for it.
+    /// Its timer has it, in the loop: when the loop ends, the delivery is freed, which ends the wait for it.
     weak var delivery: Delivery?
     weak var timer: Loop.Timer?
     weak var pool: LookupPool?
   }
 
-  /// Who is told. *loop thread*
+  /// The handler of the answer. *loop thread*
   final class Delivery: @unchecked Sendable {
     private let handler: (LookupQuery.Answer) -> Void
 
@@ -67,7 +67,7 @@ public final class Lookup: Sendable {
     return loop.add(timer, to: mode)
   }
 
-  /// It is in this pool, which is told when nobody waits for it any more.
+  /// It is in this pool, which is told when no caller waits for it any more.
   func enter(_ pool: LookupPool) {
     let isOver = state.withLock { state in
       state.pool = pool
@@ -76,10 +76,10 @@ public final class Lookup: Sendable {
     if isOver { pool.forget(self) }
   }
 
-  /// There is an answer. Any thread; whoever waits is told by the loop.
+  /// There is an answer. Any thread; the loop tells the caller that waits.
   func finish(_ answer: LookupQuery.Answer) {
     guard let delivery = state.withLock({ $0.isOver ? nil : $0.delivery }) else { return }
-    // The block must not keep from its end who would hear of the loop's.
+    // The block must not keep the delivery alive: its end tells that the loop has ended.
     loop.perform(in: mode) { [self, weak delivery] in if let delivery { deliver(answer, to: delivery) } }
   }
 

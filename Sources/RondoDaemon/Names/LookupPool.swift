@@ -2,12 +2,12 @@ import Rondo
 
 /// Threads that look up names, one at a time each, and the names that wait for one.
 ///
-/// A thread whose lookup nobody waits for any more is abandoned until the system's answer comes: it cannot be called back.
-/// Another takes its place meanwhile, as long as there are no more than `threadsForEach` times as many as there should be.
+/// A thread whose lookup has no caller any more is abandoned until the system's answer comes: it cannot be called back.
+/// Another takes its place until then, if there are no more than `threadsForEach` times as many as there should be.
 final class LookupPool: Sendable {
   /// *constant*
   private let mostThreads: Int
-  /// Chosen: at a second each, silent names that hold their threads for the 10 s of resolv.conf(5) stop nobody.
+  /// Chosen: at a second each, silent names that hold their threads for the 10 s of resolv.conf(5) delay no others.
   static let threadsForEach = 16
   /// *constant*
   private let mostWaiting: Int
@@ -23,7 +23,7 @@ final class LookupPool: Sendable {
     var count = 0
     /// How many of them are abandoned.
     var abandoned = 0
-    /// What the threads look up that somebody waits for.
+    /// The lookups that threads do and callers wait for.
     var asked: [Lookup] = []
     var waiting: [Lookup] = []
 
@@ -124,7 +124,7 @@ final class LookupPool: Sendable {
     }
   }
 
-  /// Nobody waits for it any more. It makes room for another, and if its thread has begun, for another thread.
+  /// No caller waits for it any more. It makes room for another, and if its thread has begun, for another thread.
   func forget(_ lookup: Lookup) {
     let started = state.withLock { state -> (Int, Lookup)? in
       guard let place = state.asked.firstIndex(where: { $0 === lookup }) else {

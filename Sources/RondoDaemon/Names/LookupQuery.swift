@@ -9,7 +9,7 @@ struct LookupQuery: Sendable {
 
   typealias Answer = Result<[SocketAddress], LookupError>
 
-  /// The answer that needs nobody to ask: an address as text, or no name at all.
+  /// The answer that needs no lookup: an address as text, or no name at all.
   var ownAnswer: Answer? {
     if host.isEmpty || host.utf8.contains(0) { return .failure(.badName(host)) }
     if let address = IPv4Address(host) {

@@ -114,7 +114,7 @@ private final class LookupWait: @unchecked Sendable {
 
   private struct State {
     var machine = Machine()
-    /// Nobody waits any more.
+    /// No task waits any more.
     var isCancelled = false
     var lookup: Lookup?
   }

@@ -5,7 +5,7 @@ extension PressureSource {
     public let path: String
     /// What is written into it.
     let text: [UInt8]
-    /// Nil for somebody else's.
+    /// Nil for a trigger that the environment gives.
     let window: Duration?
 
     init(path: String, text: [UInt8], window: Duration? = nil) {

@@ -7,7 +7,7 @@ import Synchronization
 
 /// One eventfd that a signal's handler adds to. Ends with its last reference, or before.
 ///
-/// Whoever watches the eventfd holds it, so that its number stands for nothing else as long as it is watched.
+/// A source that watches the eventfd holds it, so that its number stands for nothing else as long as it is watched.
 final class SignalSubscription: Sendable {
   /// *constant*
   let signal: CInt
@@ -42,7 +42,7 @@ final class SignalSubscription: Sendable {
     if !isCancelled.exchange(true, ordering: .relaxed) { rondo_signal_unsubscribe(signal, number) }
   }
 
-  /// The loop cannot watch it: the signal is given back. What came meanwhile is sent again if it is to act by default.
+  /// The loop cannot watch it: the signal is given back. One that came is sent again if its disposition is the default.
   func giveUp(_ reason: Loop.DescriptorSource.InvalidationReason) {
     warn("signal \(signal) is given back, for its source cannot be told: \(reason).")
     // A descriptor that was closed may be a stranger's by now.

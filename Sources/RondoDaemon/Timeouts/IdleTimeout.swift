@@ -2,12 +2,12 @@ import CLinux
 public import Rondo
 public import RondoSockets
 
-/// Idle limits that do not cut who is not idle.
+/// Idle limits that do not cut clients that are not idle.
 ///
 /// Timers go before descriptors in a turn. After a stall of the whole process, or a long callout, a plain timeout is
 /// therefore due while what the client sent long ago is still unread, and cuts a client that was never idle. These look
 /// at the descriptor before they fire: what waits there for its source, in a direction that the source is told of, is
-/// activity, and the time begins anew.
+/// activity, and the time begins again.
 extension Loop {
   /// Makes a timeout of `limit` that does not fire while data waits for `source`. The loop's thread.
   ///

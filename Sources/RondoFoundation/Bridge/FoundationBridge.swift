@@ -15,7 +15,7 @@ import Synchronization
     let purpose: Purpose
     /// How many turns it has begun.
     var turns = 0
-    /// The turn under way has come to its sleep, so it has performed no source signalled by hand.
+    /// The turn under way has come to its sleep, so it has performed no source that was signalled.
     var hasComeToSleep = false
     /// The port fired, and nothing else was handled with it.
     var firedAlone = false
@@ -239,7 +239,7 @@ import Synchronization
     let result = CFRunLoopRunInMode(mode.name, seconds, true)
     self.purpose = .itself
     guard let run = ended.take(), result != .finished else {
-      // Foundation's loop is going, or lets nobody run it. So Rondo's sleeps by itself.
+      // Foundation's loop is ending, or cannot be run. So Rondo's sleeps by itself.
       detach()
       return giveUp("Foundation's loop does not run any more.")
     }
@@ -249,7 +249,7 @@ import Synchronization
       _ = CFRunLoopRunInMode(mode.name, 0, true)
       self.purpose = .itself
     }
-    // Whoever stops Foundation's loop means the run that stands here. If both had asked, it shows in the next run.
+    // A stop of Foundation's loop is meant for the run that stands here. If both had asked, it shows in the next run.
     if result == .stopped, !run.isAskedToEnd { loop.stop() }
     return result == .handledSource && !run.firedAlone
   }

@@ -6,7 +6,7 @@ import Rondo
 /// What the bridge takes for granted of Foundation's loop, asked of the one that is there.
 enum FoundationDoors {
   /// *constant* Why Foundation's loop cannot be slept in; nil if it can. Asked once, on a thread of its own that ends:
-  /// a mode of a CFRunLoop is for ever.
+  /// a mode of a CFRunLoop is never removed.
   static let refusal: String? = {
     if rondo_has_foundation_doors() == 0 { return "This Foundation does not say whether a thread has a run loop." }
     let answer = Answer()

@@ -2,7 +2,7 @@ import CLinux
 import CoreFoundation
 import Rondo
 
-/// One mode of both loops: Rondo's epoll set as a port of Foundation's, and who is told of Foundation's turns.
+/// One mode of both loops: Rondo's epoll set as a port of Foundation's, and the observers of Foundation's turns.
 /// *loop thread*
 final class FoundationMode {
   let mode: Loop.Mode

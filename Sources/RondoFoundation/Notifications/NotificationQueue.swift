@@ -150,7 +150,7 @@ open class NotificationQueue: NSObject {
       observer = nil
       observed = []
     } else if activity == .beforeWaiting, (asap + idle).contains(where: { matches($0, mode) }) {
-      // What was enqueued meanwhile, or waits for the loop to be idle, has the next turn.
+      // What was enqueued since, or waits for the loop to be idle, has the next turn.
       runLoop.wakeUp()
     }
   }

@@ -43,7 +43,7 @@ public final class PerformRequest: Sendable {
     return (try? answer.wait().get()) != nil
   }
 
-  /// Nobody but the request may hold the ticket when this has returned: its end is the answer.
+  /// Only the request may hold the ticket when this has returned: its end is the answer.
   private static func give(
     _ block: @escaping () -> Void, _ answer: Answer<Void, Never>, to post: (PerformRequest) -> Bool
   ) {
@@ -60,7 +60,7 @@ public final class PerformRequest: Sendable {
     take()?()
   }
 
-  /// Whoever gets the body is the only one; the item is of no more use.
+  /// Only one caller gets the body; the item is of no more use.
   private func take() -> (() -> Void)? {
     let (body, item) = state.withLock { state in (state.body.take(), state.item) }
     item?.invalidate()
@@ -89,7 +89,7 @@ final class PerformLifeline: Sendable {
 
 /// The requests of a run loop that can be taken back by their target. *its own lock*
 ///
-/// A request keeps its target until it is over, so that nobody else takes its identity.
+/// A request keeps its target until it is over, so that no other object takes its identity.
 final class PerformRequests: Sendable {
   private typealias Pending = [ObjectIdentifier: PerformRequest]
   private let byTarget = Guarded<[ObjectIdentifier: Pending]>([:])

@@ -7,7 +7,7 @@ enum ThreadDirectory {
   /// A request for a thread that has not asked for its run loop yet.
   private typealias Kept = (request: PerformRequest, modes: [RunLoop.Mode])
 
-  /// The references are weak: the directory keeps nobody alive, and a thread's place may be taken by a later one.
+  /// The references are weak: the directory keeps no thread alive, and a thread's place may be taken by a later one.
   private struct Entry: @unchecked Sendable {
     weak var thread: Thread?
     weak var runLoop: RunLoop?
@@ -66,12 +66,12 @@ enum ThreadDirectory {
     return answer
   }
 
-  /// Somebody comes to a run loop: if that is its own thread for the first time, others find it from now on.
+  /// A thread asks for a run loop: if that is its own, for the first time, other threads find it from now on.
   static func enter(_ runLoop: RunLoop, on loop: Loop) {
     guard !runLoop.isEntered.load(ordering: .relaxed), loop.isCurrent, !loop.isVirtual else { return }
     runLoop.isEntered.store(true, ordering: .relaxed)
     let thread = Thread.current
-    // What is posted meanwhile is kept, too, or it would overtake.
+    // What other threads post during this is kept, too, or it would overtake.
     while let kept = update(for: thread, { $0.enter(thread, runLoop) }) {
       for kept in kept { runLoop.post(kept.request, order: 0, modes: kept.modes, target: nil) }
     }
@@ -108,7 +108,7 @@ enum ThreadDirectory {
 
   /// Has a thread give up what is kept for those that end without having asked, as long as anything is kept.
   ///
-  /// Foundation tells nobody that a thread ends, so that it has to be looked for: after 1 ms at first, each second at last.
+  /// Foundation does not tell of a thread's end, so it has to be looked for: after 1 ms at first, each second at last.
   private static func startCaretaker() {
     Thread.detachNewThread {
       var pause = 0.001

@@ -36,7 +36,7 @@ final class SocketPortConnection: @unchecked Sendable {
     return frame
   }
 
-  /// Whether whole messages that were read wait: no more are read meanwhile.
+  /// Whether whole messages that were read wait: no more are read as long as they do.
   var hasBacklog: Bool { decoder.hasNext }
 
   /// Whether the peer has a message to finish.

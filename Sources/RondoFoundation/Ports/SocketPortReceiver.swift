@@ -216,7 +216,7 @@ final class SocketPortReceiver: @unchecked Sendable {
   private func takeDatagram(_ bytes: [UInt8], _ peer: SocketAddress?, _ port: SocketPort) {
     var decoder = SocketPortFrameDecoder(limit: SocketPort.maximumMessageLength)
     decoder.append(bytes)
-    // What is no message was for somebody else.
+    // What is no message was for another receiver.
     guard let frame = try? decoder.next(), decoder.buffered == 0 else { return }
     port.inbox.take(message(frame, peer))
     if !port.inbox.hasRoom(orTell: { self.setReading(true) }) { setReading(false) }
@@ -295,13 +295,13 @@ extension SocketPortReceiver {
     if let watch { Membership.place(watch) { state.withLock { $0.membership } } }
   }
 
-  /// Who has stood still since the last look is ended, if there is something unfinished.
+  /// Ends connections that have stood still since the last look, if there is something unfinished.
   private func lookForStalls() {
     let (connections, watch, limits, loop) = state.withLock { ($0.all, $0.watch, $0.limits, $0.membership.loop) }
     guard let now = loop?.clock.now else { return }
     var isNeeded = connections.count >= limits.maximumConnections
     for connection in connections {
-      // While the inbox is full, nobody is read.
+      // While the inbox is full, no connection is read.
       let isRead = connection.source?.enabled.contains(.data) == true
       let isTooSlow = connection.isTooSlow(by: limits, isRead: isRead, at: now)
       guard connection.isUnfinished, isRead else { continue }

@@ -5,7 +5,7 @@ import RondoSockets
 /// The way to a socket port, shared by everybody in the process who sends to it.
 final class SocketPortSender: @unchecked Sendable {
   private let signature: SocketPortSignature
-  /// Held while somebody sends, so that messages do not mix.
+  /// Held while a thread sends, so that messages do not mix.
   private let lock = NSLock()
   /// *lock* The connection, or the socket that datagrams leave by.
   private var socket: Socket?

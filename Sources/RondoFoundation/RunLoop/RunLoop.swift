@@ -12,7 +12,7 @@ open class RunLoop: NSObject, @unchecked Sendable {
 
   /// *constant*
   private let loop: Loop
-  /// *loop thread* The thread's notification queue, once somebody asked for it.
+  /// *loop thread* The thread's notification queue, once a caller asked for it.
   var defaultQueue: NotificationQueue?
   /// *constant* What can be taken back by its target.
   let requests = PerformRequests()
@@ -47,7 +47,7 @@ open class RunLoop: NSObject, @unchecked Sendable {
 
   /// Returns the Rondo loop, as `getCFRunLoop()` returns Core Foundation's. Any thread.
   public final func getLoop() -> Loop {
-    // Whoever has kept the run loop may leave something in it, too.
+    // A caller that has kept the run loop may leave something in it, too.
     bridge.attachForCaller()
     return loop
   }

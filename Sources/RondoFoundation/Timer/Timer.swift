@@ -217,7 +217,7 @@ open class Timer: NSObject, @unchecked Sendable {
     link.keeper.withLock { $0 = self }
     let isMember = loop.add(item, to: mode)
     let unscheduled = state.withLock { state in isMember ? state.unscheduled.take() : state.unscheduled }
-    // Refused, and still in no loop: nobody but its owner keeps it.
+    // Refused, and still in no loop: only its owner keeps it.
     if !isMember, unscheduled != nil { link.letGo() }
   }
 

@@ -2,13 +2,13 @@ internal import CInspect
 import Glibc
 import Rondo
 
-/// The process's socket, and who has come in. *watcher's thread*
+/// The process's socket, and its clients. *watcher's thread*
 ///
-/// What comes in is a word and a line feed; what goes out is the answer, and the end. Nobody can hold the watcher up: who
-/// sends too much, nothing, or takes no answer is sent away, and there is room for a few at a time.
+/// What comes in is a word and a line feed; what goes out is the answer, and the end. No client can hold the watcher
+/// up: one that sends too much or nothing, or takes no answer, is sent away, and there is room for a few at a time.
 @safe final class Door: @unchecked Sendable {
   private let socket: CInt
-  /// Who opened it, and alone may come in.
+  /// The user that opened it, and alone may come in.
   private let user: uid_t
   private var source: Loop.DescriptorSource?
   private var guests: [CInt: Guest] = [:]
@@ -28,7 +28,7 @@ import Rondo
   private var comers = 0
   private var firstCame = ContinuousClock.now
 
-  /// One who asks.
+  /// A client that asks.
   private final class Guest: @unchecked Sendable {
     let descriptor: CInt
     var source: Loop.DescriptorSource?
@@ -93,7 +93,7 @@ import Rondo
     return comers > Self.comerLimit
   }
 
-  /// There are no descriptors left, or too many have come: who waits at the door would be told of again and again.
+  /// There are no descriptors left, or too many have come: waiting clients would be told of again and again.
   private func rest() {
     source?.enabled = []
     let timer = Loop.Timer(after: Self.pause, tolerance: Self.pause) { [weak self] _ in self?.source?.enabled = .read }

@@ -89,7 +89,7 @@ public enum Inspector {
 
   /// A loop has been made.
   @Sendable private static func attend(_ loop: Loop) {
-    // The watcher's own is nobody's business.
+    // The watcher's own loop is not watched.
     if Watcher.isBeingMadeHere { return }
     let insight = loop.insight
     guard let wishes = wishes.withLock({ $0 }) else { return }

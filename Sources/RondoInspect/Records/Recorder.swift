@@ -3,15 +3,15 @@ internal import CLinux
 internal import Rondo
 import Synchronization
 
-/// Keeps the record of one loop: its callouts under way, why it woke, and, while somebody measures, what takes how long.
+/// Keeps the record of one loop: its callouts under way, why it woke, and, while it is measured, what takes how long.
 ///
 /// The loop itself writes down which callouts are under way; the rest is here. The functions are called on the loop's
 /// thread, in the turn, but for those that say otherwise. They take no lock.
 @safe final class Recorder: LoopDelegate, @unchecked Sendable {
-  /// *constant* What other threads, debuggers and core files read. Who listens stands in it: turns are kept once somebody
-  /// has asked for them, callouts are timed while somebody measures.
+  /// *constant* What other threads, debuggers and core files read. It has the listeners: turns are kept once a caller
+  /// has asked for them, callouts are timed while the loop is measured.
   let record: UnsafeMutablePointer<rondo_loop_record>
-  /// *atomic* The loop's statistics by kind and place, once somebody has measured; they stay.
+  /// *atomic* The loop's statistics by kind and place, once it was measured; they stay.
   let measures = unsafe Atomic<OpaquePointer?>(nil)
   /// The names that are measured; empty for all.
   private let filter = Guarded<[String]>([])
@@ -44,7 +44,7 @@ import Synchronization
     unsafe self.record = record
   }
 
-  /// Notes whose record it is, for whoever has nothing but the memory.
+  /// Notes whose record it is, for a reader that has nothing but the memory.
   func describe(_ loop: Loop) {
     unsafe rondo_record_name(record, loop.name, loop.threadNumber)
   }
@@ -56,7 +56,7 @@ import Synchronization
 
   var recordAddress: UInt { unsafe UInt(bitPattern: record) }
 
-  /// Has somebody listen, or nobody any more. Any thread.
+  /// Turns a listener on or off. Any thread.
   ///
   /// - Returns: Whether that is new.
   @discardableResult
@@ -111,7 +111,7 @@ import Synchronization
     unsafe rondo_measures_end(measures.load(ordering: .relaxed), rondo_record_depth(record), time)
   }
 
-  /// While somebody measures, what the loop itself does between its last callout and its sleep counts as asleep: that
+  /// While it is measured, what the loop itself does between its last callout and its sleep counts as asleep: that
   /// saves a reading of the clock.
   func sleepBegins() {
     if isHeard(by: rondo_listener_trace) { trace(rondo_sleep_begins) }

@@ -1,6 +1,6 @@
 import Rondo
 
-/// The addresses of a stack, and their symbols once somebody has asked for them.
+/// The addresses of a stack, and their symbols once a caller has asked for them.
 final class StackTrace: Sendable {
   private let steps: [StackWalk.Step]
   private let known = Guarded<[StackFrame]?>(nil)

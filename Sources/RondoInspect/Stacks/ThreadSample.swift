@@ -16,7 +16,7 @@ struct ThreadSample: Sendable {
         return ThreadSample(activity: activity, stack: StackTrace([]))
       }
       let steps = StackWalk(map).steps(pc: place.pc, sp: place.sp, fp: nil)
-      // It may have gone on meanwhile, and then what was read is of two moments.
+      // The thread may have gone on during the walk, and then what was read is of two moments.
       if ThreadState.activity(of: thread).1 == place {
         return ThreadSample(activity: activity, stack: StackTrace(steps))
       }

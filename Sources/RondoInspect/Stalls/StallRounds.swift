@@ -67,8 +67,8 @@ import Synchronization
 
   private func look() {
     let now = rondo_monotonic_now()
-    // The watcher itself could not run: the process was stopped, or the machine has too much to do. Who was late is not
-    // the one to judge.
+    // The watcher itself could not run: the process was stopped, or the machine has too much to do. A watcher that was
+    // late cannot judge.
     let wasAway = now - planned > max(limit / 2, 20_000_000)
     watched.removeAll { $0.loop == nil }
     var next = Int64.max
@@ -86,7 +86,7 @@ import Synchronization
   private func plan(_ next: Int64, _ now: Int64) {
     guard let timer else { return }
     if idleLooks >= Self.idleLimit {
-      // Whoever wakes from here on says so. A loop that woke before it could see this is found by one more look.
+      // A loop that wakes from here on says so. One that woke before it could see this is found by one more look.
       for entry in watched where !entry.recorder.isHeard(by: rondo_listener_parked) {
         // Not before: a loop that is never idle need not tell of its sleeps.
         entry.loop?.tellSleeps()

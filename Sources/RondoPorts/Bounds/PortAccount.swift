@@ -5,7 +5,7 @@ import Synchronization
 package final class PortAccount: Sendable {
   /// *constant* More than this is too much.
   package let limit: Int
-  /// *atomic* Messages under way, read ahead, and answers that nobody has taken yet.
+  /// *atomic* Messages under way, read ahead, and answers that were not taken yet.
   private let buffered = Atomic<Int>(0)
   /// *atomic* Requests that were handed over and are not answered yet.
   private let kept = Atomic<Int>(0)
@@ -19,7 +19,7 @@ package final class PortAccount: Sendable {
   /// What is held in all.
   package var held: Int { buffered.load(ordering: .relaxed) + kept.load(ordering: .relaxed) }
 
-  /// Whether somebody has to go.
+  /// Whether a connection has to end.
   package var isExceeded: Bool { held > limit }
 
   /// What a request costs that is kept, beside its bytes: the objects that stand for it. An estimate from above.
@@ -105,15 +105,15 @@ package final class PortShare: Sendable {
     seen.withLock { $0.move.number == age && $0.move.lasts(time, at: now) }
   }
 
-  /// Whether one message has been under way for so long, in one direction, at all looks meanwhile.
+  /// Whether one message has been under way for so long, in one direction, at all looks in that time.
   package func isEndless(for time: Duration?, at now: SuspendingClock.Instant) -> Bool {
     seen.withLock { $0.input.lasts(time, at: now) || $0.output.lasts(time, at: now) }
   }
 
-  /// Whether somebody has to go who has something unfinished.
+  /// Whether a peer with something unfinished is to be disconnected.
   ///
-  /// - Parameter hasNews: Whether it has done its part, and the loop has not got to it. It does not help for ever: who
-  ///   sends byte after byte always has news.
+  /// - Parameter hasNews: Whether it has done its part, and the loop has not got to it. It helps for a limited time: a
+  ///   peer that sends byte after byte always has news.
   package func isTooSlow(
     idle: Duration?, message: Duration?, at now: SuspendingClock.Instant, hasNews: () -> Bool
   ) -> Bool {

@@ -40,9 +40,9 @@ extension LocalMessagePort {
     if let watch { Membership.place(watch) { state.withLock { $0.membership } } }
   }
 
-  /// Who has stood still since the last look is ended, if there is something unfinished. The loop's thread. Calls out.
+  /// Ends what has stood still since the last look with something unfinished. The loop's thread. Calls out.
   private func lookForStalls() {
-    // Forgotten before anything is looked at: what becomes unfinished meanwhile starts another one.
+    // The watch is forgotten before anything is looked at: what becomes unfinished from here on starts another one.
     let (connections, watch, loop) = state.withLock { state in
       defer { state.watch = nil }
       return (Array(state.connections.values), state.watch, state.membership.loop)

@@ -59,7 +59,7 @@ extension LocalMessagePort {
     }
     guard let listener else { return }
     loop.remove(listener, from: mode)
-    // What is forgotten is invalid: whoever is about to add it comes too late.
+    // What is forgotten is invalid: a thread that is about to add it comes too late.
     for item in forgotten { item.invalidate() }
     settle(loop, mode)
   }

@@ -43,7 +43,7 @@ extension LocalMessagePort {
     if isFull {
       guard let quiet = quietConnection() else {
         connection.end(.crowded, in: nil)
-        // Who is quiet from now on has to make room.
+        // A connection that is quiet from now on has to make room.
         watchForStalls()
         return false
       }

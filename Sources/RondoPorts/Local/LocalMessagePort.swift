@@ -66,7 +66,7 @@ public final class LocalMessagePort: @unchecked Sendable {
   ) throws(MessagePortError) {
     try self.init(name, options: options) { request in
       let bytes = answer(request)
-      // An answer that is too long, or that nobody wants, is the sender's to learn: by the request's end.
+      // If the answer is too long, or not awaited, the sender learns that by the request's end.
       if request.wantsReply { try? request.reply(bytes) }
     }
   }

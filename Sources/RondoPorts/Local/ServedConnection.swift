@@ -19,7 +19,7 @@ final class ServedConnection: Sendable {
     weak var item: Loop.DescriptorSource?
     /// What `item` holds the socket by.
     weak var keeper: SocketKeeper?
-    /// Whether messages that were read wait for their turn: no more are read meanwhile.
+    /// Whether messages that were read wait for their turn: no more are read until then.
     var hasBacklog = false
     /// Whether the port knows of that.
     var isInTurn = false
@@ -143,7 +143,7 @@ final class ServedConnection: Sendable {
 
   /// Whether it waits for the peer to finish a message or to read a reply. The loop's thread.
   ///
-  /// What has come or what there is room for meanwhile counts, though the loop has not got to it.
+  /// What has come, or what there is room for by now, counts, though the loop has not got to it.
   func look(at now: SuspendingClock.Instant) -> (isUnfinished: Bool, isStalled: Bool) {
     let isUnfinished = state.withLock { state in
       let wishes = flush(&state)

@@ -4,7 +4,7 @@ import RondoSockets
 
 /// A name that is ours, with the socket that listens there; given back with the last reference.
 ///
-/// An abstract name goes with its socket. A file would outlive a process that was killed: whoever holds the lock on the
+/// An abstract name goes with its socket. A file would outlive a process that was killed: the holder of the lock on the
 /// file beside it owns the name, and may remove what a dead owner left. The kernel unlocks when the owner dies, and
 /// the lock file itself is never removed, so two claimants never hold locks on two different files.
 final class NameClaim: Sendable {

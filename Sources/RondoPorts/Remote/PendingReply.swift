@@ -1,14 +1,14 @@
-/// A request that waits for its reply, and how to wake who waits. *the port's lock*
+/// A request that waits for its reply, and how to wake its waiter. *the port's lock*
 final class PendingReply {
   /// What came of it; nil as long as nothing did.
   private(set) var outcome: Result<[UInt8]?, MessagePortError>?
   private let waiter: Waiter
 
-  /// Who waits.
+  /// What waits: a thread, or a handler.
   enum Waiter {
-    /// A thread. Whoever may wake it holds what it is woken by: a number alone could stand for another file by then.
+    /// A thread. Its waker holds the object, not just the descriptor's number, which could be reused by then.
     case thread(ThreadWaiting)
-    /// Nobody: it is told in the loop of the port.
+    /// No thread: the handler is called in the loop of the port.
     case handler((Result<[UInt8]?, MessagePortError>) -> Void)
   }
 
@@ -16,7 +16,7 @@ final class PendingReply {
     self.waiter = waiter
   }
 
-  /// It is over. Calls nobody.
+  /// It is over. Calls no handler.
   ///
   /// - Returns: What is to be told in the loop.
   func settle(_ outcome: Result<[UInt8]?, MessagePortError>) -> (() -> Void)? {

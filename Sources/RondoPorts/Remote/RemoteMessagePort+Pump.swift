@@ -1,10 +1,10 @@
 public import Rondo
 import RondoSockets
 
-/// Moving bytes. Whoever has reason to, on any thread, moves everybody's.
+/// Moving bytes. A thread that has reason to moves those of all requests.
 extension RemoteMessagePort {
   /// What is read at most of a peer that reads no more: 4 MiB, where a socket holds 208 KiB (net.core.wmem_max) of one
-  /// that has gone. One that goes on sending must not hold whoever pumps.
+  /// that has gone. A peer that goes on sending must not hold the pumping thread.
   private static let mostLastPieces = 64
 
   /// Sends what waits, reads what is there, and settles requests. Calls out only without a loop, at the port's end.
@@ -84,7 +84,7 @@ extension RemoteMessagePort.State {
       outcome = .failure(error)
     case .request, .notice: throw .malformed(.inconsistent)
     }
-    // Nobody waits for a reply that comes too late.
+    // A reply that comes too late has no waiter.
     if let telling = pending.removeValue(forKey: frame.serial)?.settle(outcome) { tellings.append(telling) }
   }
 
@@ -155,7 +155,7 @@ extension RemoteMessagePort {
     }
     guard let item else { return }
     if isLast {
-      // Forgotten, and so invalid: whoever is about to add it comes too late.
+      // Forgotten, and so invalid: a thread that is about to add it comes too late.
       item.invalidate()
     } else {
       loop.remove(item, from: mode)

@@ -5,7 +5,7 @@ import RondoSockets
 
 /// How a thread waits for a port. On that thread.
 protocol Waiting {
-  /// How the wait is ended by whoever moves the bytes.
+  /// How the thread that moves the bytes ends the wait.
   var waiter: PendingReply.Waiter { get }
 
   /// Waits until `isDone` holds of the port, or for `timeout`; an invalid port is waited for no longer.

@@ -83,7 +83,7 @@ func asking<Answer>(_ call: () throws(SocketError) -> Answer) throws(Socket.Stre
   }
 }
 
-/// Waits until the socket is readable. That nobody waits any more is no end of what arrives.
+/// Waits until the socket is readable. The end of the sequence is thrown as an error: it is no end of the data.
 nonisolated(nonsending) func wait(
   for readiness: inout Loop.ReadinessSequence.Iterator
 ) async throws(Socket.StreamError) {

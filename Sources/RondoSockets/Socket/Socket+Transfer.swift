@@ -47,7 +47,7 @@ extension Socket {
       initialized = max(0, count)
     }
     guard count > 0 || count == 0 && kind == .datagram else { return try Received(emptyHanded: count) }
-    // Whoever keeps what was received keeps its bytes, not the room they came in; an array made of an array shares it.
+    // The caller gets the received bytes alone, not the room they came in; an array made of an array shares it.
     let own = count == limit ? bytes : unsafe bytes.withUnsafeBufferPointer { unsafe Array($0) }
     return .bytes(own, sender: kind == .datagram ? room.sender : nil)
   }

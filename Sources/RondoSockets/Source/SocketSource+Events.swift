@@ -32,7 +32,7 @@ extension SocketSource {
 
   /// The loop cannot watch the socket, from the beginning or any longer. Calls out.
   func loopGaveUp(_ item: Loop.DescriptorSource) {
-    // Meanwhile the source may have left the loop, and joined one again with another item.
+    // The source may have left the loop since, and joined one again with another item.
     guard let reason = item.invalidationReason, state.withLock({ $0.item === item }) else { return }
     if isConnecting { failToConnect(SocketError(reason)) } else { fail(SocketError(reason)) }
   }
@@ -116,7 +116,7 @@ extension SocketSource {
     tell(.acceptPaused(error, for: pause))
   }
 
-  /// Accepts nothing for a while. Whoever gets the timer starts it.
+  /// Accepts nothing for a while. The caller starts the timer.
   private func rest(_ state: inout SocketState, for pause: Duration) -> Loop.Timer? {
     guard let timer = makeTimer(&state, after: pause) else { return nil }
     state.isPaused = true
@@ -126,8 +126,8 @@ extension SocketSource {
 
   /// The connection that was told of is sent away. The loop's thread. Calls out.
   ///
-  /// After 64 of them the next ones wait for 10 ms, so that who connects over and over has a small part of the loop's time,
-  /// and a full queue (net.core.somaxconn: 4,096) is through within a second all the same. Both chosen.
+  /// After 64 of them the next ones wait for 10 ms, so that a client that connects over and over has a small part of
+  /// the loop's time, and a full queue (net.core.somaxconn: 4,096) is still through within a second. Both chosen.
   package func noteRefusal() {
     let timer = state.withLock { state -> Loop.Timer? in
       state.refusals += 1
@@ -245,7 +245,7 @@ extension SocketSource {
     if let timer { start(timer) }
   }
 
-  /// The timer for what comes first: the next try or the end of the time. Whoever makes it starts it.
+  /// The timer for what comes first: the next try or the end of the time. The caller starts it.
   func nextConnectTimer(_ state: inout SocketState) -> Loop.Timer? {
     guard case .connecting(var attempt) = state.phase else { return nil }
     let left = attempt.deadline.map { Loop.Timer(after: .zero) { _ in }.fireDate.duration(to: $0) }

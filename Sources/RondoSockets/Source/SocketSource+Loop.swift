@@ -61,7 +61,7 @@ extension SocketSource {
     }
     guard let item else { return }
     if isLast {
-      // Forgotten, and so invalid: whoever is about to add it comes too late.
+      // Forgotten, and so invalid: a thread that is about to add it comes too late.
       item.invalidate()
       timer?.invalidate()
     } else {
@@ -96,7 +96,7 @@ extension SocketSource {
     return item
   }
 
-  /// A one-shot for the modes of the source; whoever makes it starts it, with nothing held.
+  /// A one-shot for the modes of the source; the caller starts it, with nothing held.
   func makeTimer(_ state: inout SocketState, after delay: Duration) -> Loop.Timer? {
     guard state.loop != nil else { return nil }
     let timer = Loop.Timer(after: delay) { _ in self.timeIsUp() }

@@ -70,7 +70,7 @@ struct SocketState {
     enabled = callbacks
   }
 
-  /// Where the source was made, if no loop was asked to take it and nobody has ended it.
+  /// Where the source was made, if no loop was asked to take it and it was not ended.
   var placeIfNeverAdded: String? { socket != nil && membership.version == 0 ? label.text : nil }
 
   /// What the loop has to ask the kernel for.

@@ -2,8 +2,8 @@ package import Rondo
 
 /// Which loop and modes something is meant to be in, whose items follow. *its owner's lock*
 ///
-/// Adding to a loop and removing from one may run anybody's code, so the lock is not held meanwhile: whoever changes the
-/// intention brings the items in line with it afterwards, and looks again until nobody has changed it in between.
+/// Adding to a loop and removing from one may run a user's code, so the lock is not held for them: a thread that
+/// changes the intention brings the items in line with it afterwards, and looks again until it has not changed.
 package struct Membership {
   package private(set) weak var loop: Loop?
   /// `.common` by that name. Most are in one mode, which takes no memory of its own.

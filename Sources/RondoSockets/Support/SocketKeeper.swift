@@ -1,6 +1,6 @@
 package import Rondo
 
-/// Holds a socket for a loop that watches it: closed before the loop has let go, its number could be somebody else's.
+/// Holds a socket for a loop that watches it: closed before the loop has let go, its number could be another file's.
 package final class SocketKeeper: Sendable {
   private let socket: Guarded<Socket?>
 

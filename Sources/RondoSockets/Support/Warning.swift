@@ -3,7 +3,7 @@ import Glibc
 
 /// Says on stderr what the environment is at fault for, in release builds too. Any thread.
 ///
-/// Nothing is said while nobody reads stderr, for a loop would wait.
+/// Nothing is said while a write to stderr would block, for a loop would wait.
 package func warn(_ text: String) {
   guard rondo_is_ready(STDERR_FILENO, 1) != 0 else { return }
   let line = Array("Rondo: \(text)\n".utf8)

@@ -18,14 +18,14 @@ int rondo_glib_is_owner(void *context);
 // Returns the priority to query for.
 int rondo_glib_prepare(void *context);
 
-// What the context waits for: `*timeout` in milliseconds, less than 0 for ever; and descriptors, of which there may be more
+// What the context waits for: `*timeout` in milliseconds, less than 0 for no limit; and descriptors, which may be more
 // than there is room for. See g_main_context_query.
 int rondo_glib_query(void *context, int priority, int *timeout, struct pollfd *descriptors, int room);
 
 // One iteration that does not sleep. Calls out.
 void rondo_glib_iterate(void *context);
 
-// An epoll set whose entries tell once: after that they are silent until they are asked for anew.
+// An epoll set whose entries tell once: after that they are silent until they are armed again.
 
 // The descriptor, or -1 and errno.
 int rondo_pollset_new(void);

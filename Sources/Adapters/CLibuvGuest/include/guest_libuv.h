@@ -8,7 +8,7 @@ void *rondo_uv_loop(void *loop);
 // The descriptor it waits by: an epoll set. See uv_backend_fd.
 int rondo_uv_descriptor(void *loop);
 
-// How long it would wait, in milliseconds; less than 0 for ever. See uv_backend_timeout.
+// How long it would wait, in milliseconds; less than 0 for no limit. See uv_backend_timeout.
 int rondo_uv_timeout(void *loop);
 
 // Whether it has anything to wait for. See uv_loop_alive.

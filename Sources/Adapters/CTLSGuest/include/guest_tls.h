@@ -74,7 +74,7 @@ void rondo_tls_resume(void *connection);
 void rondo_tls_finish(void *connection);
 int rondo_tls_has_finished(void *connection);
 
-// How many bytes have gone through the socket, both ways: whoever is idle moves none.
+// How many bytes have gone through the socket, both ways: an idle connection moves none.
 unsigned long long rondo_tls_moved(void *connection);
 
 // The protocol that ALPN has chosen, not terminated, of `*length` bytes; NULL for none.
@@ -109,5 +109,5 @@ int rondo_tls_problem_expired(void);
 int rondo_tls_problem_not_yet_valid(void);
 int rondo_tls_problem_wrong_host(void);
 int rondo_tls_problem_wrong_address(void);
-// Whether it says that nobody who is trusted vouches for the certificate.
+// Whether it says that no trusted authority vouches for the certificate.
 int rondo_tls_is_untrusted(int number);

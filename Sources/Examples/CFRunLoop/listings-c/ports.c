@@ -74,7 +74,7 @@ static void ask(void) {
   CFMessagePortInvalidate(remote);
   printf("result %d\n", (int)CFMessagePortSendRequest(remote, 3, NULL, 1, 1, NULL, NULL));
   CFRelease(remote);
-  // The server ends with this one, which invalidates whoever is connected, at whatever moment that is noticed.
+  // The server ends with this one, which invalidates every connected port, whenever the port notices that.
   CFMessagePortRef last = CFMessagePortCreateRemote(NULL, text);
   printf("result %d\n", (int)CFMessagePortSendRequest(last, 0, data, 60, 0, NULL, NULL));
   CFRelease(last);

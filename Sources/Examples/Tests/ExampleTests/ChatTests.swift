@@ -65,7 +65,7 @@ import Testing
         heard = try anna.read(until: "\n")
         #expect(heard == "guest-3: \(line)\n" || heard.hasPrefix("* guest-1 "))
       }
-      // Another one, who has something waiting when the end comes.
+      // Another one, which has something waiting when the end comes.
       let deafToo = try Guest(at: name)
       for _ in 0..<20 { try bert.say(line + "\n") }
       try chat.send(SIGTERM)
@@ -91,7 +91,7 @@ import Testing
   }
 }
 
-/// Somebody in the room.
+/// A client in the room.
 private final class Guest {
   private let socket: Socket
   private var received: [UInt8] = []
@@ -133,7 +133,7 @@ private final class Guest {
         let received = try socket.receive()
         if received != .nothing { return received }
       } catch {
-        // Who was dropped with something unread.
+        // This client was dropped with something unread.
         guard error == .reset else { throw error }
         return .end
       }

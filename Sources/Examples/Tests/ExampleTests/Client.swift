@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// A client of a server, with a plain socket that blocks, though not for ever.
+/// A client of a server, with a plain socket that blocks, for a limited time.
 final class Client: Sendable {
   private let descriptor: CInt
 
@@ -52,7 +52,7 @@ final class Client: Sendable {
     return try receive(word.count) == word
   }
 
-  /// Sends `text` again and again and reads nothing, until nobody takes any more or `limit` is exceeded.
+  /// Sends `text` again and again and reads nothing, until the server takes no more or `limit` is exceeded.
   ///
   /// - Returns: How many bytes were taken.
   func flood(with text: [UInt8], limit: Int) throws -> Int {

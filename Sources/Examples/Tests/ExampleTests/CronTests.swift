@@ -61,7 +61,7 @@ import Testing
       write("@every 20ms touch \(root)/replaced\n", to: root + "/new")
       try #require(unsafe rename(root + "/new", root + "/jobs") == 0)
       wait(for: "/replaced")
-      // Who cannot be told is not ended by it, and what cannot be read changes nothing.
+      // A daemon that cannot be told is not ended by it, and what cannot be read changes nothing.
       try cron.send(SIGUSR1)
       write("nonsense\n", to: root + "/jobs")
       #expect(unsafe unlink(root + "/replaced") == 0)

@@ -35,7 +35,7 @@ final class Daemon: Sendable {
     process.arguments =
       ["-c", "ulimit -n \(descriptors); exec \"$0\" \"$@\"", try program(name), text] + arguments
     process.standardInput = FileHandle.nullDevice
-    // If the tests crash, the daemon must not hold their output open: it would be read for ever.
+    // If the tests crash, the daemon must not hold their output open: its reader would wait for the end in vain.
     process.standardOutput = output
     process.standardError = FileHandle.nullDevice
     try process.run()
@@ -113,7 +113,7 @@ final class Daemon: Sendable {
   }
 }
 
-/// Waits until `condition` holds; if that takes for ever, the test fails.
+/// Waits until `condition` holds; if that takes longer than `Daemon.patience`, the test fails.
 func wait(_ purpose: String, until condition: () throws -> Bool) throws {
   let deadline = Date(timeIntervalSinceNow: Daemon.patience)
   while try !condition() {

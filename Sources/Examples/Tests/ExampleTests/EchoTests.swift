@@ -60,7 +60,7 @@ private func exchange(
   return answered
 }
 
-/// Waits until there is something to read; false if that takes for ever.
+/// Waits until there is something to read; false if there is nothing after two minutes.
 private func isReadable(_ socket: Socket) throws -> Bool {
   var query = pollfd(fd: socket.descriptor, events: Int16(POLLIN), revents: 0)
   return unsafe poll(&query, 1, 120_000) == 1

@@ -36,7 +36,7 @@ import Testing
   @Test func `a file that the kernel has no memory to tell of is not taken for none`() throws {
     let path = "/tmp/\(uniqueName("crontab"))"
     let file = unsafe open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
-    // Whoever misses the error serves, and is told to stop.
+    // A daemon that misses the error serves, and is told to stop.
     let text = Array("@start kill -TERM $PPID\n".utf8)
     #expect(unsafe write(file, text, text.count) == text.count)
     close(file)

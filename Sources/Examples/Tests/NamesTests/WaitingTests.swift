@@ -3,7 +3,7 @@ import Rondo
 import RondoFoundation
 import XCTest
 
-/// XCTest waits by running Foundation's loop on the main thread; Rondo's items are served meanwhile.
+/// XCTest waits by running Foundation's loop on the main thread; Rondo's items are served in that run.
 final class WaitingTests: XCTestCase {
   func testTheNamesAreRondosInEveryFile() {
     XCTAssert(RunLoop.self == RondoFoundation.RunLoop.self)
