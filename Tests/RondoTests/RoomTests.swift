@@ -37,16 +37,16 @@ import Testing
   private static let upwardUses: [String: String] = [
     "API/Loop.swift": "JobLane",
     "Kernel/RejectedSource.swift": "Loop.DescriptorSource Loop.DescriptorSource.InvalidationReason",
-    "Kernel/KernelWait.swift": "ForeignLoop Loop.DescriptorSource ModeState RunFrame SlotTable Wakeup",
+    "Kernel/KernelWait.swift": "Loop.DescriptorSource ModeState RunFrame SlotTable Wakeup",
     "Kernel/Libevent.swift": "Loop.DescriptorSource Loop.DescriptorSource.Readiness Loop.DescriptorSource.Trigger",
     "Kernel/ReadyList.swift": "Loop.DescriptorSource.Readiness",
-    "Kernel/Wait.swift": "ForeignLoop Loop.DescriptorSource ModeState RunFrame ScriptedWait SlotTable",
+    "Kernel/Wait.swift": "Loop.DescriptorSource ModeState RunFrame ScriptedWait SlotTable",
     "Kernel/WaitSet+Watches.swift": """
     FileIdentity Loop.DescriptorSource Loop.DescriptorSource.InvalidationReason Loop.DescriptorSource.Readiness \
     SlotTable
     """,
     "Mail/ChangeList.swift": "Loop.DescriptorSource Loop.Item Loop.Source Loop.Timer",
-    "Mail/Mailbox.swift": "ForeignLoop ModeState QueuedJob",
+    "Mail/Mailbox.swift": "ModeState QueuedJob",
     "Mail/ModeTable.swift": "Hint",
     "Mail/SignalStack.swift": "Loop.Source",
     "Registry/ModeState.swift": "RunFrame",
@@ -66,8 +66,7 @@ import Testing
     "Turn/LoopCore+Sleep.swift": "Guest Loop.DescriptorSource",
     "Turn/LoopCore+Timers.swift": "Loop.Item Loop.Timeout Loop.Timer Loop.Timer.Tick",
     "Turn/LoopCore.swift": """
-    DelegateBox ForeignLoop ForeignSleep ForeignSleepNews Guest JobGroup JobRelay JobSleep Loop Loop.Item \
-    Loop.Source DetachedJobQueue
+    DelegateBox ForeignBox Guest JobGroup JobRelay JobSleep Loop Loop.Item Loop.Source DetachedJobQueue
     """,
   ]
 
@@ -146,7 +145,7 @@ import Testing
   }
 
   private static let longFiles: [String: Int] = [:]
-  private static let mostLinesOfTheCore = 6_530
+  private static let mostLinesOfTheCore = 6_517
 
   // MARK: - Walks
 

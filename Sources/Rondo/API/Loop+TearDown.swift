@@ -10,8 +10,9 @@ extension Loop {
   /// called. Timeouts are discarded. Whatever is posted later is refused. Calls out.
   func tearDown() {
     core.endGuest()
-    core.leaveForeign()
     refuseMail()
+    // The mailbox is closed, so no other one can be named.
+    core.foreignLoop?.end()
     for item in core.allItems {
       if item.kind == .source {
         downcast(item, to: Source.self).leave(self)

@@ -13,8 +13,8 @@ import Glibc
   @safe @exclusivity(unchecked) private var preparedMode = -1
   /// Sources that have lost their file or were refused. A handler may die with them, so they end outside of this class.
   @safe @exclusivity(unchecked) private var rejected: [RejectedSource] = []
-  /// The foreign loop that watches the epoll sets, and has to hear before one is closed.
-  @safe @exclusivity(unchecked) var foreign: (any ForeignLoop)?
+  /// Called before an epoll set is closed, for a loop that watches it.
+  @safe @exclusivity(unchecked) var beforeClosing: ((CInt) -> Void)?
   /// The wait set that was waited in last, as its bare parts: finding it again costs no reference count.
   @safe @exclusivity(unchecked) private var selected: Selection?
   /// The descriptor that a host waits by, and the mode it stands for.
@@ -146,7 +146,7 @@ import Glibc
     preparedMode = -1
     // A poster that is about to wake the loop may have read the set's number already.
     wakeup.awaitWriters()
-    if let epoll = set.base?.epoll { foreign?.forget(epoll) }
+    if let epoll = set.base?.epoll { beforeClosing?(epoll) }
     return set.release()
   }
 

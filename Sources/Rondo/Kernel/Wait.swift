@@ -104,9 +104,6 @@ enum Wait {
     }
   }
 
-  /// Has a foreign loop hear of each epoll set that is about to be closed.
-  func tellWhenClosing(_ foreign: (any ForeignLoop)?) { kernel?.foreign = foreign }
-
   /// Closes every descriptor, or drops the rest of the script.
   func close() {
     switch self {

@@ -90,8 +90,6 @@ struct MailboxState {
   var states: [ModeState] = []
   /// What upper floors keep with the loop, as long as it lives: at most one of each type.
   var companions: [AnyObject] = []
-  /// The foreign loop of the thread that an upper floor has named.
-  var foreign: (any ForeignLoop)?
 
   /// Takes the mail if there is any, for the loop's thread to apply before a change of its own.
   mutating func takeMail() -> Mail? {

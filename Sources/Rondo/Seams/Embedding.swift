@@ -34,12 +34,9 @@ extension Loop {
         loop.core.depth == 0, "This loop is running, so that its thread is not a host's. Embed it after the run.")
       self.loop = loop
       self.mode = mode
+      contract(loop.mailbox.life == .open, "This loop has ended with its thread, and cannot be embedded.")
       loop.core.applyMail()
-      loop.core.makeRoom(for: mode)
-      loop.mailbox.withLock { state in
-        contract(loop.mailbox.life == .open, "This loop has ended with its thread, and cannot be embedded.")
-        state.modes.pin(1 << UInt64(state.modes.makeIndex(of: mode)))
-      }
+      loop.makeMode(mode)
       (guest, knownDescriptor) = loop.core.beginGuest(in: loop.core.modeState(loop.core.index(of: mode)!))
     }
 

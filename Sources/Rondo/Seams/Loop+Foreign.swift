@@ -2,55 +2,60 @@ import Synchronization
 
 /// What a foreign loop of the same thread asks of this one. The loop's own thread, but for `join`.
 extension Loop {
-  /// Has the loop sleep in the wait of `foreign` from its next wait on, whenever that is present. Any thread.
+  /// Has the loop sleep in the wait of `foreign` from its next wait on, whenever that is present. Any thread; permanent.
   package func join(_ foreign: any ForeignLoop) {
-    mailbox.withLock { state in
-      if mailbox.life == .open { state.foreign = foreign }
+    let box = unsafe Unmanaged.passRetained(ForeignBox(foreign))
+    // The loop's end waits for the lock, and then finds whom to tell.
+    let isFirst = mailbox.withLock { _ in
+      guard mailbox.life == .open else { return false }
+      return unsafe core.foreign.compareExchange(expected: nil, desired: box, ordering: .releasing).exchanged
     }
-    core.hasForeign.store(true, ordering: .relaxed)
+    if !isFirst { unsafe box.release() }
+  }
+
+  /// The epoll set that a sleep in `mode` waits by; nil if it has none.
+  ///
+  /// - Parameter beforeClosing: Hears from now on of each epoll set of the loop that is about to be closed.
+  package func waitDescriptor(of mode: Mode, beforeClosing: @escaping (CInt) -> Void) -> CInt? {
+    guard let kernel = core.wait.kernel, let index = core.index(of: mode) else { return nil }
+    let state = core.modeState(index)
+    kernel.beforeClosing = beforeClosing
+    return kernel.choose(state, servesMainQueue: core.servesMainQueue(in: state))
   }
 
   /// Arms the timerfd for what `mode` waits for, and says that the loop sleeps: posters ring from here on.
   ///
-  /// - Parameter isForRun: Whether the innermost run sleeps; otherwise the foreign loop runs for itself.
-  /// - Returns: The epoll set to wait for; nil if there is something to do first.
-  package func prepareForeignSleep(in mode: Mode, isForRun: Bool) -> CInt? {
-    core.prepareForeignSleep(in: mode, isForRun: isForRun)
+  /// - Parameters:
+  ///   - isForRun: Whether the innermost run sleeps; otherwise the foreign loop runs for itself.
+  ///   - isTold: Whether observers have heard of the sleep.
+  package func prepareForeignSleep(in mode: Mode, isForRun: Bool, isTold: Bool) -> ForeignSleepAnswer {
+    core.prepareForeignSleep(in: mode, isForRun: isForRun, isTold: isTold)
   }
 
-  /// The foreign wait is over. After each `prepareForeignSleep` that returned an epoll set.
-  package func endForeignSleep() {
-    core.endForeignSleep()
+  /// The foreign wait is over. What was posted is the next turn's to apply.
+  package func endForeignSleep(_ foreign: ForeignSleep) {
+    _ = core.endSleep(foreign.sleep, taking: [], foreign.phase)
+    if !foreign.request.isEmpty { wakeup.post(foreign.request) }
   }
 
   /// One turn of `mode` that only looks, within a run of the foreign loop. A stop is none of its business. Calls out.
   ///
-  /// If nothing but observers kept the foreign loop from sleeping, they are told of its sleep.
-  ///
+  /// - Parameter tellsOfSleep: Whether observers hear of a sleep, the foreign loop's next one, if the turn serves nothing.
   /// - Returns: Whether anything but observers was called.
-  package func serveForeignTurn(in mode: Mode) -> Bool {
+  package func serveForeignTurn(in mode: Mode, tellsOfSleep: Bool) -> Bool {
     let callouts = core.counters.callouts
-    let outer = core.announcementDepth
-    core.announcementDepth = core.foreignSleepNews == .due ? core.depth + 1 : -1
     core.foreignTurns += 1
     let request = wakeup.take(.stopRequest)
-    serveOneTurn(in: mode)
+    // A run that is given any time at all counts as one that sleeps, and this time has passed before its wait.
+    serveOneTurn(in: mode, for: tellsOfSleep ? .nanoseconds(1) : .zero)
     core.foreignTurns -= 1
-    core.announcementDepth = outer
     if !request.isEmpty { wakeup.post(request) }
     return core.counters.callouts != callouts
   }
 
   @available(*, noasync)
-  private func serveOneTurn(in mode: Mode) {
-    run(in: mode, for: .zero)
-  }
-
-  /// The epoll set that a sleep in `mode` waits by; nil if it has none.
-  package func waitDescriptor(of mode: Mode) -> CInt? {
-    guard let kernel = core.wait.kernel, let index = core.index(of: mode) else { return nil }
-    let state = core.modeState(index)
-    return kernel.choose(state, servesMainQueue: core.servesMainQueue(in: state))
+  private func serveOneTurn(in mode: Mode, for duration: Duration) {
+    run(in: mode, for: duration)
   }
 
   /// Whether nothing is in `mode`, the foreign loop's mode of that name included, and no poster has left mail.
@@ -58,19 +63,4 @@ extension Loop {
     guard !wakeup.has([.mail, .signals]), let index = core.index(of: mode) else { return false }
     return core.isEmpty(core.modeState(index))
   }
-
-  /// Makes the mode, if this loop does not know it.
-  package func makeMode(_ mode: Mode) {
-    core.makeRoom(for: mode)
-    mailbox.withLock { state in state.modes.pin(1 << UInt64(state.modes.makeIndex(of: mode))) }
-  }
-
-  /// Whether a host of this thread runs the loop by an `Embedding`.
-  package var isEmbedded: Bool { core.guest != nil }
-
-  /// Whether this is no forked child of the process that made the loop. Any thread.
-  package var isOfThisProcess: Bool { thread.isOfThisProcess }
-
-  /// Whether the process that made the loop is the forked child of one that used loops. Any thread.
-  package var isOfForkedChild: Bool { thread.generation > 0 }
 }

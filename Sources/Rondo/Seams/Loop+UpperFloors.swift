@@ -30,6 +30,9 @@ extension Loop {
     try ThreadRecord.main.makeOwnLoop()
   }
 
+  /// Whether a host of this thread runs the loop by an `Embedding`.
+  package var isEmbedded: Bool { core.guest != nil }
+
   /// Whether a host of this thread would have to run the loop: it is embedded, and in none of its callouts.
   package var isLeftToHost: Bool {
     guard let guest = core.guest else { return false }
@@ -49,6 +52,12 @@ extension Loop {
       if !isOwn { state.modes.pin(1 << UInt64(index)) }
       return true
     }
+  }
+
+  /// Makes the mode, if the loop does not know it, and has it stay. The loop's own thread.
+  package func makeMode(_ mode: Mode) {
+    core.makeRoom(for: mode)
+    mailbox.withLock { state in state.modes.pin(1 << UInt64(state.modes.makeIndex(of: mode))) }
   }
 
   /// Whether a run of `mode` would return at once, because nothing is in it. The loop's own thread.
@@ -88,6 +97,12 @@ extension Loop {
     core.assertOwnThread()
     return core.wasStopped
   }
+
+  /// Whether this is no forked child of the process that made the loop. Any thread.
+  package var isOfThisProcess: Bool { thread.isOfThisProcess }
+
+  /// Whether the process that made the loop is the forked child of one that used loops. Any thread.
+  package var isOfForkedChild: Bool { thread.generation > 0 }
 
   /// Whether the loop waits by script.
   package var isVirtual: Bool { !core.wait.canSpin }

@@ -2,21 +2,14 @@ import Synchronization
 
 /// 7. arm, sleep, collect, where a foreign loop of the thread sleeps for both.
 extension LoopCore {
-  /// The foreign loop, if an upper floor has named one.
+  /// Whether an upper floor has named a foreign loop. A relaxed load.
   @inline(__always)
+  var hasForeignLoop: Bool { unsafe foreign.load(ordering: .relaxed) != nil }
+
+  /// That loop.
   var foreignLoop: (any ForeignLoop)? {
     assertOwnThread()
-    return hasForeign.load(ordering: .relaxed) ? namedForeignLoop : nil
-  }
-
-  @inline(never)
-  private var namedForeignLoop: (any ForeignLoop)? {
-    assertOwnThread()
-    if foreign == nil {
-      foreign = mailbox.withLock { $0.foreign }
-      wait.tellWhenClosing(foreign)
-    }
-    return foreign
+    return unsafe foreign.load(ordering: .acquiring)?._withUnsafeGuaranteedRef { $0.loop }
   }
 
   /// Waits as `waitForEvents` does, in the foreign loop's wait. Calls out.
@@ -26,122 +19,78 @@ extension LoopCore {
   func waitInForeign(_ frame: RunFrame) -> Bool {
     assertOwnThread()
     guard let foreign = foreignLoop, foreign.isPresent(in: frame.mode.name!) else { return false }
-    let polls = frame.turn.polls || wakes.isWoken || isStopped || !frame.ready.isEmpty || isEmpty(frame.mode)
-    if !polls { updateWatches(frame.mode) }
-    if depth == announcementDepth, !frame.turn.polls { foreignSleepNews = .told }
-    let deadline = polls ? Instant.distantPast : min(frame.run.deadline, nextTimerWake(in: frame.mode))
-    // What the watches have called may have left nothing to wait for.
-    if deadline != .distantFuture && deadline <= now || isEmpty(frame.mode) || wakes.isWoken {
-      look(frame, in: foreign)
-    } else {
-      sleep(frame, in: foreign, until: deadline)
-    }
-    dropServedMainQueue(frame)
+    let looks = frame.turn.polls || wakes.isWoken || isStopped || !frame.ready.isEmpty || isEmpty(frame.mode)
+    if looks || !sleep(frame, in: foreign) { look(frame, in: foreign) }
+    // The foreign loop serves the main dispatch queue as well, and leaves the edge that it made.
+    if frame.turn.isMainQueueReady && !MainQueue.isReady { frame.turn.isMainQueueReady = false }
     return true
   }
 
   /// A loop that never sleeps must not starve the other one. Calls out.
   private func look(_ frame: RunFrame, in foreign: any ForeignLoop) {
-    assertOwnThread()
     // First, so that the foreign loop does not hear of what this turn is going to serve.
     look(frame)
-    if foreign.look(in: frame.mode.name!) { frame.turn.hasHandledSource = true }
+    wait(frame, in: foreign, sleeps: false)
     forgetClock()
+  }
+
+  private func wait(_ frame: RunFrame, in foreign: any ForeignLoop, sleeps: Bool) {
+    if foreign.wait(in: frame.mode.name!, sleeps: sleeps, isTold: !frame.turn.polls) {
+      frame.turn.hasHandledSource = true
+    }
   }
 
   /// Calls out: the foreign loop serves its items in the sleep. So the turn goes round, whatever has ended the sleep.
-  private func sleep(_ frame: RunFrame, in foreign: any ForeignLoop, until deadline: Instant) {
-    assertOwnThread()
-    let alarm = hasPrecise(in: frame.mode) ? alarm(before: deadline, in: frame.mode) : deadline
-    if alarm < deadline && alarm <= now { return spin(frame, until: deadline) }
-    if foreign.sleep(in: frame.mode.name!) { frame.turn.hasHandledSource = true }
+  ///
+  /// - Returns: False if there is no sleep to begin.
+  private func sleep(_ frame: RunFrame, in foreign: any ForeignLoop) -> Bool {
+    updateWatches(frame.mode)
+    // A turn that tells of a sleep has had its time by now. What the watches have called may have left nothing to wait for.
+    forgetClock()
+    guard let plan = planSleep(in: frame.mode, until: frame.run.deadline), !isEmpty(frame.mode), !wakes.isWoken
+    else { return false }
+    if plan.alarm < plan.deadline && plan.alarm <= now {
+      spin(frame, until: plan.deadline)
+      return true
+    }
+    wait(frame, in: foreign, sleeps: true)
     look(frame)
     frame.turn.hasSlept = true
-    let isAtAlarm = alarm < deadline && alarm <= now && now < deadline
-    if isAtAlarm { spinPlan.learn(lateness: now.nanoseconds - alarm.nanoseconds) }
-    if !endsSleep(frame, deadline), !isAtAlarm, !frame.turn.hasHandledSource { counters.spuriousWakeups.count() }
+    let isAtAlarm = plan.alarm < plan.deadline && plan.alarm <= now && now < plan.deadline
+    if isAtAlarm { spinPlan.learn(lateness: now.nanoseconds - plan.alarm.nanoseconds) }
+    if !endsSleep(frame, plan.deadline), !isAtAlarm, !frame.turn.hasHandledSource { counters.spuriousWakeups.count() }
+    return true
   }
 
-  /// Whether the run never sleeps.
-  ///
-  /// A turn that stands for a foreign loop's sleep does not, either, but is told as one that does.
-  @inline(__always)
-  func isNonblocking(_ frame: RunFrame) -> Bool {
-    assertOwnThread()
-    return frame.run.isInstant && depth != announcementDepth
+  /// A sleep in the mode as it would begin now; nil if its end has come.
+  private func planSleep(in mode: ModeState, until limit: Instant) -> Sleep? {
+    let deadline = min(limit, nextTimerWake(in: mode))
+    guard deadline == .distantFuture || deadline > now else { return nil }
+    return Sleep(deadline: deadline, alarm: hasPrecise(in: mode) ? alarm(before: deadline, in: mode) : deadline)
   }
 
-  /// The foreign loop serves the main dispatch queue as well, and leaves the edge that it made.
-  private func dropServedMainQueue(_ frame: RunFrame) {
-    assertOwnThread()
-    if frame.turn.isMainQueueReady && !MainQueue.isReady { frame.turn.isMainQueueReady = false }
-  }
-
-  /// See `Loop.prepareForeignSleep(in:isForRun:)`. Calls nothing of the user's: the loops' turns do.
-  func prepareForeignSleep(in name: Loop.Mode, isForRun: Bool) -> CInt? {
+  /// See `Loop.prepareForeignSleep(in:isForRun:isTold:)`. Calls nothing of the user's: the loops' turns do.
+  func prepareForeignSleep(in name: Loop.Mode, isForRun: Bool, isTold: Bool) -> ForeignSleepAnswer {
     assertOwnThread()
     forgetClock()
     absorbPosts()
-    guard let index = index(of: name), let kernel = wait.kernel else { return nil }
+    guard let index = index(of: name), let kernel = wait.kernel else { return .busy }
     let mode = modeState(index)
     guard mode.dirtyDescriptors.isEmpty, mode.carriedDescriptors.isEmpty, mode.signalled.isEmpty,
-      !hasBlocks(in: mode), !hasJobs(in: mode), !isForRun || !(wakes.isWoken || isStopped)
-    else { return nil }
-    let limit = isForRun ? frames.innermostDeadline : .distantFuture
-    let deadline = min(limit, nextTimerWake(in: mode))
-    guard deadline == .distantFuture || deadline > now else { return nil }
-    let alarm = hasPrecise(in: mode) ? alarm(before: deadline, in: mode) : deadline
-    guard alarm == deadline || alarm > now else { return nil }
-    if !isForRun, foreignSleepNews != .told, mode.observers.activities.contains(.beforeWaiting) {
-      foreignSleepNews = .due
-      return nil
-    }
+      !hasBlocks(in: mode), !hasJobs(in: mode), !isForRun || !(wakes.isWoken || isStopped),
+      let plan = planSleep(in: mode, until: isForRun ? frames.innermostDeadline : .distantFuture),
+      plan.alarm == plan.deadline || plan.alarm > now
+    else { return .busy }
+    if !isTold, mode.observers.activities.contains(.beforeWaiting) { return .untold }
     // A request to stop is for runs of this loop. The foreign one sleeps for itself, and it is kept for the next.
     let request = isForRun ? [] : wakeup.take(.stopRequest)
     let phase = pulse.snapshot.phase
-    let sleep = announceSleep(
-      Sleep(deadline: deadline, alarm: alarm), mode, servesMainQueue: servesMainQueue(in: mode), isOutside: false)
-    guard let sleep else {
+    let servesMainQueue = servesMainQueue(in: mode)
+    guard let sleep = announceSleep(plan, mode, servesMainQueue: servesMainQueue, isOutside: false) else {
       if !request.isEmpty { wakeup.post(request) }
-      return nil
+      return .busy
     }
-    foreignSleep = ForeignSleep(sleep: sleep, request: request, phase: phase)
-    return kernel.choose(mode, servesMainQueue: servesMainQueue(in: mode))
+    let epoll = kernel.choose(mode, servesMainQueue: servesMainQueue)
+    return .asleep(ForeignSleep(descriptor: epoll, sleep: sleep, request: request, phase: phase))
   }
-
-  /// See `Loop.endForeignSleep()`. What was posted is the next turn's to apply.
-  func endForeignSleep() {
-    assertOwnThread()
-    guard let foreign = foreignSleep.take() else { return }
-    _ = endSleep(foreign.sleep, taking: [], foreign.phase)
-    foreignSleepNews = .none
-    if !foreign.request.isEmpty { wakeup.post(foreign.request) }
-  }
-
-  /// The loop ends: the foreign one is on its own.
-  func leaveForeign() {
-    assertOwnThread()
-    let foreign = foreignLoop
-    mailbox.withLock { $0.foreign = nil }
-    hasForeign.store(false, ordering: .relaxed)
-    self.foreign = nil
-    wait.tellWhenClosing(nil)
-    foreign?.end()
-  }
-}
-
-/// What observers know of the sleep that a foreign loop is about to begin for itself.
-enum ForeignSleepNews {
-  case none
-  /// Nothing else keeps it from sleeping. Its next turn for this loop stands for the sleep.
-  case due
-  case told
-}
-
-/// A sleep in a foreign loop's wait: what it interrupted.
-struct ForeignSleep {
-  let sleep: Sleep
-  /// What was posted for later runs.
-  let request: WakeProtocol.Bits
-  let phase: Loop.Heartbeat.Phase
 }

@@ -106,7 +106,7 @@ extension LoopCore {
   /// A turn that handled something does not sleep, and neither does one that was given no time, or one that finds jobs
   /// or the main queue waiting. The queue is asked only where observers could tell the difference, and where its work is owed.
   private func decideWhetherToPoll(_ frame: RunFrame) {
-    frame.turn.polls = frame.turn.hasHandledSource || isNonblocking(frame) || hasJobs(in: frame.mode)
+    frame.turn.polls = frame.turn.hasHandledSource || frame.run.isInstant || hasJobs(in: frame.mode)
     guard frame.run.servesMainQueue else { return }
     let isWatched = !frame.mode.observers.activities.isDisjoint(with: [.beforeWaiting, .afterWaiting])
     if owesMainQueue || (!frame.turn.followsMainQueue && (isWatched || servesOneEventPerTurn)) {

@@ -40,7 +40,7 @@ extension LoopCore {
   /// Whether a foreign loop of the thread has waited for both.
   @inline(__always)
   private func waitsElsewhere(_ frame: RunFrame) -> Bool {
-    hasForeign.load(ordering: .relaxed) && !skipsLooking(frame) && waitInForeign(frame)
+    hasForeignLoop && !skipsLooking(frame) && waitInForeign(frame)
   }
 
   /// Calls out, and then begins with what earlier turns have collected and not told.

@@ -73,18 +73,10 @@ import Synchronization
   @safe @exclusivity(unchecked) var isDrainingMainQueue = false
   /// What a turn serves of what is ready, if not all of it.
   @safe @exclusivity(unchecked) var oneEvent: OneEventPolicy?
-  /// *atomic* Whether an upper floor has named a foreign loop of this thread.
-  let hasForeign = Atomic<Bool>(false)
-  /// That loop, once it was asked for.
-  @safe @exclusivity(unchecked) var foreign: (any ForeignLoop)?
-  /// The sleep in its wait that is under way.
-  @safe @exclusivity(unchecked) var foreignSleep: ForeignSleep?
+  /// *atomic* The foreign loop of this thread that an upper floor has named. Once set it stays, as the delegate does.
+  let foreign = unsafe Atomic<Unmanaged<ForeignBox>?>(nil)
   /// How many of the runs under way are turns that the foreign loop's runs gave this one.
   @safe @exclusivity(unchecked) var foreignTurns = 0
-  /// The depth of the one that stands for the foreign loop's sleep; -1 for none.
-  @safe @exclusivity(unchecked) var announcementDepth = -1
-  /// What observers know of that sleep.
-  @safe @exclusivity(unchecked) var foreignSleepNews = ForeignSleepNews.none
   /// What is to be called when the mail under way has been applied.
   @safe @exclusivity(unchecked) var afterMail: [AfterMail] = []
   /// Whether debug builds check the invariants after every turn.
@@ -115,6 +107,7 @@ import Synchronization
   }
 
   deinit {
+    unsafe foreign.load(ordering: .acquiring)?.release()
     guard let delegate = unsafe delegate.load(ordering: .acquiring) else { return }
     unsafe delegate._withUnsafeGuaranteedRef { $0.showItems(of: nil) }
     unsafe delegate.release()

@@ -32,6 +32,14 @@ import Synchronization
     case settled
   }
 
+  /// What Rondo's observers know of the sleep that Foundation's loop is about to begin for itself.
+  private enum SleepNews {
+    case none
+    /// Nothing else keeps it from sleeping. The next turn for Rondo tells them.
+    case due
+    case told
+  }
+
   private unowned let loop: Loop
   /// *atomic* Whether the thread wants it.
   let isWanted = Atomic<Bool>(true)
@@ -50,7 +58,9 @@ import Synchronization
   private var purpose = Run.Purpose.itself
   /// Foundation's loop has come to its sleep since it began its last turn but one: Rondo has had a turn.
   private var hasComeToSleep = true
-  private var isAsleep = false
+  /// Rondo's sleep in Foundation's wait that is under way.
+  private var asleep: ForeignSleep?
+  private var sleepNews = SleepNews.none
   /// The depth of the turn of Rondo's that a run of Foundation's has given it; -1 outside of one.
   private var turnDepth = -1
   private(set) var refusal: String?
@@ -128,7 +138,7 @@ import Synchronization
   private func attach(to found: UnsafeMutableRawPointer) -> Bool {
     if loop.isVirtual { return giveUp("The loop waits in virtual time.") }
     if loop.isOfForkedChild { return giveUp("Foundation's loop may be that of the process that forked this one.") }
-    guard let epoll = loop.waitDescriptor(of: .default), hasDescriptors(FoundationDoors.descriptorsToAsk, epoll) else {
+    guard let epoll = epoll(of: .default), hasDescriptors(FoundationDoors.descriptorsToAsk, epoll) else {
       return false
     }
     if let refusal = FoundationDoors.refusal { return giveUp(refusal) }
@@ -137,6 +147,13 @@ import Synchronization
     unsafe address = found
     foundation = unsafe Unmanaged<CFRunLoop>.fromOpaque(found).takeUnretainedValue()
     return join(.default) != nil
+  }
+
+  private func epoll(of mode: Loop.Mode) -> CInt? {
+    loop.waitDescriptor(of: mode) { [weak self] closing in
+      guard let self else { return }
+      for mode in modes where mode.port == closing { mode.dropPort() }
+    }
   }
 
   private func hasDescriptors(_ count: CInt, _ descriptor: CInt) -> Bool {
@@ -166,7 +183,7 @@ import Synchronization
       if known.port >= 0 { known.insert(in: foundation) }
       return known
     }
-    guard let epoll = loop.waitDescriptor(of: mode), hasDescriptors(FoundationDoors.descriptorsOfMode, epoll) else {
+    guard let epoll = epoll(of: mode), hasDescriptors(FoundationDoors.descriptorsOfMode, epoll) else {
       return nil
     }
     let made = FoundationMode(mode, of: self)
@@ -206,19 +223,14 @@ import Synchronization
       Unmanaged.passUnretained(loop).toOpaque(), Unmanaged.passUnretained(name).toOpaque()) != 0
   }
 
-  func sleep(in mode: Loop.Mode) -> Bool {
+  func wait(in mode: Loop.Mode, sleeps: Bool, isTold: Bool) -> Bool {
+    if loop.depth == turnDepth {
+      // Within a run of Foundation's, which looks and sleeps for itself.
+      if isTold { sleepNews = .told }
+      return false
+    }
     guard let joined = join(mode) else { return false }
-    return run(joined, .sleep, for: 1e10)
-  }
-
-  func look(in mode: Loop.Mode) -> Bool {
-    // Within a run of Foundation's, which looks for itself.
-    guard loop.depth != turnDepth, let joined = join(mode) else { return false }
-    return run(joined, .look, for: 0)
-  }
-
-  func forget(_ epoll: CInt) {
-    for mode in modes where mode.port == epoll { mode.dropPort() }
+    return sleeps ? run(joined, .sleep, for: 1e10) : run(joined, .look, for: 0)
   }
 
   func end() {
@@ -316,15 +328,7 @@ import Synchronization
         return
       }
     }
-    if isWanted, !isVacant, let epoll = loop.prepareForeignSleep(in: mode.mode, isForRun: isForRondo) {
-      mode.follow(epoll, in: foundation)
-      // Foundation hears of each readiness once, and of what was ready before never again.
-      if rondo_is_readable(epoll) == 0 {
-        isAsleep = true
-        return
-      }
-      loop.endForeignSleep()
-    }
+    if isWanted, !isVacant, fallAsleep(mode, foundation, isForRun: isForRondo) { return }
     if isForRondo {
       update(mode) { $0.isAskedToEnd = true }
       unsafe rondo_foundation_stop_mode(
@@ -335,10 +339,28 @@ import Synchronization
     }
   }
 
+  /// - Returns: False if Rondo has something to do first.
+  private func fallAsleep(_ mode: FoundationMode, _ foundation: CFRunLoop, isForRun: Bool) -> Bool {
+    let isTold = isForRun || sleepNews == .told
+    switch loop.prepareForeignSleep(in: mode.mode, isForRun: isForRun, isTold: isTold) {
+    case .busy: return false
+    case .untold:
+      sleepNews = .due
+      return false
+    case .asleep(let sleep):
+      asleep = sleep
+      mode.follow(sleep.descriptor, in: foundation)
+      // Foundation hears of each readiness once, and of what was ready before never again.
+      if rondo_is_readable(sleep.descriptor) == 0 { return true }
+      wake()
+      return false
+    }
+  }
+
   private func wake() {
-    guard isAsleep else { return }
-    isAsleep = false
-    loop.endForeignSleep()
+    guard let sleep = asleep.take() else { return }
+    loop.endForeignSleep(sleep)
+    sleepNews = .none
   }
 
   /// Rondo's epoll set has something. Calls out.
@@ -369,7 +391,7 @@ import Synchronization
     guard loop.isOfThisProcess, isAttached, !loop.isEmbedded else { return false }
     let outer = turnDepth
     turnDepth = loop.depth + 1
-    let hasServed = loop.serveForeignTurn(in: mode.mode)
+    let hasServed = loop.serveForeignTurn(in: mode.mode, tellsOfSleep: sleepNews == .due)
     turnDepth = outer
     return hasServed
   }
