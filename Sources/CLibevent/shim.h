@@ -347,7 +347,7 @@ static int rondo_wait_for_rest(struct rondo_collection *collection) {
 }
 
 // One wait, or one look; restarts by itself after a signal. All that was ready is in `collection` afterwards. 0, or errno.
-static inline int rondo_wait(struct rondo_collection *collection, int blocks) {
+static inline __attribute__((always_inline)) int rondo_wait(struct rondo_collection *collection, int blocks) {
   collection->count = 0;
   collection->edges = 0;
   collection->told = 0;

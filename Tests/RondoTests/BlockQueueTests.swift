@@ -115,4 +115,23 @@ import Testing
       #expect(stage.text == "d m2 end m1 m3")
     }
   }
+
+  @Test func `a block that waits while another runs the loop in a third mode is run in its own`() {
+    withStage(isObserved: false) { stage in
+      let source = Loop.Source {
+        stage.block("d") {
+          stage.block("n", in: "n")
+          stage.loop.run(in: "n", for: .zero)
+        }
+        stage.block("m", in: "m")
+      }
+      stage.loop.add(source)
+      source.signal()
+      stage.loop.run(for: .zero)
+      stage.loop.checkInvariants()
+      stage.loop.run(in: "m", for: .zero)
+      #expect(stage.text == "d n m")
+      source.invalidate()
+    }
+  }
 }

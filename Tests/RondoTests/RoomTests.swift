@@ -131,7 +131,7 @@ import Testing
     "Kernel/Wait.swift": "choose arm wait",
     "Mail/Wakeup.swift": "prepareToSleep prepareToSleepOutside sleeps wokeTaking update",
     "Seams/LoopCore+Guest.swift": "goToHost comeBack collect",
-    "Turn/LoopCore+Sleep.swift": "announceSleep announce startOfSleep endSleep countSleep collect mergeRepeated",
+    "Turn/LoopCore+Sleep.swift": "announceSleep announce endSleep countSleep collect mergeRepeated",
   ]
 
   // MARK: - Sizes
@@ -145,7 +145,7 @@ import Testing
   }
 
   private static let longFiles: [String: Int] = [:]
-  private static let mostLinesOfTheCore = 6_517
+  private static let mostLinesOfTheCore = 6_516
 
   // MARK: - Walks
 

@@ -38,6 +38,7 @@ extension Loop {
     runOnce(in: mode, limit: .until(Instant(instant)), returnAfterSourceHandled)
   }
 
+  @inline(__always)
   private func runOnce(in mode: Mode, limit: RunLimit, _ returnAfterSourceHandled: Bool) -> RunResult {
     checkProcess()
     contract(

@@ -156,21 +156,26 @@ extension Loop {
   ///
   /// - Parameter isNew: Whether no signal of it was waiting.
   func noteSignal(of source: Source, isNew: Bool, waking: Bool) {
-    let isOwn = isCurrent
-    if isNew, core.hasMailListener { core.tellSignal(source.ticket, isOwn: isOwn) }
-    if isOwn {
-      if isNew { core.noteSignal(of: source) }
-      if waking, isHome(of: source) { core.wakeFromOwnThread() }
+    if isCurrent { return noteOwnSignal(of: source, isNew: isNew, waking: waking) }
+    if isNew, core.hasMailListener { core.tellSignal(source.ticket, isOwn: false) }
+    checkProcess()
+    if waking, mailbox.signals.push(source) {
+      let isAccepted = wakeup.post([.signals, .wake])
+      // The loop has ended and takes no more signals: this thread empties the stack.
+      if !isAccepted { mailbox.signals.takeAll { _ in } }
     } else {
-      checkProcess()
-      if waking, mailbox.signals.push(source) {
-        let isAccepted = wakeup.post([.signals, .wake])
-        // The loop has ended and takes no more signals: this thread empties the stack.
-        if !isAccepted { mailbox.signals.takeAll { _ in } }
-      } else {
-        mailSignal(of: source, waking: waking)
-      }
+      mailSignal(of: source, waking: waking)
     }
+  }
+
+  /// The same on the loop's thread.
+  @inline(__always)
+  func noteOwnSignal(of source: Source, isNew: Bool, waking: Bool) {
+    // A forked child has the thread's loop as well.
+    checkProcess()
+    if isNew, core.hasMailListener { core.tellSignal(source.ticket, isOwn: true) }
+    if isNew { core.noteSignal(of: source) }
+    if waking, isHome(of: source) { core.wakeFromOwnThread() }
   }
 
   /// The rarer cases: a signal that does not wake; and one that does while another is under way, whose poster may not

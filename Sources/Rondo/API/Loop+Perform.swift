@@ -59,6 +59,7 @@ extension Loop {
     core.applyMail()
     guard mailbox.life == .open else { return false }
     core.blocks.append(block)
+    core.mayHaveWork = true
     if waking { core.wakeFromOwnThread() }
     return true
   }

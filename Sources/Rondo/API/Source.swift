@@ -105,7 +105,7 @@ extension Loop {
       if isShared.load(ordering: .sequentiallyConsistent) {
         for seat in seats { seat.loop?.noteSignal(of: seat, isNew: isFirst, waking: waking) }
       } else if let loop = unsafe ownLoop {
-        unsafe loop._withUnsafeGuaranteedRef { $0.noteSignal(of: self, isNew: isFirst, waking: waking) }
+        unsafe loop._withUnsafeGuaranteedRef { $0.noteOwnSignal(of: self, isNew: isFirst, waking: waking) }
       } else {
         loop?.noteSignal(of: self, isNew: isFirst, waking: waking)
       }

@@ -16,6 +16,7 @@ extension LoopCore {
     let group = job.group
     if group !== jobs, group.queue.isEmpty { modalJobs.append(group) }
     group.queue.push(job)
+    mayHaveWork = true
   }
 
   /// Whether a job waits that a run of the mode may serve.

@@ -46,7 +46,7 @@ import Glibc
 
   @inline(__always)
   func wait(_ frame: RunFrame, blocks: Bool) -> WaitOutcome {
-    let selection = select(frame)
+    let selection = select(frame.mode, frame.run.servesMainQueue)
     let collection = selection.collection
     let error = blocks ? collection.sleepInKernel() : collection.look()
     if error != 0 { WaitFailure("its epoll set", selection.epoll, error, in: "epoll_wait(2)").end() }
@@ -55,11 +55,6 @@ import Glibc
     for index in 0..<collection.count { frame.ready.append(collection[index]) }
     if collection.hasTold(.mainQueue) { frame.turn.isMainQueueReady = true }
     return .looked
-  }
-
-  @inline(__always)
-  private func select(_ frame: RunFrame) -> Selection {
-    select(frame.mode, frame.run.servesMainQueue)
   }
 
   @inline(__always)
@@ -152,7 +147,7 @@ import Glibc
 
   /// Has the mode keep its epoll set's number, for a host to wait by.
   func beginHosting(_ frame: RunFrame) -> CInt {
-    let epoll = select(frame).epoll
+    let epoll = select(frame.mode, frame.run.servesMainQueue).epoll
     hosted = HostedSet(mode: frame.mode.index, epoll: epoll)
     return epoll
   }

@@ -83,10 +83,15 @@ package struct WakeMemory: Hashable, Sendable {
     isRunning = true
   }
 
+  @inline(__always)
   package mutating func endRun() {
-    isRunning = !outer.isEmpty
-    innermost = isRunning ? outer.removeLast() : Run()
+    if !outer.isEmpty { return resumeOuter() }
+    isRunning = false
+    innermost = Run()
   }
+
+  @inline(never)
+  private mutating func resumeOuter() { innermost = outer.removeLast() }
 
   package mutating func beginTurn() { innermost.keepsWakes = true }
 

@@ -106,7 +106,7 @@ final class Wakeup: Sendable {
   @inline(__always)
   func wokeTaking(_ bits: WakeProtocol.Bits) -> WakeProtocol.Bits { update { $0.woke(taking: bits) } }
 
-  @inline(__always)
+  @inline(never)
   func take(_ bits: WakeProtocol.Bits) -> WakeProtocol.Bits {
     has(bits) ? update { $0.take(bits) } : []
   }

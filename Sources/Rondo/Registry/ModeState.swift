@@ -48,14 +48,15 @@ import Synchronization
   /// The frame for another run of the mode, until `runEnded()`. The mode keeps it.
   @inline(__always)
   func frameForRun() -> Unmanaged<RunFrame> {
-    if runCount == frames.count { frames.append(RunFrame(mode: self)) }
-    runCount += 1
-    return unsafe Unmanaged.passUnretained(frames[runCount - 1])
+    let place = runCount
+    if place == frames.count { frames.append(RunFrame(mode: self)) }
+    runCount = place &+ 1
+    return unsafe Unmanaged.passUnretained(frames[place])
   }
 
   @inline(__always)
   func runEnded() {
-    runCount -= 1
+    runCount &-= 1
   }
 
   /// Whether nothing is in the mode, not even observers, and no run of it is under way.

@@ -106,11 +106,16 @@ struct TimerQueue {
     Self.settleTop(of: &precise, &staleCount, table)
   }
 
+  /// Whether a date may have come. Entries are lower bounds, so most turns know without reading a row that none has.
+  @inline(__always)
+  func mayHaveDue(_ now: Instant) -> Bool {
+    exact.earliest <= now || soft.earliest <= now || precise.earliest <= now
+  }
+
   /// Appends what is due to `batch`, by date, then order, then sequence of scheduling.
   mutating func collectDue(_ now: Instant, in table: TimerTable, into batch: inout ContiguousArray<DueTimer>) {
+    guard mayHaveDue(now) else { return }
     let start = batch.count
-    // Entries are lower bounds, so most turns know that nothing is due without reading a row.
-    guard min(exact.earliest, soft.earliest, precise.earliest) <= now else { return }
     var exactDate = Self.settleTop(of: &exact, &staleCount, table)
     var softDate = Self.settleTop(of: &soft, &staleCount, table)
     var preciseDate = nextPreciseDate(in: table)

@@ -104,6 +104,8 @@ extension LoopCore {
     expect(timers.all.count == timers.slotCount.used, "every row is free or used")
     for token in timers.all { checkRow(token, expect) }
     for group in modes.map(\.own) + otherGroups.all { check(group, expect) }
+    let hasWork = !blocks.isEmpty || !jobs.queue.isEmpty || !modalJobs.isEmpty
+    expect(mayHaveWork || !hasWork, "the loop knows that blocks or jobs wait")
     expect(frames.count { _ in true } == depth, "there is a frame for each run")
     return broken
   }

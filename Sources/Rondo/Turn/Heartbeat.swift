@@ -39,8 +39,11 @@ final class Pulse: Sendable {
 
   func setDepth(_ depth: Int) {
     let old = word.load(ordering: .relaxed)
-    word.store((old & ~0xFF00) | UInt64(min(depth, 255)) << 8, ordering: .relaxed)
+    word.store((old & ~0xFF00) | UInt64(truncatingIfNeeded: min(depth, 255)) << 8, ordering: .relaxed)
   }
+
+  /// The outermost run has ended: depth 0, in phase 0.
+  func rest() { word.store((word.load(ordering: .relaxed) & ~0xFFFF) &+ Self.oneBeat, ordering: .relaxed) }
 
   @inline(__always)
   var beats: UInt64 { word.load(ordering: .relaxed) >> 16 }

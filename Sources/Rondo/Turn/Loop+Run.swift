@@ -23,7 +23,9 @@ extension LoopCore {
   func enter(_ frame: RunFrame, _ limit: RunLimit) -> Loop.RunResult? {
     tellObservers(.entry, frame)  // 0 entry observers
     startClock(frame, limit)
-    return stopBeforeFirstTurn()
+    // A stop in an entry observer, or one requested before the run, ends it without a turn.
+    absorbPosts()
+    return isStopped ? .stopped : nil
   }
 
   /// A turn up to its wait. Calls out.
@@ -35,8 +37,7 @@ extension LoopCore {
     applyMail()  // 1 apply mail
     tellObservers(.beforeTimers, frame)  // 2
     tellObservers(.beforeSources, frame)  // 3
-    drainBlocks(frame)  // 4 blocks, jobs
-    serveJobs(frame)
+    serveWork(frame)  // 4 blocks, jobs
     performSignalledSources(frame)  // 5 signalled sources
     if frame.turn.hasHandledSource { drainBlocks(frame) }
     if isEmpty(frame.mode) { return false }
@@ -57,8 +58,7 @@ extension LoopCore {
     fireDueTimers(frame)  // 9 due timers
     tellReadyDescriptors(frame)  // 10 ready descriptors
     serveMainQueue(frame)  // 11 main dispatch queue, blocks, jobs
-    drainBlocks(frame)
-    serveJobs(frame)
+    serveWork(frame)
   }
 
   /// The end of a turn.
@@ -79,6 +79,7 @@ extension LoopCore {
   }
 
   /// The run's time begins when its entry observers have been told.
+  @inline(__always)
   private func startClock(_ frame: RunFrame, _ limit: RunLimit) {
     forgetClock()
     switch limit {
@@ -87,12 +88,6 @@ extension LoopCore {
     case .duration(let nanoseconds): frame.run.deadline = nanoseconds > 0 ? now.advanced(by: nanoseconds) : .distantPast
     case .until(let instant): frame.run.deadline = instant > now ? instant : .distantPast
     }
-  }
-
-  /// A stop in an entry observer, or one requested before the run, ends it without a turn.
-  private func stopBeforeFirstTurn() -> Loop.RunResult? {
-    absorbPosts()
-    return isStopped ? .stopped : nil
   }
 
   @inline(__always)
@@ -105,8 +100,9 @@ extension LoopCore {
 
   /// A turn that handled something does not sleep, and neither does one that was given no time, or one that finds jobs
   /// or the main queue waiting. The queue is asked only where observers could tell the difference, and where its work is owed.
+  @inline(__always)
   private func decideWhetherToPoll(_ frame: RunFrame) {
-    frame.turn.polls = frame.turn.hasHandledSource || frame.run.isInstant || hasJobs(in: frame.mode)
+    frame.turn.polls = frame.turn.hasHandledSource || frame.run.isInstant || mayHaveWork && hasJobs(in: frame.mode)
     guard frame.run.servesMainQueue else { return }
     let isWatched = !frame.mode.observers.activities.isDisjoint(with: [.beforeWaiting, .afterWaiting])
     if owesMainQueue || (!frame.turn.followsMainQueue && (isWatched || servesOneEventPerTurn)) {
@@ -119,6 +115,7 @@ extension LoopCore {
   }
 
   /// 12. decide: why the run is over, or nil for another turn.
+  @inline(__always)
   private func decide(_ frame: RunFrame) -> Loop.RunResult? {
     wakes.keep()
     absorbPosts()

@@ -91,12 +91,7 @@ extension LoopCore {
   func nextDates(in mode: ModeState) -> TimerDates {
     assertOwnThread()
     let dates = mode.own.timers.isEmpty ? .never : mode.own.timers.nextDates(in: timers)
-    return mode.others.isEmpty ? dates : nextDates(dates, in: mode)
-  }
-
-  @inline(never)
-  private func nextDates(_ dates: TimerDates, in mode: ModeState) -> TimerDates {
-    mode.others.reduce(dates) { .earlier($0, $1.timers.nextDates(in: timers)) }
+    return mode.others.isEmpty ? dates : mode.others.reduce(dates) { .earlier($0, $1.timers.nextDates(in: timers)) }
   }
 
   func nextPreciseDate(in mode: ModeState) -> Instant {
@@ -119,14 +114,9 @@ extension LoopCore {
   }
 
   /// Appends what is due in the mode to the batch, in one order.
-  @inline(__always)
   func collectDue(_ limit: Instant, _ frame: RunFrame) {
     frame.mode.own.timers.collectDue(limit, in: timers, into: &frame.due)
-    if !frame.mode.others.isEmpty { collectDueOfOthers(limit, frame) }
-  }
-
-  @inline(never)
-  private func collectDueOfOthers(_ limit: Instant, _ frame: RunFrame) {
+    if frame.mode.others.isEmpty { return }
     var queues = frame.due.isEmpty ? 0 : 1
     for group in frame.mode.others {
       let count = frame.due.count

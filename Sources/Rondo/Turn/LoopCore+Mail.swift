@@ -123,6 +123,7 @@ extension LoopCore {
     }
     if mail.blocks.isEmpty { return }
     blocks.append(taking: &mail.blocks)
+    mayHaveWork = true
   }
 
   /// Makes one change. Calls nothing of the user's.
@@ -184,6 +185,15 @@ extension LoopCore {
   func absorbPosts() {
     assertOwnThread()
     if wakeup.has([.wake, .stop]) { wakes.absorb(wakeup.take([.wake, .stop]), at: phaseTime()) }
+  }
+
+  /// Applies mail, and takes wakeups and stops to memory: both asked for in one test. Calls out.
+  @inline(__always)
+  func heedPosts() {
+    assertOwnThread()
+    guard wakeup.has([.mail, .signals, .outside, .wake, .stop]) else { return }
+    applyMail()
+    absorbPosts()
   }
 
   /// Applies and remembers everything that was posted during a sleep.

@@ -39,7 +39,17 @@ extension LoopCore {
     return slots[token].installed & mode.bit != 0
   }
 
-  /// 4, 11. Runs the queued blocks that match the mode; blocks they queue wait for the next drain. Calls out.
+  /// 4, 11. Blocks, then jobs: a turn that has neither asks once. Calls out.
+  @inline(__always)
+  func serveWork(_ frame: RunFrame) {
+    applyMail()
+    guard mayHaveWork else { return }
+    drainBlocks(frame)
+    serveJobs(frame)
+    mayHaveWork = !blocks.isEmpty || !jobs.queue.isEmpty || !modalJobs.isEmpty
+  }
+
+  /// 4. Runs the queued blocks that match the mode; blocks they queue wait for the next drain. Calls out.
   @inline(__always)
   func drainBlocks(_ frame: RunFrame) {
     assertOwnThread()
@@ -95,7 +105,10 @@ extension LoopCore {
     mode.signalled.removeAll { token in
       guard let item = slots.item(token) else { return true }
       let source = downcast(item, to: Loop.Source.self)
-      guard staysSignalled(source, token, mode) else { return true }
+      guard source.isSignalled, slots[token].installed & mode.bit != 0 else {
+        slots[token].pending &= ~mode.bit
+        return true
+      }
       signalled.append((source, token))
       return false
     }
@@ -119,7 +132,7 @@ extension LoopCore {
     guard let item = unsafe slots.borrowed(token) else { return mode.signalled.removeLast() }
     unsafe item._withUnsafeGuaranteedRef { item in
       let source = downcast(item, to: Loop.Source.self)
-      if staysSignalled(source, token, mode) {
+      if slots[token].installed & mode.bit != 0 {
         perform(source, token, frame)
         // Left alone if it has left the loop, was signalled in its callout, or others were.
         if !slots.holds(token) || source.isSignalled || mode.signalled.tokens.count != 1
@@ -127,18 +140,10 @@ extension LoopCore {
         {
           return
         }
-        slots[token].pending &= ~mode.bit
       }
+      slots[token].pending &= ~mode.bit
       mode.signalled.removeLast()
     }
-  }
-
-  @inline(__always)
-  private func staysSignalled(_ source: Loop.Source, _ token: Token, _ mode: ModeState) -> Bool {
-    assertOwnThread()
-    let stays = source.isSignalled && slots[token].installed & mode.bit != 0
-    if !stays { slots[token].pending &= ~mode.bit }
-    return stays
   }
 
   @inline(__always)
@@ -165,13 +170,13 @@ extension LoopCore {
     assertOwnThread()
     guard frame.turn.firesTimers, hasQueuedTimers(in: frame.mode) else { return }
     let limit = now
-    collectDue(limit, frame)
-    if !frame.due.isEmpty { fireCollectedTimers(frame, limit) }
+    if frame.mode.own.timers.mayHaveDue(limit) || !frame.mode.others.isEmpty { fireTimersPresent(frame, limit) }
   }
 
   @inline(never)
-  private func fireCollectedTimers(_ frame: RunFrame, _ limit: Instant) {
-    assertOwnThread()
+  private func fireTimersPresent(_ frame: RunFrame, _ limit: Instant) {
+    collectDue(limit, frame)
+    if frame.due.isEmpty { return }
     pulse.enter(.timers)
     frame.nextDue = 0
     while frame.nextDue < frame.due.count {

@@ -174,9 +174,11 @@ extension LoopCore {
   }
 
   /// Puts a source on the signalled list of each of its modes.
+  @inline(__always)
   private func enqueueSignal(of token: Token) {
     assertOwnThread()
     let missing = slots[token].installed & ~slots[token].pending
+    if missing == 0 { return }
     slots[token].pending |= missing
     forEachMode(missing) { $0.signalled.append(token) }
   }

@@ -18,6 +18,7 @@ extension LoopCore {
   ///
   /// Calls out: applying mail does, and watches that are refused, and a foreign loop of the thread. A run nested in that
   /// waits for itself, so readiness is collected, stamped and merged in one step, `collect(_:until:blocks:)`.
+  @_transparent
   func waitForEvents(_ frame: RunFrame) {
     beginWait(frame)
     if !waitsElsewhere(frame), !waitsWithoutSleep(frame) { sleep(frame) }
@@ -28,7 +29,7 @@ extension LoopCore {
   /// called out between.
   @inline(__always)
   func collect(_ frame: RunFrame, until deadline: Instant, blocks: Bool) -> WaitOutcome {
-    waitCount += 1
+    waitCount &+= 1
     // A nested run's wait makes the enclosing turn's records stale; the count tells.
     frame.turn.waitsWhenCollected = waitCount
     let carriedCount = frame.ready.count
@@ -46,8 +47,7 @@ extension LoopCore {
   /// Calls out, and then begins with what earlier turns have collected and not told.
   @inline(__always)
   func beginWait(_ frame: RunFrame) {
-    applyMail()
-    absorbPosts()
+    heedPosts()
     takeCarriedDescriptors(frame)
   }
 
@@ -77,13 +77,13 @@ extension LoopCore {
     frame.turn.followsSleep && frame.turn.hasHandledSource && frame.ready.isEmpty && !frame.run.isInstant
   }
 
+  @inline(never)
   func look(_ frame: RunFrame) {
     updateWatches(frame.mode)
     counters.polls.count()
     _ = collect(frame, until: .distantPast, blocks: false)
     forgetClock()
-    applyMail()
-    absorbPosts()
+    heedPosts()
   }
 
   /// Sleeps, and sleeps on if the kernel returned for nothing that concerns this run.
@@ -194,8 +194,7 @@ extension LoopCore {
         if sleep.isWatched { tellSleep() }
         return sleep
       }
-      applyMail()
-      absorbPosts()
+      heedPosts()
       if wakes.isWoken || isStopped {
         look(frame)
         return nil
@@ -217,7 +216,7 @@ extension LoopCore {
     var sleep = sleep
     if counters.watchesSleep.load(ordering: .relaxed) {
       sleep.isWatched = true
-      sleep.start = startOfSleep()
+      sleep.start = counters.timesSleep.load(ordering: .relaxed) ? wait.now : .distantPast
     }
     return sleep
   }
@@ -231,11 +230,6 @@ extension LoopCore {
     guard action == .sleep else { return false }
     wait.arm(alarm)
     return true
-  }
-
-  @inline(never)
-  private func startOfSleep() -> Instant {
-    counters.timesSleep.load(ordering: .relaxed) ? wait.now : .distantPast
   }
 
   /// The loop's thread is back: takes the announcement back, and `bits` of what was posted.

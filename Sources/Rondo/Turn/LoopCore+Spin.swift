@@ -27,8 +27,7 @@ extension LoopCore {
     let start = wait.now
     // The kernel has not been asked in this wait if the loop came too close to the date for a sleep.
     spin(frame, from: start, until: deadline, pollsFirst: !frame.turn.hasSlept)
-    applyMail()
-    absorbPosts()
+    heedPosts()
   }
 
   /// Spins for a moment instead of sleeping, in case another processor's thread is about to wake the loop.
@@ -59,8 +58,7 @@ extension LoopCore {
     } else if frame.ready.isEmpty, !frame.turn.isMainQueueReady {
       busyPollPolicy.learn(wokenAfter: nil)
     }
-    applyMail()
-    absorbPosts()
+    heedPosts()
     guard endsSleep(frame, deadline) else { return false }
     // Wakeups that come thick and fast must not keep descriptors waiting.
     if now >= nextBusyPollLook {
@@ -83,7 +81,7 @@ extension LoopCore {
       rondo_relax()
       time = wait.now
     }
-    readClock()
+    forgetClock()
     let spun = now.nanoseconds - start.nanoseconds
     spinPlan.book(spun, at: start)
     counters.nanosecondsSpinning.count(UInt64(spun))

@@ -46,6 +46,8 @@ import Synchronization
   /// The run that ended last had been stopped. *loop thread*
   @safe @exclusivity(unchecked) var wasStopped = false
   @safe @exclusivity(unchecked) var blocks = BlockQueue()
+  /// Whether a block or a job may wait. Set with each that is queued, and cleared by the turn that finds none.
+  @safe @exclusivity(unchecked) var mayHaveWork = false
   /// *atomic* Blocks die instead of running. No stage of the loop's life: another thread may ask for it at any time.
   let discardsBlocks = Atomic<Bool>(false)
   /// Jobs of actors and tasks that are served in the common modes.
@@ -116,15 +118,9 @@ import Synchronization
   /// The clock: read at most once a phase, when the phase first needs it. A mode without timers costs no reading.
   @inline(__always)
   var now: Instant {
-    if !isClockRead { readClock() }
-    return lastReading
-  }
-
-  @inline(__always)
-  func readClock() {
     assertOwnThread()
-    lastReading = wait.now
-    isClockRead = true
+    if !isClockRead { (lastReading, isClockRead) = (wait.now, true) }
+    return lastReading
   }
 
   /// Time has passed: the next use of `now` reads the clock.
@@ -163,7 +159,7 @@ import Synchronization
     frames.push(frame)
     runningMode.store(frame.mode.index, ordering: .relaxed)
     wakes.beginRun()
-    depth += 1
+    depth &+= 1
     pulse.setDepth(depth)
   }
 
@@ -175,12 +171,10 @@ import Synchronization
     runningMode.store(frames.innermostMode ?? -1, ordering: .relaxed)
     wasStopped = wakes.isStopped
     wakes.endRun()
-    depth -= 1
-    pulse.setDepth(depth)
-    if depth == 0 {
-      pulse.enter(.notRunning)
-      relayJobs()
-    }
+    depth &-= 1
+    if depth > 0 { return pulse.setDepth(depth) }
+    pulse.rest()
+    relayJobs()
   }
 
   /// Whether nothing but observers is left in the mode. See `__CFRunLoopModeIsEmpty`.
