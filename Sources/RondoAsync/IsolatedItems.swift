@@ -167,7 +167,7 @@ struct IsolatedHandler<A: Actor, Handler: Sendable>: Sendable {
 
 extension DelegatingItem {
   fileprivate func owned(by actor: any Actor) -> Self {
-    handlerOwner = HandlerOwner(actor)
+    checkLoop = HandlerOwner(actor).check
     return self
   }
 }

@@ -60,6 +60,22 @@ func sleepWell() {
   keeper.invalidate()
 }
 
+/// Foundation's loop runs a mode that Rondo's has had, and has given back for want of room.
+func runModeGivenBack() {
+  touchFoundation()
+  let loop = RunLoop.current.getLoop()
+  let mode = Loop.Mode(rawValue: "given back")
+  loop.add(Loop.Timer(after: .milliseconds(1)) { _ in }, to: mode)
+  loop.run(in: mode)
+  for index in 0..<64 {
+    let source = Loop.Source {}
+    loop.add(source, to: Loop.Mode(rawValue: "mode \(index)"))
+    source.invalidate()
+  }
+  let turns = idleTurnsOfFoundation(in: mode.rawValue, for: 0.05)
+  print("known", loop.modes.contains(mode), "turns", turns < 20 ? "few" : "\(turns)")
+}
+
 /// A forked child has loops of its own, and leaves its parent's alone.
 func forkChild() {
   touchFoundation()

@@ -66,6 +66,21 @@ func pollFoundation(until isDone: () -> Bool) {
 
 /// Makes the thread's loop of Foundation's, as any use does.
 func touchFoundation() { _ = CFRunLoopGetCurrent() }
+/// How many turns a run takes in a mode in which nothing comes.
+func idleTurnsOfFoundation(in mode: String, for seconds: TimeInterval) -> Int {
+  let timer = Timer(timeInterval: 60, repeats: false) { _ in }
+  RunLoop.current.add(timer, forMode: RunLoop.Mode(mode))
+  var turns = 0
+  let observer = CFRunLoopObserverCreateWithHandler(nil, CFRunLoopActivity.beforeTimers.rawValue, true, 0) { _, _ in
+    turns += 1
+  }
+  let utf8 = CFStringEncoding(CFStringBuiltInEncodings.UTF8.rawValue)
+  CFRunLoopAddObserver(CFRunLoopGetCurrent(), observer, CFStringCreateWithCString(nil, mode, utf8))
+  _ = RunLoop.current.run(mode: RunLoop.Mode(mode), before: Date(timeIntervalSinceNow: seconds))
+  CFRunLoopObserverInvalidate(observer)
+  timer.invalidate()
+  return turns
+}
 func stopFoundation() { CFRunLoopStop(CFRunLoopGetCurrent()) }
 func performInFoundation(_ body: @escaping () -> Void) {
   CFRunLoopPerformBlock(CFRunLoopGetCurrent(), kCFRunLoopDefaultMode, body)

@@ -21,6 +21,7 @@ let subjects: [String: () -> Void] = [
   "sleep": sleepWell,
   "fork": forkChild,
   "idle": idle,
+  "given-back": runModeGivenBack,
   "door": useDoor,
   "door-elsewhere": useDoorFromElsewhere,
   "door-kept": useKeptRunLoop,

@@ -127,6 +127,11 @@ import Testing
   }
 
   @Test(arguments: Place.allCases)
+  func `Foundation's run sleeps in a mode that Rondo's loop has given back`(_ place: Place) throws {
+    #expect(try lines("given-back", on: place) == ["known false turns few"])
+  }
+
+  @Test(arguments: Place.allCases)
   func `a forked child has loops of its own, and leaves its parent's alone`(_ place: Place) throws {
     let reason = "Foundation's loop may be that of the process that forked this one."
     #expect(

@@ -5,20 +5,20 @@ package protocol ItemDelegate: AnyObject {
   func itemWasInvalidated(_ item: Loop.Item)
 }
 
-/// An item with a delegate, or with an owner. Only items of these classes have the room for them.
+/// An item with a delegate, or with a say in which loops it joins. Only items of these classes have the room for them.
 package protocol DelegatingItem: Loop.Item {
-  /// *constant* once the item is made. Asked when the item joins a loop.
-  var handlerOwner: HandlerOwner? { get set }
+  /// *constant* once the item is made. Called when the item joins a loop; traps if it must not.
+  var checkLoop: ((Loop) -> Void)? { get set }
   /// *set before the item joins a loop; then of the thread that makes it invalid*
   var delegate: (any ItemDelegate)? { get set }
 }
 
 package final class DelegatingTimer: Loop.Timer, DelegatingItem, @unchecked Sendable {
-  @safe @exclusivity(unchecked) package var handlerOwner: HandlerOwner?
+  @safe @exclusivity(unchecked) package var checkLoop: ((Loop) -> Void)?
   @safe @exclusivity(unchecked) package var delegate: (any ItemDelegate)?
 
   override func enter(_ loop: Loop, _ mode: Loop.Mode) -> Bool {
-    handlerOwner?.check(loop)
+    checkLoop?(loop)
     return super.enter(loop, mode)
   }
 
@@ -26,11 +26,11 @@ package final class DelegatingTimer: Loop.Timer, DelegatingItem, @unchecked Send
 }
 
 package final class DelegatingObserver: Loop.Observer, DelegatingItem, @unchecked Sendable {
-  @safe @exclusivity(unchecked) package var handlerOwner: HandlerOwner?
+  @safe @exclusivity(unchecked) package var checkLoop: ((Loop) -> Void)?
   @safe @exclusivity(unchecked) package var delegate: (any ItemDelegate)?
 
   override func enter(_ loop: Loop, _ mode: Loop.Mode) -> Bool {
-    handlerOwner?.check(loop)
+    checkLoop?(loop)
     return super.enter(loop, mode)
   }
 
@@ -38,11 +38,11 @@ package final class DelegatingObserver: Loop.Observer, DelegatingItem, @unchecke
 }
 
 package final class DelegatingSource: Loop.Source, DelegatingItem, @unchecked Sendable {
-  @safe @exclusivity(unchecked) package var handlerOwner: HandlerOwner?
+  @safe @exclusivity(unchecked) package var checkLoop: ((Loop) -> Void)?
   @safe @exclusivity(unchecked) package var delegate: (any ItemDelegate)?
 
   override func enter(_ loop: Loop, _ mode: Loop.Mode) -> Bool {
-    handlerOwner?.check(loop)
+    checkLoop?(loop)
     return super.enter(loop, mode)
   }
 
@@ -50,11 +50,11 @@ package final class DelegatingSource: Loop.Source, DelegatingItem, @unchecked Se
 }
 
 package final class DelegatingDescriptorSource: Loop.DescriptorSource, DelegatingItem, @unchecked Sendable {
-  @safe @exclusivity(unchecked) package var handlerOwner: HandlerOwner?
+  @safe @exclusivity(unchecked) package var checkLoop: ((Loop) -> Void)?
   @safe @exclusivity(unchecked) package var delegate: (any ItemDelegate)?
 
   override func enter(_ loop: Loop, _ mode: Loop.Mode) -> Bool {
-    handlerOwner?.check(loop)
+    checkLoop?(loop)
     return super.enter(loop, mode)
   }
 

@@ -60,7 +60,8 @@ extension Loop {
 
   /// Whether nothing is in `mode`, the foreign loop's mode of that name included, and no poster has left mail.
   package func isVacant(_ mode: Mode) -> Bool {
-    guard !wakeup.has([.mail, .signals]), let index = core.index(of: mode) else { return false }
-    return core.isEmpty(core.modeState(index))
+    guard !wakeup.has([.mail, .signals]) else { return false }
+    // A mode that the loop has given back has nothing.
+    return core.index(of: mode).map { core.isEmpty(core.modeState($0)) } ?? true
   }
 }

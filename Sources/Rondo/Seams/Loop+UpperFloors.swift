@@ -104,6 +104,9 @@ extension Loop {
   /// Whether the process that made the loop is the forked child of one that used loops. Any thread.
   package var isOfForkedChild: Bool { thread.generation > 0 }
 
+  /// Whether the loop's thread is the main one, also of a loop in virtual time. Any thread.
+  package var isOfMainThread: Bool { thread.isMain }
+
   /// Whether the loop waits by script.
   package var isVirtual: Bool { !core.wait.canSpin }
 }

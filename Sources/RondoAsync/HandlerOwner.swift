@@ -1,16 +1,18 @@
+internal import Rondo
+
 /// The actor that a handler belongs to, which says which loops may call it.
-@safe package struct HandlerOwner: Sendable {
+@safe struct HandlerOwner: Sendable {
   private let actor: any Actor
 
-  package init(_ actor: any Actor) {
+  init(_ actor: any Actor) {
     self.actor = actor
   }
 
   /// Traps unless the loop's thread, while it serves the loop, has the actor to itself.
-  package func check(_ loop: Loop) {
+  func check(_ loop: Loop) {
     contract(
       isServed(by: loop),
-      "A handler of \(type(of: actor)) was given to the loop of \(loop.thread), which that actor does not run on. "
+      "A handler of \(type(of: actor)) was given to the loop of \(loop.threadDescription), which that actor does not run on. "
         + "Give it to \(actor === MainActor.shared ? "Loop.main" : "the loop that is the actor's executor").")
   }
 
@@ -18,15 +20,17 @@
     let executor = unsafe Reference(actor.unownedExecutor)
     // The main actor is the main thread's, whether its jobs come by the loop or by the main dispatch queue.
     if unsafe actor === MainActor.shared || executor == Reference(MainActor.sharedUnownedExecutor) {
-      return loop.thread.isMain
+      return loop.isOfMainThread
     }
     let own = unsafe Reference(loop.actorLane.asUnownedSerialExecutor())
     if executor == own { return true }
-    // A lane of another kind of executor that this module makes, or no object that it knows.
+    // A lane of another kind of executor that Rondo makes, or no object that it knows.
     guard executor.type == own.type, let object = unsafe UnsafeRawPointer(bitPattern: executor.object) else {
       return false
     }
-    return unsafe Unmanaged<JobLane>.fromOpaque(object)._withUnsafeGuaranteedRef { $0.excludes(loop.actorLane) }
+    return unsafe Unmanaged<JobLane>.fromOpaque(object)._withUnsafeGuaranteedRef {
+      $0.isSameExclusiveExecutionContext(other: loop.actorLane)
+    }
   }
 
   /// The two words of an executor's reference: the object, and how to use it as an executor.
