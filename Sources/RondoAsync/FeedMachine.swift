@@ -36,7 +36,7 @@ package struct FeedMachine<Waiter, Element, Failure: Error> {
   /// What there is, or else a place for the task to wait in.
   package mutating func wait(_ new: Waiter) -> Answer? {
     if let answer = take() { return answer }
-    contract(waiter == nil, "Two tasks await the next element of one sequence. Make a sequence for each.")
+    require(waiter == nil, "Two tasks await the next element of one sequence. Make a sequence for each.")
     waiter = new
     return nil
   }

@@ -10,7 +10,7 @@ internal import Rondo
 
   /// Traps unless the loop's thread, while it serves the loop, has the actor to itself.
   func check(_ loop: Loop) {
-    contract(
+    require(
       isServed(by: loop),
       "A handler of \(type(of: actor)) was given to the loop of \(loop.threadDescription), which that actor does not run on. "
         + "Give it to \(actor === MainActor.shared ? "Loop.main" : "the loop that is the actor's executor").")

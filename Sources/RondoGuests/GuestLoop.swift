@@ -85,7 +85,7 @@ extension Loop {
   @discardableResult
   public func add(_ guest: GuestLoop, to mode: Mode = .default) -> Bool {
     checkProcess()
-    contract(
+    require(
       isCurrent,
       "This loop belongs to \(threadDescription), and so do its guests. Use loop.perform { }, or Loop.current.")
     return guest.enter(self, mode)

@@ -80,7 +80,7 @@ internal import Rondo
   func checkThread() {
     guard let loop = source.home else { return }
     loop.checkProcess()
-    contract(
+    require(
       loop.isCurrent,
       "This guest's loop belongs to \(loop.threadDescription), and so does the guest. Use loop.perform { }.")
   }

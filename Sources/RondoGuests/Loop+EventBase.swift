@@ -19,10 +19,10 @@ extension Loop {
     in mode: Mode = .default, _ body: (OpaquePointer) -> Result
   ) throws(EventBaseError) -> Result {
     checkProcess()
-    contract(
+    require(
       isCurrent, "This loop belongs to \(threadDescription), and so do its event bases. Use loop.perform { }.")
-    contract(mode != .common, "'.common' stands for the common modes and has no event base. Name one of them.")
-    contract(!isVirtual, "A loop in virtual time waits for no event base. Use a real one.")
+    require(mode != .common, "'.common' stands for the common modes and has no event base. Name one of them.")
+    require(!isVirtual, "A loop in virtual time waits for no event base. Use a real one.")
     let events = try companion { EventBases() }.events(of: self, in: mode)
     // A host, or a foreign loop that sleeps for this one, would not learn of them otherwise.
     defer { events.arm() }

@@ -13,7 +13,7 @@ public import Rondo
     /// that reads a file, waits for a lock or computes for a second delays the main actor and every timer, descriptor
     /// and task. Code that waits for another task without `await` waits without end. Use a `LoopThread` for such work.
     @MainActor public func adoptAllTasks() {
-      contract(
+      require(
         isAdoptive,
         "Tasks without a preference can be adopted by Loop.main only. Others name a loop as their preference.")
       MainExecutors.adoptAllTasks()

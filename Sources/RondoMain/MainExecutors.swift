@@ -30,7 +30,7 @@
 
     /// Makes the main loop the executor of tasks without a preference as well. The main thread.
     static func adoptAllTasks() {
-      contract(
+      require(
         unsafe isInstalled && Loop.main.isCurrent,
         "Loop.main.adoptAllTasks() belongs on the main thread of a program that was started with RondoMain in it.")
       _createExecutors(factory: MainLoopAlone.self)

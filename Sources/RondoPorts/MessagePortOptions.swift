@@ -59,7 +59,7 @@ public struct MessagePortOptions: Sendable, Hashable {
     maximumQueuedReplies: Int = 1 << 20, maximumKeptRequests: Int = 256, maximumHeldBytes: Int = 128 << 20,
     maximumIdleTime: Duration? = .seconds(30), maximumMessageTime: Duration? = .seconds(120)
   ) {
-    contract(
+    require(
       maximumMessageLength >= 0 && maximumConnections > 0 && maximumQueuedReplies > 0 && maximumKeptRequests > 0
         && maximumHeldBytes > 0 && maximumIdleTime ?? .seconds(1) > .zero
         && maximumMessageTime ?? .seconds(1) > .zero,

@@ -37,7 +37,7 @@ extension Loop {
 
     /// Stops it, and pops open scopes, the innermost first. On the loop's thread, otherwise traps.
     public func invalidate() {
-      contract(
+      require(
         loop.isCurrent, "A scope is popped on its loop's thread. Use loop.perform { scope.invalidate() }.")
       for observer in observers { observer.invalidate() }
       scopes.endAll()

@@ -81,7 +81,7 @@ final class Script: WaitScript {
       if horizon != .distantFuture { now = max(now, horizon) }
       return false
     }
-    contract(next != .distantFuture, "The loop would sleep for ever: no timer, deadline or scripted event is left.")
+    require(next != .distantFuture, "The loop would sleep for ever: no timer, deadline or scripted event is left.")
     sleeps += 1
     now = max(now, next)
     runDueEvents()

@@ -21,7 +21,7 @@ public final class VirtualLoop: @unchecked Sendable {
   }
 
   private var script: Script {
-    contract(loop.isCurrent, "A virtual loop belongs on the thread of its scope. Use what it offers from there.")
+    require(loop.isCurrent, "A virtual loop belongs on the thread of its scope. Use what it offers from there.")
     return ownScript
   }
 

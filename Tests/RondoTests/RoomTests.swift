@@ -127,7 +127,7 @@ import Testing
   /// The functions that run between `prepareSleep` and `finishSleep`, by file.
   private static let sleep = [
     "Kernel/KernelWait.swift": "choose arm wait select selectAnew waitSet openWaitSet open",
-    "Kernel/Libevent.swift": "sleepInKernel look",
+    "Kernel/Libevent.swift": "sleepInKernel poll",
     "Kernel/Wait.swift": "choose arm wait",
     "Mail/Wakeup.swift": "prepareToSleep prepareToSleepOutside sleeps wokeTaking update",
     "Seams/LoopCore+Guest.swift": "goToHost comeBack collect",

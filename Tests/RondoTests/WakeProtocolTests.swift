@@ -103,11 +103,11 @@ import Testing
 
   @Test func `what a guest's own thread changes takes the announcement of sleep back, and owes one write`() {
     var machine = WakeProtocol()
-    #expect(machine.rouse() == .nothing)
+    #expect(machine.cancelSleep() == .nothing)
     #expect(machine.prepareToSleepOutside() == .sleep)
     #expect(machine.hasAny(.outside))
-    #expect(machine.rouse() == .write)
-    #expect(machine.rouse() == .nothing)
+    #expect(machine.cancelSleep() == .write)
+    #expect(machine.cancelSleep() == .nothing)
     // The descriptor tells already, so a poster need not.
     #expect(machine.post(.wake) == .nothing)
     #expect(machine.woke(taking: [.outside, .wake]) == [.outside, .wake])

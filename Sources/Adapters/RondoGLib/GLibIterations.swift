@@ -28,7 +28,7 @@
 
     /// Has the set wait for what the context waits for. Calls out.
     func ask() -> Loop.GuestLoop.Wait {
-      contract(
+      require(
         unsafe rondo_glib_is_owner(context) != 0,
         "This main context is another thread's: the one that made the guest. Make and add it on one thread.")
       let priority = unsafe rondo_glib_prepare(context)

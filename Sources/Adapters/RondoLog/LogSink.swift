@@ -29,7 +29,7 @@
     public init(
       descriptor: CInt = 2, limit: Int = 1024 * 1024
     ) throws(LoopThread.StartError) {
-      contract(limit > 0, "A sink needs room for a line. Give it a limit of some kilobytes at least.")
+      require(limit > 0, "A sink needs room for a line. Give it a limit of some kilobytes at least.")
       let buffer = LogBuffer(descriptor, limit)
       self.buffer = buffer
       thread = try LoopThread(name: "log")

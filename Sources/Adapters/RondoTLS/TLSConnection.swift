@@ -89,8 +89,8 @@
     }
 
     private init(_ plan: TLSSession.Plan, _ limits: Limits, _ handler: @escaping (TLSConnection, Event) -> Void) {
-      contract(plan.socket.kind == .stream, "TLS needs a stream. Make the socket with Socket(family:, .stream).")
-      contract(
+      require(plan.socket.kind == .stream, "TLS needs a stream. Make the socket with Socket(family:, .stream).")
+      require(
         0...limits.highWater ~= limits.lowWater && limits.highWater <= limits.queue,
         "The low water mark is from 0 to the high one, and that at most what may wait. Change Limits.")
       self.plan = plan
@@ -253,8 +253,8 @@
     // MARK: - What happens
 
     fileprivate func begin(on loop: Loop, in mode: Loop.Mode) throws(TLSError) {
-      contract(loop.isCurrent, "A connection is put into a loop on the loop's thread. Use loop.perform { … }.")
-      contract(stay == nil, "A TLS connection is in one mode of one loop, until it is over. Make another.")
+      require(loop.isCurrent, "A connection is put into a loop on the loop's thread. Use loop.perform { … }.")
+      require(stay == nil, "A TLS connection is in one mode of one loop, until it is over. Make another.")
       guard let plan else { throw .invalid }
       if let host = plan.host, !TLSSession.isHost(host) { throw .host(host) }
       let session: TLSSession?
@@ -373,8 +373,8 @@
     /// which the connection fails. If the task is cancelled, the sequence ends immediately and drops its data.
     public func received(atMost limit: Int = 65_536) -> Received {
       checkThread()
-      contract(plan == nil, "What arrives is read in a loop. Add the connection to its loop first.")
-      contract(feed == nil, "What arrives is for one sequence. Use the one that was made before.")
+      require(plan == nil, "What arrives is read in a loop. Add the connection to its loop first.")
+      require(feed == nil, "What arrives is for one sequence. Use the one that was made before.")
       let (loop, mode) = (stay?.loop, stay?.mode ?? .default)
       let feed = TLSFeed(limit: limit) { [weak self, weak loop] in
         loop?.perform(in: mode) { if let self, self.isValid { self.isReceiving = true } }

@@ -80,11 +80,11 @@
     /// As ALPN writes them: each after a byte with its length.
     static func encode(_ protocols: [String]) -> [UInt8] {
       let bytes = protocols.flatMap { name in
-        contract(
+        require(
           1...255 ~= name.utf8.count, "ALPN names a protocol in 1 to 255 bytes, as 'h2' or 'http/1.1', not '\(name)'.")
         return [UInt8(name.utf8.count)] + Array(name.utf8)
       }
-      contract(bytes.count <= 65_535, "ALPN has room for 65,535 bytes of names, not for \(bytes.count).")
+      require(bytes.count <= 65_535, "ALPN has room for 65,535 bytes of names, not for \(bytes.count).")
       return bytes
     }
   }

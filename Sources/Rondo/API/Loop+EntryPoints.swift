@@ -41,10 +41,10 @@ extension Loop {
   @inline(__always)
   private func runOnce(in mode: Mode, limit: RunLimit, _ returnAfterSourceHandled: Bool) -> RunResult {
     checkProcess()
-    contract(
+    require(
       thread.isCurrent,
       "This loop belongs to \(thread), and only that thread can run it. Use Loop.current, or post with perform { }.")
-    contract(
+    require(
       mode == .default || mode != .common, "'.common' stands for the common modes and cannot be run. Run one of them.")
     return core.run(mode, limit: limit, returnsAfterSourceHandled: returnAfterSourceHandled)
   }

@@ -98,7 +98,7 @@ extension Loop {
     guard isCurrent else { return removeFromElsewhere(item, from: nil) }
     // Without its mail: what others did to an invalid item no longer counts, and applying it could let go of an item that
     // the turn has borrowed.
-    core.rouseGuest()
+    core.cancelHostSleep()
     return finish(core.releaseSlot(item, from: self), of: item)
   }
 

@@ -160,7 +160,7 @@ public final class Loop: @unchecked Sendable {
   /// `.common` itself traps. See CFRunLoopAddCommonMode.
   public func addCommonMode(_ mode: Mode) {
     checkProcess()
-    contract(mode != .common, "'.common' stands for the common modes and cannot be one. Name the mode to add.")
+    require(mode != .common, "'.common' stands for the common modes and cannot be one. Name the mode to add.")
     _ = addCommonMode(mode, onlyIfRoom: false)
   }
 
@@ -179,7 +179,7 @@ public final class Loop: @unchecked Sendable {
       return (index, isOwn ? state.takeMail() : nil)
     }
     if isOwn {
-      core.rouseGuest()
+      core.cancelHostSleep()
       core.apply(mail)
       if let index { core.joinCommon(index) }
       core.callOutAfterMail()
@@ -236,7 +236,7 @@ public final class Loop: @unchecked Sendable {
   }
 
   private static func nanoseconds(of budget: Duration, _ name: String) -> Int64 {
-    contract(
+    require(
       budget >= .zero && budget <= .seconds(1),
       "The \(name) is a part of each second, from zero to one second, not \(budget).")
     return budget.saturatingNanoseconds

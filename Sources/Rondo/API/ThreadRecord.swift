@@ -132,7 +132,7 @@ import Synchronization
       // The next thread may be given the same one.
       record.threadPointer.store(0, ordering: .relaxed)
     }
-    contract(error == 0, "No thread-local slot is left for the thread's loop: errno \(error).")
+    require(error == 0, "No thread-local slot is left for the thread's loop: errno \(error).")
     return key
   }()
 

@@ -110,7 +110,7 @@ extension Loop {
       set {
         let nanoseconds = Schedule.validInterval(newValue)
         guard isValid else { return }
-        contract(
+        require(
           schedule.interval > 0, "A one-shot timer has no interval to set. Make a repeating timer with Timer(every:).")
         plannedInterval.store(nanoseconds, ordering: .relaxed)
         noteReschedule()
@@ -148,7 +148,7 @@ extension Loop {
     /// The grid of a repeating timer does not change. A one-shot timer is invalid afterwards, unless the handler gave
     /// it another date. On another thread the call traps.
     public func fire() {
-      contract(
+      require(
         fireAtHome() == nil,
         "Timer.fire() belongs on the thread of the timer's loop. Use loop.perform { timer.fire() }.")
     }

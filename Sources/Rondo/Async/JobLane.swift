@@ -95,7 +95,7 @@ import Synchronization
   }
 
   package func checkIsolated() {
-    contract(
+    require(
       isolatesCurrentThread,
       "This code belongs on the loop of \(thread). Await a function of its actor, or use loop.perform { }.")
   }

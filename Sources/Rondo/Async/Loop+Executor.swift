@@ -55,7 +55,7 @@ extension Loop: SerialExecutor, TaskExecutor {
 
     fileprivate init(_ loop: Loop, _ modes: [Mode]) {
       loop.checkProcess()
-      contract(!modes.isEmpty, "An executor needs a mode to serve its jobs in. Name one, or '.common'.")
+      require(!modes.isEmpty, "An executor needs a mode to serve its jobs in. Name one, or '.common'.")
       self.loop = loop
       let group = JobGroup(loop.mailbox.withLock { $0.workModes(modes, stays: true) })
       actorLane = JobLane(core: loop.core, thread: loop.thread, group: group)

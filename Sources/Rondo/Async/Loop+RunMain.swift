@@ -12,10 +12,10 @@ extension Loop {
     _ body: sending @escaping @MainActor () async throws(Failure) -> sending Value
   ) throws(Failure) -> Value {
     let loop = main
-    contract(
+    require(
       loop.isCurrent && loop.isMain,
       "Loop.runMain belongs on the main thread of the process that was started, not on a thread or in a forked child.")
-    contract(
+    require(
       loop.core.depth == 0, "Loop.runMain is the outermost run of the main loop. Await the function instead.")
     let outcome = MainOutcome<Value, Failure>()
     let task = Task { @MainActor in

@@ -75,7 +75,7 @@ extension Loop.Timer {
   package convenience init(
     repeatingEvery interval: Duration, on loop: Loop, tolerance: Duration, handler: sending @escaping (Tick) -> Void
   ) {
-    contract(interval > .zero, "Ticks need an interval of at least 1 ns, not \(interval).")
+    require(interval > .zero, "Ticks need an interval of at least 1 ns, not \(interval).")
     self.init(
       Schedule(
         fireDate: Schedule.date(after: interval, from: loop.now), interval: Schedule.validInterval(interval),

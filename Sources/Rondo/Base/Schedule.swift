@@ -31,7 +31,7 @@ struct Schedule {
   /// A user's interval in nanoseconds.
   static func validInterval(_ interval: Duration, fileID: StaticString = #fileID, line: UInt = #line) -> Int64 {
     let nanoseconds = interval.saturatingNanoseconds
-    contract(
+    require(
       nanoseconds > 0, "A repeating timer needs an interval of at least 1 ns, not \(interval). For once, use after:.",
       file: fileID, line: line)
     return min(nanoseconds, longest)
@@ -41,7 +41,7 @@ struct Schedule {
   static func validTolerance(
     _ tolerance: Duration, of whom: StaticString = "A timer", fileID: StaticString = #fileID, line: UInt = #line
   ) -> Int64 {
-    contract(
+    require(
       tolerance >= .zero, "\(whom)'s tolerance is zero or more, not \(tolerance).", file: fileID, line: line)
     return min(tolerance.saturatingNanoseconds, longest)
   }

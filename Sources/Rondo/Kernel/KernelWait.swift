@@ -48,13 +48,13 @@ import Glibc
   func wait(_ frame: RunFrame, blocks: Bool) -> WaitOutcome {
     let selection = select(frame.mode, frame.run.servesMainQueue)
     let collection = selection.collection
-    let error = blocks ? collection.sleepInKernel() : collection.look()
+    let error = blocks ? collection.sleepInKernel() : collection.poll()
     if error != 0 { WaitFailure("its epoll set", selection.epoll, error, in: "epoll_wait(2)").end() }
     // The timerfd tells of a date once. It was collected with this wait, and the timerfd is disarmed since.
     if collection.hasTold(.timer) { alarm.collected() }
     for index in 0..<collection.count { frame.ready.append(collection[index]) }
     if collection.hasTold(.mainQueue) { frame.turn.isMainQueueReady = true }
-    return .looked
+    return .returned
   }
 
   @inline(__always)

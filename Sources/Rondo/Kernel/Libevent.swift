@@ -99,7 +99,7 @@ import Glibc
   }
 
   @inline(never)
-  func look() -> CInt {
+  func poll() -> CInt {
     let error = unsafe rondo_wait(pointer, 0)
     CalloutBarrier.keepFrame()
     return error

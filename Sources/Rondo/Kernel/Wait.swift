@@ -10,7 +10,7 @@ enum Wait {
   var now: Instant {
     switch self {
     case .kernel(let kernel): kernel.now
-    case .scripted(let scripted): scripted.script.now
+    case .scripted(let scripted): scripted.now
     }
   }
 
@@ -58,9 +58,9 @@ enum Wait {
     }
   }
 
-  /// Sleeps in a mode until something is ready, a poster wakes the loop or `deadline`, armed, has come; or only looks.
+  /// Sleeps in a mode until something is ready, a poster wakes the loop or `deadline`, armed, has come; or polls.
   ///
-  /// - Parameter blocks: False to look without sleeping.
+  /// - Parameter blocks: False to poll.
   /// - Returns: What ended it. What is ready is in `frame`.
   @inline(__always)
   func wait(_ frame: RunFrame, until deadline: Instant, blocks: Bool) -> WaitOutcome {
@@ -116,7 +116,7 @@ enum Wait {
 /// What ended a wait.
 enum WaitOutcome {
   /// Something happened, or may have; the turn will see.
-  case looked
+  case returned
   /// A script in virtual time has nothing more to tell and there is no deadline. The run ends.
   case exhausted
 }

@@ -36,7 +36,7 @@ import Glibc
     try start(.wakeup, own.wakeup, "the eventfd that wakes it")
     made.findEpoll(watching: own.wakeup, besides: others)
     // The eventfd is readable from the beginning: its first edge would end the first sleep for nothing.
-    _ = collection.look()
+    _ = collection.poll()
     try start(.timer, own.timer, "the timerfd that wakes it in time")
     mayHaveStaleRegistrations = false
     return watchAgain()

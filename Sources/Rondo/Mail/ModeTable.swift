@@ -51,7 +51,7 @@ struct ModeTable {
 
   /// Ends the process without room for `mode`. Names made common count: the first common item makes their modes.
   private func checkRoom(for mode: Loop.Mode) {
-    contract(
+    require(
       hasRoom(for: mode),
       "A loop has room for \(Self.capacity) modes and mode '\(mode)' would be one more. Reuse the names of modes.")
   }

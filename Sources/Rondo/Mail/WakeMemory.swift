@@ -11,7 +11,7 @@ package struct WakeMemory: Hashable, Sendable {
     var wokenAt = Instant.distantPast
     /// The next wait is still to come, and shall know of a wakeup.
     var keepsWakes = true
-    /// A source is being performed: the turn will look and go round, whatever a nested run is woken for.
+    /// A source is being performed: the turn will poll and go round, whatever a nested run is woken for.
     var isPerformingSource = false
 
     @inline(__always)

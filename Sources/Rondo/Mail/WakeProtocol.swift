@@ -2,7 +2,7 @@
 ///
 /// The loop announces sleep only when nothing has been posted; a poster that finds it asleep takes the announcement
 /// back and owes one write: the system call that ends the sleep, whichever that is. So there is at most one write per
-/// sleep, none while the loop is awake, and no post between the last look and the sleep is lost. `Wakeup` runs these
+/// sleep, none while the loop is awake, and no post between the last poll and the sleep is lost. `Wakeup` runs these
 /// transitions on an atomic; the tests run them exhaustively.
 package struct WakeProtocol: Equatable, Hashable, Sendable {
   package var word: UInt32
@@ -15,7 +15,7 @@ package struct WakeProtocol: Equatable, Hashable, Sendable {
   package struct Bits: OptionSet, Hashable, Sendable {
     package let rawValue: UInt32
     package init(rawValue: UInt32) { self.rawValue = rawValue }
-    /// The loop is in the kernel, or about to be, and will look again only after a write.
+    /// The loop is in the kernel, or about to be, and reads the word again only after a write.
     package static let asleep = Bits(rawValue: 1)
     /// The mailbox holds changes or blocks.
     package static let mail = Bits(rawValue: 2)
@@ -113,7 +113,7 @@ package struct WakeProtocol: Equatable, Hashable, Sendable {
   }
 
   /// The loop's own thread, at its host, has changed something: takes the announcement of sleep back, and owes one write.
-  package mutating func rouse() -> PostAction {
+  package mutating func cancelSleep() -> PostAction {
     guard hasAny(.asleep) else { return .nothing }
     word &= ~Bits.asleep.rawValue
     return .write

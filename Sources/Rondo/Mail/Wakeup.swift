@@ -91,15 +91,15 @@ final class Wakeup: Sendable {
   /// The thread of a guest loop returns to its host, which has to call it again immediately.
   func returnReadable() {
     update { $0.leave() }
-    ring()
+    signalHost()
   }
 
   /// The loop's thread, at its host, has changed something that the loop has to look at.
-  func rouse() {
-    if update({ $0.rouse() }) == .write { ring() }
+  func cancelSleep() {
+    if update({ $0.cancelSleep() }) == .write { signalHost() }
   }
 
-  private func ring() {
+  private func signalHost() {
     if descriptor >= 0 { wake() }
   }
 

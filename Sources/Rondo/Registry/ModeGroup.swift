@@ -43,7 +43,7 @@ struct OtherGroups {
   /// Makes the set's group, which has none.
   mutating func make(_ modes: ModeSet) -> GroupNumber {
     let place = groups.firstIndex { $0 == nil } ?? groups.count
-    contract(
+    require(
       Self.first + place <= GroupNumber.max,
       "The timers of a loop have room for \(Int(GroupNumber.max)) different sets of modes.")
     if place == groups.count { groups.append(nil) }

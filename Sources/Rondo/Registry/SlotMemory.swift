@@ -141,7 +141,7 @@ protocol SlotRecord {
   @inline(never)
   private mutating func grow() {
     // Known when it is compiled, so that it costs nothing. One more word would put each record on two lines.
-    contract(MemoryLayout<Record>.stride == SlotTable.cacheLine, "A slot is one cache line.")
+    require(MemoryLayout<Record>.stride == SlotTable.cacheLine, "A slot is one cache line.")
     let larger = max(Self.leastCapacity, 2 * capacity)
     let byteCount = larger * SlotTable.cacheLine
     let alignment = byteCount < Self.pageSize ? SlotTable.cacheLine : Self.pageSize

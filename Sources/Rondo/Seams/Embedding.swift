@@ -23,18 +23,18 @@ extension Loop {
     )
     public init(of loop: Loop, in mode: Mode = .default) {
       loop.checkProcess()
-      contract(
+      require(
         loop.thread.isCurrent,
         "This loop belongs to \(loop.thread), and a host on that thread alone can embed it. Embed Loop.current.")
-      contract(mode != .common, "'.common' stands for the common modes and cannot be embedded. Embed one of them.")
-      contract(
+      require(mode != .common, "'.common' stands for the common modes and cannot be embedded. Embed one of them.")
+      require(
         loop.core.guest == nil,
         "This loop is embedded already. End that embedding first: a loop sleeps in one mode at a time.")
-      contract(
+      require(
         loop.core.depth == 0, "This loop is running, so that its thread is not a host's. Embed it after the run.")
       self.loop = loop
       self.mode = mode
-      contract(loop.mailbox.life == .open, "This loop has ended with its thread, and cannot be embedded.")
+      require(loop.mailbox.life == .open, "This loop has ended with its thread, and cannot be embedded.")
       loop.core.applyMail()
       loop.makeMode(mode)
       (guest, knownDescriptor) = loop.core.beginGuest(in: loop.core.modeState(loop.core.index(of: mode)!))
@@ -43,7 +43,7 @@ extension Loop {
     deinit {
       // In a forked child it is the parent's, and a loop that has ended has ended it.
       guard guest.stage != .ended, loop.thread.isOfThisProcess else { return }
-      contract(
+      require(
         loop.thread.isCurrent, "The embedding of a loop was let go on another thread. Call end() on the loop's thread.")
       loop.core.endGuest()
     }
@@ -55,8 +55,8 @@ extension Loop {
     /// may be readable although nothing is to do. See epoll(7).
     public var descriptor: CInt {
       loop.checkProcess()
-      contract(guest.stage != .ended, "This embedding has ended, and with it its descriptor.")
-      contract(
+      require(guest.stage != .ended, "This embedding has ended, and with it its descriptor.")
+      require(
         knownDescriptor >= 0, "A loop in virtual time has no descriptor: call turn() when its deadline has come.")
       return knownDescriptor
     }
@@ -87,7 +87,7 @@ extension Loop {
     @discardableResult
     public func turn() -> RunResult? {
       checkHost()
-      contract(
+      require(
         guest.stage != .serving, "turn() was called inside a callout of turn(). To serve the loop there, run it.")
       return loop.core.serve(guest)
     }
@@ -105,10 +105,10 @@ extension Loop {
 
     private func checkHost() {
       loop.checkProcess()
-      contract(
+      require(
         loop.thread.isCurrent,
         "This loop belongs to \(loop.thread), and so does its host. Watch the descriptor, and call turn(), there.")
-      contract(guest.stage != .ended, "This embedding has ended. Make another to embed the loop again.")
+      require(guest.stage != .ended, "This embedding has ended. Make another to embed the loop again.")
     }
   }
 }

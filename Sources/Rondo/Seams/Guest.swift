@@ -7,8 +7,8 @@ final class Guest {
   var wakes = WakeMemory()
   /// The host's sleep.
   var sleep = Sleep(deadline: .distantFuture, alarm: .distantFuture)
-  /// What made the descriptor readable may still do so: only a look at the kernel ends that.
-  var owesLook = false
+  /// What made the descriptor readable may still do so: only a poll ends that.
+  var owesPoll = false
   /// `end()` was called inside the turn that is under way.
   var isEnding = false
 

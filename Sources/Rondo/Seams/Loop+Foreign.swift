@@ -38,7 +38,7 @@ extension Loop {
     if !foreign.request.isEmpty { wakeup.post(foreign.request) }
   }
 
-  /// One turn of `mode` that only looks, within a run of the foreign loop. A stop is none of its business. Calls out.
+  /// One turn of `mode` that only polls, within a run of the foreign loop. A stop is none of its business. Calls out.
   ///
   /// - Parameter tellsOfSleep: Whether observers hear of a sleep, the foreign loop's next one, if the turn serves nothing.
   /// - Returns: Whether anything but observers was called.

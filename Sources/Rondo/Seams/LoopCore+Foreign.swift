@@ -19,17 +19,17 @@ extension LoopCore {
   func waitInForeign(_ frame: RunFrame) -> Bool {
     assertOwnThread()
     guard let foreign = foreignLoop, foreign.isPresent(in: frame.mode.name!) else { return false }
-    let looks = frame.turn.polls || wakes.isWoken || isStopped || !frame.ready.isEmpty || isEmpty(frame.mode)
-    if looks || !sleep(frame, in: foreign) { look(frame, in: foreign) }
+    let polls = frame.turn.polls || wakes.isWoken || isStopped || !frame.ready.isEmpty || isEmpty(frame.mode)
+    if polls || !sleep(frame, in: foreign) { poll(frame, in: foreign) }
     // The foreign loop serves the main dispatch queue as well, and leaves the edge that it made.
     if frame.turn.isMainQueueReady && !MainQueue.isReady { frame.turn.isMainQueueReady = false }
     return true
   }
 
   /// A loop that never sleeps must not starve the other one. Calls out.
-  private func look(_ frame: RunFrame, in foreign: any ForeignLoop) {
+  private func poll(_ frame: RunFrame, in foreign: any ForeignLoop) {
     // First, so that the foreign loop does not hear of what this turn is going to serve.
-    look(frame)
+    poll(frame)
     wait(frame, in: foreign, sleeps: false)
     forgetClock()
   }
@@ -54,7 +54,7 @@ extension LoopCore {
       return true
     }
     wait(frame, in: foreign, sleeps: true)
-    look(frame)
+    poll(frame)
     frame.turn.hasSlept = true
     let isAtAlarm = plan.alarm < plan.deadline && plan.alarm <= now && now < plan.deadline
     if isAtAlarm { spinPlan.learn(lateness: now.nanoseconds - plan.alarm.nanoseconds) }

@@ -87,7 +87,7 @@ extension LoopCore {
       absorbPosts()
       if !isEmpty(guest.frame.mode) || wakeup.has(.stopRequest) { break }
       // In an empty mode nothing is told that a later run would miss.
-      if guest.owesLook { collect(guest) }
+      if guest.owesPoll { collect(guest) }
       let frame = guest.frame
       guard announce(frame.mode, servesMainQueue: frame.run.servesMainQueue, until: .distantFuture, isOutside: true)
       else { continue }
@@ -131,7 +131,7 @@ extension LoopCore {
 
   /// Asks the kernel, which keeps the descriptor readable until it is asked.
   private func collect(_ guest: Guest) {
-    guest.owesLook = false
+    guest.owesPoll = false
     _ = collect(guest.frame, until: .distantPast, blocks: false)
     forgetClock()
   }
@@ -160,7 +160,7 @@ extension LoopCore {
   }
 
   private func comeBack(_ guest: Guest) {
-    guest.owesLook = true
+    guest.owesPoll = true
     guest.stage = .serving
     // The host has taken time that this thread's clock has not seen.
     forgetClock()
@@ -172,8 +172,8 @@ extension LoopCore {
 
   /// Has the host call if the loop counts as asleep: something was changed, on the loop's own thread.
   @inline(__always)
-  func rouseGuest() {
-    if wakeup.has(.outside) { wakeup.rouse() }
+  func cancelHostSleep() {
+    if wakeup.has(.outside) { wakeup.cancelSleep() }
   }
 
   /// Posts to the run that is in its host, on the loop's own thread. Without one it is as if the loop did not run.
@@ -183,7 +183,7 @@ extension LoopCore {
 
   /// A guest's loop is run by its host, or in a callout of its own.
   func checkWhoRuns() {
-    contract(
+    require(
       guest == nil || guest?.stage == .serving,
       "This loop is embedded: its host runs it by turn(). End the embedding before you run it, or run it in a callout.")
   }

@@ -84,7 +84,7 @@ extension LoopCore {
     forgetClock()
     switch limit {
     case .forever: break
-    // One turn that only looks needs no clock.
+    // One turn that only polls needs no clock.
     case .duration(let nanoseconds): frame.run.deadline = nanoseconds > 0 ? now.advanced(by: nanoseconds) : .distantPast
     case .until(let instant): frame.run.deadline = instant > now ? instant : .distantPast
     }

@@ -56,7 +56,7 @@ extension LoopCore {
   @inline(never)
   private func takeAndApplyMail() {
     assertOwnThread()
-    rouseGuest()
+    cancelHostSleep()
     // The bits go before the mail is taken: a poster that finds the mailbox empty afterwards sets it again.
     applyQuietly(wakeup.take([.mail, .signals]))
   }

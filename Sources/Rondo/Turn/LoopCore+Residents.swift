@@ -188,7 +188,7 @@ extension LoopCore {
     assertOwnThread()
     let missing = slots[token].installed & ~slots[token].pending
     slots[token].pending |= missing
-    if missing != 0 { rouseGuest() }
+    if missing != 0 { cancelHostSleep() }
     forEachMode(missing) {
       $0.dirtyDescriptors.append(token)
       // To serve in order of arrival, the kernel has to know at once whose arrivals count.

@@ -14,7 +14,7 @@ struct Sleep {
 
 /// 7. arm, sleep, collect.
 extension LoopCore {
-  /// Sleeps until something happens, or looks, and collects what is ready into the frame.
+  /// Sleeps until something happens, or polls, and collects what is ready into the frame.
   ///
   /// Calls out: applying mail does, and watches that are refused, and a foreign loop of the thread. A run nested in that
   /// waits for itself, so readiness is collected, stamped and merged in one step, `collect(_:until:blocks:)`.
@@ -41,7 +41,7 @@ extension LoopCore {
   /// Whether a foreign loop of the thread has waited for both.
   @inline(__always)
   private func waitsElsewhere(_ frame: RunFrame) -> Bool {
-    hasForeignLoop && !skipsLooking(frame) && waitInForeign(frame)
+    hasForeignLoop && !skipsPoll(frame) && waitInForeign(frame)
   }
 
   /// Calls out, and then begins with what earlier turns have collected and not told.
@@ -54,10 +54,10 @@ extension LoopCore {
   /// Whether the wait is no sleep, and is over.
   @inline(__always)
   func waitsWithoutSleep(_ frame: RunFrame) -> Bool {
-    if skipsLooking(frame) {
+    if skipsPoll(frame) {
       forgetClock()
     } else if frame.turn.polls || wakes.isWoken || wakes.isStopped || !frame.ready.isEmpty || isEmpty(frame.mode) {
-      look(frame)
+      poll(frame)
     } else {
       return false
     }
@@ -71,14 +71,14 @@ extension LoopCore {
   }
 
   /// A turn that follows a sleep and handled what woke it need not ask the kernel again: the next turn will. So a
-  /// wakeup with a signalled source costs one wait, not two. CFRunLoop looks.
+  /// wakeup with a signalled source costs one wait, not two. CFRunLoop polls.
   @inline(__always)
-  private func skipsLooking(_ frame: RunFrame) -> Bool {
+  private func skipsPoll(_ frame: RunFrame) -> Bool {
     frame.turn.followsSleep && frame.turn.hasHandledSource && frame.ready.isEmpty && !frame.run.isInstant
   }
 
   @inline(never)
-  func look(_ frame: RunFrame) {
+  func poll(_ frame: RunFrame) {
     updateWatches(frame.mode)
     counters.polls.count()
     _ = collect(frame, until: .distantPast, blocks: false)
@@ -169,12 +169,12 @@ extension LoopCore {
       let deadline = min(frame.run.deadline, nextTimerWake(in: frame.mode))
       // A refused descriptor may have been the last item, and a task may wait to hear of it.
       guard deadline == .distantFuture || deadline > now, !isEmpty(frame.mode), !wakes.isWoken else {
-        look(frame)
+        poll(frame)
         return nil
       }
       var alarm = deadline
       if let guest {
-        if guest.owesLook, collectsAnything(guest) { return nil }
+        if guest.owesPoll, collectsAnything(guest) { return nil }
       } else {
         if hasPrecise(in: frame.mode) {
           alarm = self.alarm(before: deadline, in: frame.mode)
@@ -196,7 +196,7 @@ extension LoopCore {
       }
       heedPosts()
       if wakes.isWoken || isStopped {
-        look(frame)
+        poll(frame)
         return nil
       }
     }
@@ -204,8 +204,8 @@ extension LoopCore {
 
   /// Announces a sleep to posters, which wake the loop from here on, and arms for its end.
   ///
-  /// The order loses nothing. The epoll set is chosen before posters may write. The timerfd is armed last, so that no look
-  /// at the kernel takes the edge of its date.
+  /// The order loses nothing. The epoll set is chosen before posters may write. The timerfd is armed last, so that no poll
+  /// takes the edge of its date.
   ///
   /// - Returns: Nil if something has been posted.
   @inline(__always)

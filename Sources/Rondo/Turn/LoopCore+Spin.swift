@@ -21,7 +21,7 @@ extension LoopCore {
     return alarm
   }
 
-  /// Spins until `deadline`, and looks at the kernel now and then: whatever would end a sleep ends it as well.
+  /// Spins until `deadline`, and polls now and then: whatever would end a sleep ends it as well.
   func spin(_ frame: RunFrame, until deadline: Instant) {
     assertOwnThread()
     let start = wait.now
@@ -47,10 +47,10 @@ extension LoopCore {
       return false
     }
     // What is ready in the kernel must not wait for the end of a spin; while something is each time, it is asked each time.
-    if start >= nextBusyPollLook {
-      look(frame)
+    if start >= nextKernelPoll {
+      poll(frame)
       if endsSleep(frame, deadline) { return true }
-      nextBusyPollLook = now.advanced(by: Self.lookEvery)
+      nextKernelPoll = now.advanced(by: Self.kernelPollInterval)
     }
     spin(frame, from: start, until: min(alarm, start.advanced(by: busyPollPolicy.patience)), pollsFirst: false)
     if wakeup.has(Self.endsSpin) {
@@ -61,22 +61,22 @@ extension LoopCore {
     heedPosts()
     guard endsSleep(frame, deadline) else { return false }
     // Wakeups that come thick and fast must not keep descriptors waiting.
-    if now >= nextBusyPollLook {
-      if frame.ready.isEmpty { look(frame) }
-      nextBusyPollLook = now.advanced(by: Self.lookEvery)
+    if now >= nextKernelPoll {
+      if frame.ready.isEmpty { poll(frame) }
+      nextKernelPoll = now.advanced(by: Self.kernelPollInterval)
     }
     return true
   }
 
   private func spin(_ frame: RunFrame, from start: Instant, until end: Instant, pollsFirst: Bool) {
-    var nextLook = pollsFirst ? start : start.advanced(by: Self.lookEvery)
+    var nextPoll = pollsFirst ? start : start.advanced(by: Self.kernelPollInterval)
     counters.spins.count()
     var time = start
     while time < end, !wakeup.has(Self.endsSpin) {
-      if time >= nextLook, time.advanced(by: Self.lookTakes) < end || nextLook == start {
+      if time >= nextPoll, time.advanced(by: Self.lookTakes) < end || nextPoll == start {
         _ = collect(frame, until: .distantPast, blocks: false)
         if !frame.ready.isEmpty || frame.turn.isMainQueueReady { break }
-        nextLook = wait.now.advanced(by: Self.lookEvery)
+        nextPoll = wait.now.advanced(by: Self.kernelPollInterval)
       }
       rondo_relax()
       time = wait.now
@@ -89,8 +89,8 @@ extension LoopCore {
 
   /// What ends a spin as it would end a sleep.
   private static let endsSpin: WakeProtocol.Bits = [.wake, .stop, .stopRequest]
-  /// Nanoseconds between two looks at the kernel, and what one may take: the last is over before the date. Chosen: a
-  /// look takes some 300 ns, a thirtieth of the time between, and ten times as much where something is ready.
-  private static let lookEvery: Int64 = 10_000
+  /// Nanoseconds between two polls, and what one may take: the last is over before the date. Chosen: a
+  /// poll takes some 300 ns, a thirtieth of the time between, and ten times as much where something is ready.
+  private static let kernelPollInterval: Int64 = 10_000
   private static let lookTakes: Int64 = 3_000
 }

@@ -19,7 +19,7 @@ extension LoopCore {
   @inline(__always)
   private func enqueue(_ slot: UInt32) {
     assertOwnThread()
-    rouseGuest()
+    cancelHostSleep()
     unsafe group(slot)._withUnsafeGuaranteedRef { $0.timers.insert(slot, in: timers) }
   }
 

@@ -88,7 +88,7 @@ import Synchronization
   /// Whether to spin before sleeps.
   @safe @exclusivity(unchecked) var busyPollPolicy = BusyPollPolicy()
   /// When the kernel is to be asked although such a spin was woken.
-  @safe @exclusivity(unchecked) var nextBusyPollLook = Instant.distantPast
+  @safe @exclusivity(unchecked) var nextKernelPoll = Instant.distantPast
   /// *atomic* Nanoseconds a second, of all that is spun, up to which sleeps may begin with a spin.
   let busyPollAllowance = Atomic<Int64>(0)
   @safe @exclusivity(unchecked) private var lastStamp: UInt32 = 0

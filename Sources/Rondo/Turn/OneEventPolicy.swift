@@ -28,7 +28,7 @@
     if event != .mainQueue { frame.turn.isMainQueueReady = false }
     core.dropReadyDescriptors(frame, from: event == .descriptor ? 1 : 0)
     if event == .wakeup { core.wakes.spend() } else { core.wakes.keep() }
-    // CFRunLoop looks again in every turn.
+    // CFRunLoop polls again in every turn.
     frame.turn.hasSlept = false
   }
 

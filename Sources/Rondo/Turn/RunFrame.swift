@@ -91,7 +91,7 @@
 struct Run {
   let returnsAfterSourceHandled: Bool
   let servesMainQueue: Bool
-  /// When it times out, set after the entry observers; `.distantPast` for one turn that only looks.
+  /// When it times out, set after the entry observers; `.distantPast` for one turn that only polls.
   var deadline = Instant.distantFuture
 
   /// The run polls once and times out.
@@ -107,7 +107,7 @@ struct Turn {
   let followsMainQueue: Bool
   /// A source was handled in this turn.
   var hasHandledSource = false
-  /// This turn only looks, without sleeping and without its two observers.
+  /// This turn only polls, without sleeping and without its two observers.
   var polls = false
   var hasSlept = false
   var isMainQueueReady = false

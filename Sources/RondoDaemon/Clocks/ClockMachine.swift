@@ -20,7 +20,7 @@ enum ClockDates: Sendable {
       return isBeyond ? nil : next
     case .rule(let rule):
       guard let next = rule(.nanoseconds(date))?.saturatingNanoseconds else { return nil }
-      contract(
+      require(
         next > date, "A rule of dates answers with a later date than the one it is asked about, or with nil.")
       return next
     }

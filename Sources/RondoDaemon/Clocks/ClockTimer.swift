@@ -82,7 +82,7 @@ public struct ClockTimer: DaemonSource {
     fileID: StaticString = #fileID,
     line: UInt = #line, handler: sending @escaping (ClockTimer, Tick) -> Void
   ) throws(ClockError) {
-    contract(
+    require(
       interval > .zero, "A timer's interval is more than nothing. Use ClockTimer(at:) for one that fires once.",
       file: fileID,
       line: line)

@@ -37,7 +37,7 @@ public final class LoopGroup: Sendable {
   ///   - isPinned: Whether each thread runs on one of those processors only, in turn. See sched_setaffinity(2).
   /// - Throws: Why a thread could not be started or pinned. No thread is left behind then.
   public init(threads count: Int? = nil, name: String = "loop", pinned isPinned: Bool = false) throws(StartError) {
-    contract(count ?? 1 > 0, "A LoopGroup has one thread at least. Use LoopGroup(of: [.main]) for none of its own.")
+    require(count ?? 1 > 0, "A LoopGroup has one thread at least. Use LoopGroup(of: [.main]) for none of its own.")
     let processors = Self.allowedProcessors
     var threads: [LoopThread] = []
     do throws(StartError) {
@@ -57,7 +57,7 @@ public final class LoopGroup: Sendable {
 
   /// Makes a group of loops that other code runs. It does not stop them.
   public init(of loops: [Loop]) {
-    contract(!loops.isEmpty, "A LoopGroup has one loop at least. Use LoopGroup(of: [.main]).")
+    require(!loops.isEmpty, "A LoopGroup has one loop at least. Use LoopGroup(of: [.main]).")
     self.loops = loops
     threads = []
     tally = Guarded(LoopTally(count: loops.count))

@@ -194,7 +194,7 @@ public final class Daemon: @unchecked Sendable {
   @available(*, noasync, message: "Running a loop blocks its thread. Call it from a synchronous function.")
   @discardableResult
   public func run() -> Outcome {
-    contract(loop.isCurrent, "A daemon runs on the thread of its loop. Make it with Daemon(on: .current).")
+    require(loop.isCurrent, "A daemon runs on the thread of its loop. Make it with Daemon(on: .current).")
     if let outcome { return outcome }
     if machine.withLock({ $0.becameReady() }) { tell([.ready]) }
     // A process that a worker of Dispatch's has started, or a thread, has them all blocked.

@@ -21,11 +21,11 @@ public struct RateLimit: Hashable, Sendable {
 
   /// Allows `burst` callouts in each `interval`. Both are more than zero.
   public init(_ burst: Int, per interval: Duration, recovery: Recovery = .atEndOfInterval) {
-    contract(
+    require(
       burst > 0, "A rate limit allows one callout at least. Use invalidate() for a source that is not wanted.")
-    contract(interval > .zero, "The interval of a rate limit is more than nothing.")
+    require(interval > .zero, "The interval of a rate limit is more than nothing.")
     if case .after(let pause) = recovery {
-      contract(
+      require(
         pause >= .zero, "A source rests for no negative time. Use .atEndOfInterval or a duration from zero on.")
     }
     self.burst = burst

@@ -132,7 +132,7 @@ public final class RateLimiter: @unchecked Sendable {
       state.owner = owner
       return (owner, state.machine.count(now: nanoseconds))
     }
-    contract(owner === subject.object, "A RateLimiter is for one source. Make another for each of the others.")
+    require(owner === subject.object, "A RateLimiter is for one source. Make another for each of the others.")
     switch verdict {
     case .more: handler()
     case .last(let rest):

@@ -42,8 +42,8 @@ public final class Resolver: Sendable {
   }
 
   init(threads: Int, waiting: Int, ask: @escaping @Sendable (LookupQuery) -> LookupQuery.Answer) {
-    contract(threads > 0, "A resolver has one thread at least. Use Resolver(threads: 1).")
-    contract(waiting >= 0, "No negative number of names can wait. Use Resolver(waiting: 0) for none.")
+    require(threads > 0, "A resolver has one thread at least. Use Resolver(threads: 1).")
+    require(waiting >= 0, "No negative number of names can wait. Use Resolver(waiting: 0) for none.")
     pool = LookupPool(threads: threads, waiting: waiting, ask: ask)
   }
 

@@ -21,7 +21,7 @@ extension RunLoop {
   public var servesFoundation: Bool {
     get { bridge.isWanted.load(ordering: .relaxed) }
     set {
-      contract(
+      require(
         getLoop().isCurrent, "Whether a run loop serves Foundation's is its own thread's affair: set it there.")
       bridge.isWanted.store(newValue, ordering: .relaxed)
       if newValue, !getLoop().isVirtual { _ = CFRunLoopGetCurrent() }
@@ -31,7 +31,7 @@ extension RunLoop {
 
   /// Whether this loop and Foundation's loop serve each other now. The loop's own thread.
   public var foundationStatus: FoundationStatus {
-    contract(
+    require(
       getLoop().isCurrent, "How a run loop stands with Foundation's is its own thread's affair: ask there.")
     if bridge.attach() { return .serving }
     guard servesFoundation, let refusal = bridge.refusal else { return .notNeeded }

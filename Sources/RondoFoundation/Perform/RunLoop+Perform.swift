@@ -88,7 +88,7 @@ extension RunLoop {
   func perform(
     afterDelay delay: TimeInterval, inModes modes: [Mode], keeping target: AnyObject?, _ block: @escaping () -> Void
   ) -> PerformRequest {
-    contract(!delay.isNaN, "A delay is a number of seconds, not NaN.")
+    require(!delay.isNaN, "A delay is a number of seconds, not NaN.")
     let request = PerformRequest {
       block()
       withExtendedLifetime(target) {}

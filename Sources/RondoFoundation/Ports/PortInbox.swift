@@ -42,7 +42,7 @@ final class PortInbox: @unchecked Sendable {
   var limit: Int {
     get { withLock { capacity } }
     set {
-      contract(newValue > 0, "A port takes one message at least. Use invalidate() for one that takes none.")
+      require(newValue > 0, "A port takes one message at least. Use invalidate() for one that takes none.")
       let roomy = withLock { () -> (@Sendable () -> Void)? in
         capacity = newValue
         condition.broadcast()

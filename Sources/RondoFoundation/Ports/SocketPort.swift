@@ -56,7 +56,7 @@ open class SocketPort: Port, @unchecked Sendable {
   public final var limits: Limits {
     get { receiver?.limits ?? Limits() }
     set {
-      contract(
+      require(
         newValue.maximumConnections > 0 && newValue.maximumHeldBytes > 0 && newValue.maximumIdleTime ?? 1 > 0
           && newValue.maximumMessageTime ?? 1 > 0,
         "A socket port's limits are positive. Use invalidate() for a port that takes nothing.")

@@ -63,7 +63,7 @@ open class Timer: NSObject, @unchecked Sendable {
     fire date: Date, interval: TimeInterval, repeats: Bool, fileID: StaticString = #fileID, line: UInt = #line,
     block: @escaping Block
   ) {
-    contract(!interval.isNaN, "A timer's interval is a number of seconds, not NaN.", file: fileID, line: line)
+    require(!interval.isNaN, "A timer's interval is a number of seconds, not NaN.", file: fileID, line: line)
     self.interval = repeats ? (interval > 0 ? max(interval, 1e-9) : 0.0001) : 0
     let link = Link()
     let delay = date.durationFromNow
@@ -166,7 +166,7 @@ open class Timer: NSObject, @unchecked Sendable {
   open var tolerance: TimeInterval {
     get { state.withLock { $0.tolerance } }
     set {
-      contract(!newValue.isNaN, "A timer's tolerance is a number of seconds, not NaN.")
+      require(!newValue.isNaN, "A timer's tolerance is a number of seconds, not NaN.")
       let tolerance = interval > 0 ? min(max(newValue, 0), interval / 2) : max(newValue, 0)
       validItem?.tolerance = Duration(rounding: tolerance)
       state.withLock { $0.tolerance = tolerance }

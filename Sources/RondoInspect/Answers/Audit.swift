@@ -7,7 +7,7 @@ extension LoopInsight {
   /// Examples are an item in a mode that was never run, a needless wakeup, and a long queue. It judges wakeups by the
   /// last turns. If there is no problem, the result is empty.
   public func audit() -> [String] {
-    contract(loop.isCurrent, "A loop is audited on its own thread. Use loop.perform { }.")
+    require(loop.isCurrent, "A loop is audited on its own thread. Use loop.perform { }.")
     return Audit.findings(loop, loop.inventory, recorder)
   }
 }

@@ -33,7 +33,7 @@ public struct Histogram: Sendable, Hashable {
   ///
   /// 0.5 is the median. The result is at most 3 % too high, and never above `longest`. A part below 0 or above 1 traps.
   public func value(at part: Double) -> Duration {
-    contract(part >= 0 && part <= 1, "A part of the values is from 0 to 1, not \(part).")
+    require(part >= 0 && part <= 1, "A part of the values is from 0 to 1, not \(part).")
     guard count > 0 else { return .zero }
     let rank = max(1, UInt64((part * Double(count)).rounded(.up)))
     var passed: UInt64 = 0

@@ -73,7 +73,7 @@ public struct LoopInsight: Sendable {
   /// It traps on the loop's own thread. A blocked thread is not disturbed. A signal stops a running thread for some
   /// microseconds.
   public var stack: (activity: ThreadActivity, frames: [StackFrame]) {
-    contract(!loop.isCurrent, "A loop's stack is looked at by another thread, which the loop's own is not.")
+    require(!loop.isCurrent, "A loop's stack is looked at by another thread, which the loop's own is not.")
     let sample = ThreadSampler.sample(of: loop.threadNumber)
     return (sample.activity, sample.stack.frames)
   }

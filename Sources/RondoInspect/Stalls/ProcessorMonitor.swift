@@ -21,8 +21,8 @@ public final class ProcessorMonitor: Sendable {
     above share: Double = 0.9, for time: Duration = .seconds(10),
     report: @escaping @Sendable (ProcessorUse) -> Void = ProcessorMonitor.write
   ) throws(LoopThread.StartError) {
-    contract(share > 0 && share <= 1, "A share of a processor is more than 0 and at most 1, not \(share).")
-    contract(time >= .milliseconds(100), "A processor monitor needs at least 100 ms, not \(time).")
+    require(share > 0 && share <= 1, "A share of a processor is more than 0 and at most 1, not \(share).")
+    require(time >= .milliseconds(100), "A processor monitor needs at least 100 ms, not \(time).")
     watcher = try Watcher.shared()
     rounds = ProcessorRounds(share: share, time: time.nanoseconds, report: report)
   }

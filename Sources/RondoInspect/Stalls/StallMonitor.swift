@@ -25,7 +25,7 @@ public final class StallMonitor: Sendable {
   public init(
     limit: Duration = .milliseconds(250), report: @escaping @Sendable (Stall) -> Void = StallMonitor.write
   ) throws(LoopThread.StartError) {
-    contract(limit >= .milliseconds(1), "A stall monitor needs a limit of at least 1 ms, not \(limit).")
+    require(limit >= .milliseconds(1), "A stall monitor needs a limit of at least 1 ms, not \(limit).")
     self.limit = limit
     watcher = try Watcher.shared()
     rounds = StallRounds(limit: limit.nanoseconds, report: report)

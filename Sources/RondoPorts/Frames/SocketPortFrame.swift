@@ -23,7 +23,7 @@ package struct SocketPortFrame: Hashable, Sendable {
 
     /// - Parameter address: 255 bytes at most.
     package init(family: UInt8, type: UInt8, transport: UInt8, address: [UInt8]) {
-      contract(address.count <= 255, "A signature has room for an address of 255 bytes.")
+      require(address.count <= 255, "A signature has room for an address of 255 bytes.")
       self.family = family
       self.type = type
       self.transport = transport

@@ -66,7 +66,7 @@ final class RunWaiting: Waiting {
   private let sleeper: ThreadWaiting
 
   init(_ mode: Loop.Mode) throws(MessagePortError) {
-    contract(mode != .common, "'.common' stands for the common modes and cannot be run. Name one of them.")
+    require(mode != .common, "'.common' stands for the common modes and cannot be run. Name one of them.")
     sleeper = try ThreadWaiting()
     loop = .current
     self.mode = mode

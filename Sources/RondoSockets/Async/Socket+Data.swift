@@ -15,7 +15,7 @@ extension Socket {
   public func data(
     on loop: Loop, atMost limit: Int = 65_536, in mode: Loop.Mode = .common
   ) throws(StreamError) -> IncomingData {
-    contract(limit > 0, "A piece of what arrives has at least one byte: the limit is \(limit).")
+    require(limit > 0, "A piece of what arrives has at least one byte: the limit is \(limit).")
     return IncomingData(socket: self, limit: limit, readiness: try readiness(on: loop, in: mode))
   }
 

@@ -111,7 +111,7 @@ public final class SocketSource: @unchecked Sendable {
 
   private static func check(_ callbacks: Callbacks, _ fileID: StaticString, _ line: UInt) {
     let input = callbacks.intersection(.input)
-    contract(
+    require(
       input.rawValue.nonzeroBitCount <= 1,
       "A socket source takes what comes in in one way. Choose one of .read, .accept and .data.", file: fileID,
       line: line)
@@ -171,7 +171,7 @@ public final class SocketSource: @unchecked Sendable {
   /// Enables `callbacks`. A callback that the source was not made for traps.
   public func enable(_ callbacks: Callbacks) {
     let pause = state.withLock { state -> Loop.Timer? in
-      contract(
+      require(
         callbacks.isSubset(of: state.callbacks), "This socket source was made for \(state.callbacks.rawValue) alone.")
       state.enabled.formUnion(callbacks)
       let isResumed = callbacks.contains(.accept) && state.isPaused
@@ -250,7 +250,7 @@ public final class SocketSource: @unchecked Sendable {
   }
 
   private static func checkedMark(_ bytes: Int) -> Int {
-    contract(bytes >= 0, "A number of bytes that wait is 0 or more, not \(bytes).")
+    require(bytes >= 0, "A number of bytes that wait is 0 or more, not \(bytes).")
     return bytes
   }
 

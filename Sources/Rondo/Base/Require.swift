@@ -2,7 +2,7 @@
 ///
 /// `precondition` ends a release build without its message, and a daemon in use is a release build.
 @inline(__always)
-package func contract(
+package func require(
   _ isKept: Bool, _ message: @autoclosure () -> String, file: StaticString = #fileID, line: UInt = #line
 ) {
   if !isKept { reportBreach(message, file, line) }
