@@ -63,7 +63,7 @@ import Testing
       #expect(!list.contains(where: isMine))
     }
 
-    for _ in 0..<1_000 {
+    for _ in 0..<250 {
       if Int.random(in: 0..<4, using: &random) == 0 { drain(from: 0) } else { post() }
       #expect(queue.count == list.count)
       #expect(queue.isEmpty == list.isEmpty)
