@@ -1,3 +1,4 @@
+import Glibc
 import Rondo
 import Synchronization
 
@@ -55,7 +56,9 @@ extension Round {
       look(home.berth, mode)
       return specimen.record.calls.value > before
     }
-    if !isCalled { ledger.fail("a \(specimen.kind) in \(mode) is not called any more, seed \(seed)") }
+    if !isCalled {
+      ledger.fail("a \(specimen.kind) in \(mode) is not called any more, seed \(seed)\(state(of: specimen))")
+    }
     guard specimen.kind == .source else { return }
     let hasSeenAll = eventually {
       if specimen.record.hasSeenAllSignals || !specimen.item.isValid { return true }
@@ -63,6 +66,33 @@ extension Round {
       return specimen.record.hasSeenAllSignals
     }
     if !hasSeenAll { ledger.fail("a source in \(mode) has not seen its last signal, seed \(seed)") }
+  }
+
+  /// What is known of a specimen that is not called: its descriptor, its bytes, and the epoll sets that watch it.
+  private func state(of specimen: Specimen) -> String {
+    guard let channel = specimen.channel, let source = specimen.item as? Loop.DescriptorSource else { return "" }
+    var waiting: CInt = 0
+    _ = unsafe ioctl(channel.near, UInt(FIONREAD), &waiting)
+    let sharers = specimens.filter { $0.channel === channel }.map { other in
+      let homes = crew.berths.enumerated().map { number, berth in
+        "\(number): \(berth.loop.modes.filter { berth.loop.contains(other.item, in: $0) }.map(\.rawValue))"
+      }
+      return "\(other.item) enabled \((other.item as? Loop.DescriptorSource)?.enabled.rawValue ?? 0) in \(homes)"
+    }
+    let sets = openDescriptors().filter { $0.value.contains("eventpoll") }.map { entry in
+      let file = unsafe open("/proc/self/fdinfo/\(entry.key)", O_RDONLY)
+      defer { close(file) }
+      var bytes = [UInt8](repeating: 0, count: 8_192)
+      let count = unsafe read(file, &bytes, bytes.count)
+      let lines = String(decoding: bytes[..<max(0, count)], as: UTF8.self).split(separator: "\n")
+      return
+        "\(entry.key): \(lines.filter { $0.hasPrefix("tfd:") }.map { $0.split(separator: " ").prefix(4).joined(separator: " ") })"
+    }
+    return """
+      ; descriptor \(channel.near) is \(openDescriptors()[channel.near] ?? "closed"), \(waiting) bytes wait, edge \
+      \(channel.isEdge), reason \(source.invalidationReason.map { "\($0)" } ?? "-"); sharers \(sharers); sets \(sets); \
+      loops \(crew.berths.map { "\($0.thread.loop.heartbeat)" })
+      """
   }
 
   /// Has it due, signalled or ready.

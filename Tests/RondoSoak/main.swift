@@ -58,7 +58,8 @@ do {
   repeat {
     try runRound(seed, until: deadline)
     rounds += 1
-    if !eventually({ openDescriptors().count == openBefore.count }) {
+    // The runtime may have had a file of its own open before.
+    if !eventually({ openDescriptors().count <= openBefore.count }) {
       ledger.fail("these descriptors are open: \(openDescriptors()), and before: \(openBefore), seed \(seed)")
     }
     seed = seeds.next()

@@ -21,6 +21,32 @@ import Testing
     invalidating.join()
   }
 
+  @Test(.offThePool) func `a source that is invalidated while it joins a loop calls its cancel handler`() throws {
+    let thread = try LoopThread()
+    let opened = Handover<Void>()
+    // The loop does not apply the mail that the source joins by, and so does not hold its handlers.
+    thread.execute { opened.take() }
+    let cancels = Guarded(0)
+    let held = Guarded<PausedSource?>(nil)
+    let invalidating = Handover<TestThread<Void>>()
+    let source = PausedSource(
+      schedule: { _, _ in
+        let joining: PausedSource? = held.withLock { $0 }
+        guard let source = joining else { return }
+        invalidating.put(TestThread { source.invalidate() })
+        source.reached.take()
+      },
+      cancel: { _, _ in cancels.withLock { $0 += 1 } }, perform: {})
+    held.withLock { joining in joining = source }
+    thread.loop.add(source)
+    source.opened.put(())
+    invalidating.take().join()
+    opened.put(())
+    thread.stop()
+    #expect(cancels.withLock { $0 } == 1)
+    held.withLock { source in source = nil }
+  }
+
   @Test(arguments: [false, true])
   func `what is common and has left its modes again before the loop looked is kept, and joins what becomes common`(
     _ isSource: Bool
@@ -49,6 +75,18 @@ import Testing
 
 /// A timer whose invalidation waits, with the timer invalid and still in its loop.
 private final class PausedTimer: Loop.Timer, @unchecked Sendable {
+  let reached = Handover<Void>()
+  let opened = Handover<Void>()
+
+  override func leaveLoops() -> Loop.Item? {
+    reached.put(())
+    opened.take()
+    return super.leaveLoops()
+  }
+}
+
+/// The same for a source.
+private final class PausedSource: Loop.Source, @unchecked Sendable {
   let reached = Handover<Void>()
   let opened = Handover<Void>()
 

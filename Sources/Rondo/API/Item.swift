@@ -110,6 +110,10 @@ extension Loop {
     /// captures as soon as no callout of the item can be running. See CFRunLoopTimerInvalidate,
     /// CFRunLoopSourceInvalidate, CFRunLoopObserverInvalidate.
     public final func invalidate() {
+      // A source calls its cancel handler here. Held before it is invalid, so that no other holder is the last.
+      let isHeld = kind == .source
+      if isHeld { holdHandlers() }
+      defer { if isHeld { unholdHandlers() } }
       let (old, _) = lifetime.bitwiseOr(Lifetime.invalid, ordering: .sequentiallyConsistent)
       guard old & Lifetime.invalid == 0 else { return }
       // Kept until the end: the loop may have had the last reference.
