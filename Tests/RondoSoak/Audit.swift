@@ -49,6 +49,8 @@ extension Round {
     }
     guard specimen.isUsable, let mode = home.mode else { return }
     let before = specimen.record.calls.value
+    specimen.channel?.keepsBytes.store(true, ordering: .sequentiallyConsistent)
+    defer { specimen.channel?.keepsBytes.store(false, ordering: .sequentiallyConsistent) }
     let isCalled = eventually {
       // Other callouts may have served it meanwhile, or ended it.
       if specimen.record.calls.value > before || !specimen.item.isValid { return true }

@@ -10,6 +10,8 @@ final class Channel: Sendable {
   let isEdge: Bool
   let near: CInt
   private let ends: Guarded<Ends>
+  /// While a source is probed, no other source of the descriptor may take the bytes that it is to find.
+  let keepsBytes = Atomic<Bool>(false)
 
   private struct Ends {
     var far: CInt?
@@ -64,6 +66,7 @@ final class Channel: Sendable {
   func drain() -> Bool {
     ends.withLock { ends in
       guard ends.isNearOpen else { return true }
+      if keepsBytes.load(ordering: .sequentiallyConsistent) { return false }
       var bytes = [UInt8](repeating: 0, count: 64)
       while true {
         let count = unsafe recv(near, &bytes, bytes.count, CInt(MSG_DONTWAIT))
