@@ -23,9 +23,13 @@ import Testing
 
   @Test(.offThePool) func `a source that is invalidated while it joins a loop calls its cancel handler`() throws {
     let thread = try LoopThread()
-    let opened = Handover<Void>()
+    let (begun, opened) = (Handover<Void>(), Handover<Void>())
     // The loop does not apply the mail that the source joins by, and so does not hold its handlers.
-    thread.execute { opened.take() }
+    thread.execute {
+      begun.put(())
+      opened.take()
+    }
+    begun.take()
     let cancels = Guarded(0)
     let held = Guarded<PausedSource?>(nil)
     let invalidating = Handover<TestThread<Void>>()
