@@ -58,8 +58,7 @@ do {
   repeat {
     try runRound(seed, until: deadline)
     rounds += 1
-    // The runtime may have had a file of its own open before.
-    if !eventually({ openDescriptors().count <= openBefore.count }) {
+    if !eventually({ openDescriptors().count == openBefore.count }) {
       ledger.fail("these descriptors are open: \(openDescriptors()), and before: \(openBefore), seed \(seed)")
     }
     seed = seeds.next()

@@ -45,7 +45,7 @@ import Testing
         entry.number >= held && entry.number < end && entry.modes.contains(mode)
       }
       #expect(queue.contains(for: mode) == list.contains { $0.number >= held && $0.modes.contains(mode) })
-      #expect(queue.waits(for: mode) == list.contains { $0.modes.contains(mode) })
+      #expect(queue.contains(for: mode, held: true) == list.contains { $0.modes.contains(mode) })
       if queue.isPlain {
         var taken: [Block] = []
         queue.takePlain(for: mode, into: &taken)

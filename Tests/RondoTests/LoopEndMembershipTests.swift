@@ -13,11 +13,11 @@ import Testing
     thread.loop.add(timer, to: .common)
     try thread.sync {}
     let invalidating = TestThread { timer.invalidate() }
-    timer.reached.take()
+    timer.pause.reached.take()
     thread.stop(.drop)
     // The owner is told from its address alone: the loop may be gone.
     #expect(!timer.isInLoop)
-    timer.opened.put(())
+    timer.pause.opened.put(())
     invalidating.join()
   }
 
@@ -38,12 +38,12 @@ import Testing
         let joining: PausedSource? = held.withLock { $0 }
         guard let source = joining else { return }
         invalidating.put(TestThread { source.invalidate() })
-        source.reached.take()
+        source.pause.reached.take()
       },
       cancel: { _, _ in cancels.withLock { $0 += 1 } }, perform: {})
     held.withLock { joining in joining = source }
     thread.loop.add(source)
-    source.opened.put(())
+    source.pause.opened.put(())
     invalidating.take().join()
     opened.put(())
     thread.stop()
@@ -77,26 +77,31 @@ import Testing
   }
 }
 
-/// A timer whose invalidation waits, with the timer invalid and still in its loop.
-private final class PausedTimer: Loop.Timer, @unchecked Sendable {
+/// Where an invalidation waits, with the item invalid and still in its loop.
+private struct Pause: Sendable {
   let reached = Handover<Void>()
   let opened = Handover<Void>()
 
-  override func leaveLoops() -> Loop.Item? {
+  func pass() {
     reached.put(())
     opened.take()
+  }
+}
+
+private final class PausedTimer: Loop.Timer, @unchecked Sendable {
+  let pause = Pause()
+
+  override func leaveLoops() -> Loop.Item? {
+    pause.pass()
     return super.leaveLoops()
   }
 }
 
-/// The same for a source.
 private final class PausedSource: Loop.Source, @unchecked Sendable {
-  let reached = Handover<Void>()
-  let opened = Handover<Void>()
+  let pause = Pause()
 
   override func leaveLoops() -> Loop.Item? {
-    reached.put(())
-    opened.take()
+    pause.pass()
     return super.leaveLoops()
   }
 }

@@ -106,6 +106,7 @@ final class Wakeup: Sendable {
   @inline(__always)
   func wokeTaking(_ bits: WakeProtocol.Bits) -> WakeProtocol.Bits { update { $0.woke(taking: bits) } }
 
+  /// Out of line: inlined, it would push the first half of a turn out of the turn's function.
   @inline(never)
   func take(_ bits: WakeProtocol.Bits) -> WakeProtocol.Bits {
     has(bits) ? update { $0.take(bits) } : []

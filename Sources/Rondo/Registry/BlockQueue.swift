@@ -45,14 +45,10 @@ struct BlockQueue {
 
   var count: Int { groups.reduce(plain.count) { $0 + $1.places.count { !$0.block.isTaken } } }
 
-  /// Whether a run of the mode would find a block. O(groups).
-  func contains(for mode: ModeState) -> Bool { contains(for: mode, after: heldTicket) }
-
-  /// The same, for a block that is held back as well.
-  func waits(for mode: ModeState) -> Bool { contains(for: mode, after: 0) }
-
-  private func contains(for mode: ModeState, after ticket: UInt64) -> Bool {
-    !plain.isEmpty && ModeSet.default.contains(mode)
+  /// Whether a run of the mode would find a block, or, with `held`, one is held back for it. O(groups).
+  func contains(for mode: ModeState, held: Bool = false) -> Bool {
+    let ticket = held ? 0 : heldTicket
+    return !plain.isEmpty && ModeSet.default.contains(mode)
       || groups.contains { $0.modes.contains(mode) && $0.places.last!.ticket > ticket }
   }
 
@@ -65,14 +61,16 @@ struct BlockQueue {
 
   @inline(never)
   private mutating func appendWithTicket(_ block: Block) {
-    let older = plain
+    for older in plain { giveTicket(older) }
     plain = []
-    for block in older + [block] {
-      let group = groups.firstIndex { $0.modes == block.modes } ?? groups.count
-      if group == groups.count { groups.append(Group(modes: block.modes)) }
-      lastTicket += 1
-      groups[group].places.append((block, lastTicket))
-    }
+    giveTicket(block)
+  }
+
+  private mutating func giveTicket(_ block: Block) {
+    let group = groups.firstIndex { $0.modes == block.modes } ?? groups.count
+    if group == groups.count { groups.append(Group(modes: block.modes)) }
+    lastTicket += 1
+    groups[group].places.append((block, lastTicket))
   }
 
   /// Takes over posted blocks, and leaves an empty array in their place.

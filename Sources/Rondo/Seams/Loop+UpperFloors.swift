@@ -108,7 +108,7 @@ extension Loop {
   package var isOfMainThread: Bool { thread.isMain }
 
   /// Whether the loop waits by script.
-  package var isVirtual: Bool { !core.wait.canSpin }
+  package var isVirtual: Bool { core.wait.kernel == nil }
 }
 
 extension Loop.Item {

@@ -39,7 +39,7 @@ extension LoopCore {
       if name == .common || state.modes.hasRoom(for: name) { return }
       let staying = state.modes.pinned | state.modes.common
       for mode in modes where mode.isUnused && staying & mode.bit == 0 && state.modes.names[mode.index] != nil {
-        if blocks.waits(for: mode) || modalJobs.contains(where: { $0.modes.contains(mode) }) { continue }
+        if blocks.contains(for: mode, held: true) || modalJobs.contains(where: { $0.modes.contains(mode) }) { continue }
         // Items that have left may say that they are on its lists.
         for token in mode.signalled.tokens + mode.dirtyDescriptors.tokens where slots.holds(token) {
           slots[token].pending &= ~mode.bit

@@ -64,6 +64,7 @@ extension LoopCore {
     guard let departure = releaseSlot(item, from: loop) else { return }
     item.wasFreed()
     departure.evicted?.unholdHandlers()
+    callOutAfterMail()
   }
 
   private func leave(_ left: UInt64, _ item: Loop.Item, _ token: Token) {
