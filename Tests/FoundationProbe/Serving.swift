@@ -112,6 +112,10 @@ func endWhenEmpty() {
   runFoundationUntilEmpty()
   Timer.scheduledTimer(withTimeInterval: 0.01, repeats: false) { _ in report.add("Rondo's timer") }
   runFoundationUntilEmpty()
+  // A turn of Rondo's, which Foundation's loop gives it before its second sleep, finds nothing.
+  Timer.scheduledTimer(withTimeInterval: 0.001, repeats: false) { _ in report.add("Rondo's timer, due before the run") }
+  usleep(5_000)
+  runFoundationUntilEmpty()
   onFoundationTimer(after: 0.01) { report.add("Foundation's timer") }
   RunLoop.current.run()
   RunLoop.current.run()

@@ -317,14 +317,14 @@ import Synchronization
     let isForRondo = purpose(in: mode) == .sleep
     let isWanted = isWanted.load(ordering: .relaxed) && !loop.isEmbedded
     update(mode) { $0.hasComeToSleep = true }
-    let hadPort = mode.isInserted
     let isVacant = loop.isVacant(mode.mode)
     if !isForRondo {
       hasComeToSleep = true
       if !isWanted || isVacant {
-        // Foundation's mode may be empty but for the port: without that, its run ends.
+        // Without the port, and a turn of Rondo's may have taken that out, Foundation's mode may be empty: its run ends
+        // if it is woken.
         mode.remove(from: foundation)
-        if hadPort { CFRunLoopWakeUp(foundation) }
+        if isFinished(foundation, mode.name) { CFRunLoopWakeUp(foundation) }
         return
       }
     }
