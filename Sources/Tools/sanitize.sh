@@ -12,7 +12,13 @@ unsafe="a forked child's signals are its own"
 # sanitizer changes both.
 unfit='ReadmeProgramTests|CompilerMessagesTests|CallPathTests'
 unfit+='|RondoWholeTests\.(CountTests|BridgeCountTests|ContractTests|HostTests|MainThreadTests|ShortageTests|MainProgramTests)'
-thread=(--sanitize=thread --scratch-path .build/tsan)
+# They read the project's texts or explore a model, for minutes, and start no thread.
+unfit+='|RondoTests\.(RoomTests|SleepModelTests|WakeMemoryTests|WakeProtocolTests)'
+unfit+='|RondoBookTests\.(DocstringTests|ExampleTextTests|LinkTests|ReadmeTests|TraitTests)'
+# Lines are enough for a report, and what else there is takes minutes to read wherever a stack is told of.
+lines=(-Xswiftc -gline-tables-only)
+address=(--sanitize=address "${lines[@]}")
+thread=(--sanitize=thread --scratch-path .build/tsan "${lines[@]}")
 mkdir -p .build
 
 # A test forks; the sanitizer would end a child that starts a thread.
@@ -29,9 +35,9 @@ case $1 in
     # are many.
     echo 'interceptor_via_fun:*findMaximumOpenFromProcSelfFD*' >.build/overflows-of-others
     export ASAN_OPTIONS=suppressions=$PWD/.build/overflows-of-others
-    swift test --sanitize=address --scratch-path .build/asan --filter "$sanitized|RondoCTests" --skip "$unfit"
+    swift test "${address[@]}" --scratch-path .build/asan --filter "$sanitized|RondoCTests" --skip "$unfit"
     # The servers among the examples, attacked.
-    swift test --sanitize=address --package-path Sources/Examples --scratch-path .build/examples-asan \
+    swift test "${address[@]}" --package-path Sources/Examples --scratch-path .build/examples-asan \
       --filter 'ChaosTests|ChatTests|EchoTests'
     ;;
   thread)

@@ -291,7 +291,8 @@ import Testing
         stage.loop.arm(timeout, after: .seconds(2))
         stage.loop.disarm(timeout)
         stage.loop.arm(timeout, after: .seconds(1))
-        most = max(most, stage.loop.sizes.timerEntries)
+        // Counting takes longer than all of that. A prime: in whatever period they grow, each place of it counts.
+        if round % 7 == 0 { most = max(most, stage.loop.sizes.timerEntries) }
       }
       #expect(most <= 70)
       stage.loop.checkInvariants()
