@@ -10,7 +10,7 @@ cd "$(dirname "$0")/../.."
 source Sources/Tools/leftovers.sh
 logs=.build/prove
 # For each proof: what hangs fails, and the others are run.
-minutes=20
+minutes=25
 mkdir -p "$logs"
 seed=${SEED:-$((RANDOM * 32768 + RANDOM + 1))}
 only=" $* "

@@ -4,8 +4,8 @@
 #   sanitize.sh address|thread
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-sanitized='RondoWholeTests|RondoTests|RondoDaemonTests|RondoFoundationTests|RondoInspectTests|RondoPortsTests'
-sanitized+='|RondoBookTests|RondoSocketsTests'
+core='^RondoTests\.'
+others='^(RondoWholeTests|RondoDaemonTests|RondoFoundationTests|RondoInspectTests|RondoPortsTests|RondoBookTests|RondoSocketsTests'
 # A forked child's handlers do not get the signals that the thread sanitizer keeps from them.
 unsafe="a forked child's signals are its own"
 # They link programs without the sanitizer, count what a program costs, or look at how functions call each other; a
@@ -15,11 +15,24 @@ unfit+='|RondoWholeTests\.(CountTests|BridgeCountTests|ContractTests|HostTests|M
 # They read the project's texts or explore a model, for minutes, and start no thread.
 unfit+='|RondoTests\.(RoomTests|SleepModelTests|WakeMemoryTests|WakeProtocolTests)'
 unfit+='|RondoBookTests\.(DocstringTests|ExampleTextTests|LinkTests|ReadmeTests|TraitTests)'
+# They measure memory, of which a sanitizer takes its own.
+unfit+='|RondoFoundationTests\.TimerMemoryTests|RondoPortsTests\.ExhaustionTests'
 # Lines are enough for a report, and what else there is takes minutes to read wherever a stack is told of.
 lines=(-Xswiftc -gline-tables-only)
-address=(--sanitize=address "${lines[@]}")
-thread=(--sanitize=thread --scratch-path .build/tsan "${lines[@]}")
 mkdir -p .build
+
+# test_both OTHERS UNFIT OPTION...: builds all tests with these options. Runs those of the core beside the others, each one
+# after the other. At the same time, those that compute would keep the runtime's threads from those that wait, for minutes.
+test_both() {
+  local others=$1 unfit=$2 tests failed=0
+  shift 2
+  swift build --build-tests "$@"
+  tests=($(swift build "$@" --show-bin-path)/*.xctest)
+  "${tests[0]}" --testing-library swift-testing --no-parallel --filter "$core" --skip "$unfit" &
+  "${tests[0]}" --testing-library swift-testing --no-parallel --filter "$others" --skip "$unfit" || failed=1
+  wait $! || failed=1
+  return $failed
+}
 
 # A test forks; the sanitizer would end a child that starts a thread.
 export TSAN_OPTIONS=die_after_fork=0
@@ -35,14 +48,16 @@ case $1 in
     # are many.
     echo 'interceptor_via_fun:*findMaximumOpenFromProcSelfFD*' >.build/overflows-of-others
     export ASAN_OPTIONS=suppressions=$PWD/.build/overflows-of-others
-    swift test "${address[@]}" --scratch-path .build/asan --filter "$sanitized|RondoCTests" --skip "$unfit"
+    address=(--sanitize=address "${lines[@]}")
+    test_both "$others|RondoCTests)\." "$unfit" "${address[@]}" --scratch-path .build/asan
     # The servers among the examples, attacked.
     swift test "${address[@]}" --package-path Sources/Examples --scratch-path .build/examples-asan \
       --filter 'ChaosTests|ChatTests|EchoTests'
     ;;
   thread)
     # The sanitizer's own runtime aborts in a child that Foundation forks while other threads run, as the examples do.
-    swift test "${thread[@]}" --filter "$sanitized" --skip "$unsafe|$unfit|RondoBookTests"
+    thread=(--sanitize=thread --scratch-path .build/tsan "${lines[@]}")
+    test_both "$others)\." "$unsafe|$unfit|RondoBookTests" "${thread[@]}"
     # The rest of the hand-overs stay at the few that fit in with the others.
     HAND_OVERS=${HAND_OVERS:-100000} swift test "${thread[@]}" --skip-build \
       --filter 'an item that another thread passes from loop to loop'
