@@ -85,7 +85,6 @@ private final class Log: Sendable {
       do {
         for try await piece in try socket.data(on: loop) {
           try await socket.send(piece, on: loop, timeout: .seconds(30))
-          await Task.yield()
         }
       } catch {
         log.note("\(connection.peer): \(error)")

@@ -3,6 +3,7 @@ import CProbe
 import Glibc
 import Rondo
 import RondoAsync
+import RondoSockets
 import RondoTestSupport
 import RondoTesting
 
@@ -212,4 +213,28 @@ private func visit(_ actor: isolated LoopActor, _ right: Tally, _ wrong: Tally) 
 
 private nonisolated func visitAnywhere(_ right: Tally, _ wrong: Tally) async {
   if rondo_is_main_thread() != 0 { right.add() } else { wrong.add() }
+}
+
+/// A task on a loop echoes 200 requests, one after the other, of a client on this thread; 100 of them between marks.
+func probeAsyncEcho() {
+  let thread = try! LoopThread(name: "echo")
+  let loop = thread.loop
+  let (near, far) = try! Socket.pair()
+  Task(executorPreference: loop) {
+    var requests = 0
+    for try await bytes in try near.data(on: loop) {
+      requests += 1
+      if requests == 50 { mark("loop begins") }
+      if requests == 150 { mark("loop ends") }
+      try await near.send(bytes, on: loop)
+    }
+  }
+  var answers = 0
+  for _ in 0..<200 {
+    try! far.send([UInt8](repeating: 7, count: 64), timeout: .seconds(30))
+    _ = rondo_poll_two(far.descriptor, CInt(POLLIN), -1, 30_000)
+    if case .bytes(let bytes, _) = try! far.receive(), bytes.count == 64 { answers += 1 }
+  }
+  report("answers", answers)
+  thread.stop()
 }

@@ -13,6 +13,7 @@ let subjects: [String: () -> Void] = [
   "descriptors": probeDescriptors,
   "interest": probeInterest,
   "virtual": probeVirtualTurns,
+  "async-echo": probeAsyncEcho,
   "allocations": probeAllocations,
   "lock": probeLock,
   "threads": probeThreadDescriptors,

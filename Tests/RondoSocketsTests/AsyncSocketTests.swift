@@ -82,6 +82,98 @@ import Testing
     }
   }
 
+  @Test func `a task whose bytes are always there lets others run every few pieces`() async throws {
+    try await withLoop { loop in
+      let (near, far) = try Socket.pair()
+      _ = try near.send([UInt8](repeating: 1, count: 1_280)[...])
+      let neighbour = Task(executorPreference: loop) {
+        var turns = 0
+        while !Task.isCancelled {
+          turns += 1
+          await Task.yield()
+        }
+        return turns
+      }
+      let reading = Task(executorPreference: loop) {
+        var pieces = 0
+        for try await _ in try far.data(on: loop, atMost: 1) {
+          pieces += 1
+          if pieces == 1_280 { break }
+        }
+        neighbour.cancel()
+        return pieces
+      }
+      #expect(try await reading.value == 1_280)
+      // 64 pieces at most between two turns of the neighbour.
+      #expect(await neighbour.value >= 1_280 / 64 - 1)
+    }
+  }
+
+  @Test(arguments: [false, true])
+  func `a cancelled task ends at its next read, however much is there`(_ isOnLoop: Bool) async throws {
+    try await withLoop { loop in
+      let (near, far) = try Socket.pair()
+      _ = try near.send([UInt8](repeating: 1, count: 1_000)[...])
+      let reading = Task(executorPreference: isOnLoop ? loop : nil) {
+        var pieces = 0
+        do {
+          for try await _ in try far.data(on: loop, atMost: 1) {
+            pieces += 1
+            if pieces == 100 { unsafe withUnsafeCurrentTask { unsafe $0!.cancel() } }
+          }
+        } catch Socket.StreamError.wait(.cancelled) {
+          return pieces
+        }
+        return -1
+      }
+      #expect(try await reading.value == 100)
+      // What it has not read is there for the next one.
+      #expect(try far.receive(atMost: 2_000) == .bytes([UInt8](repeating: 1, count: 900)))
+    }
+  }
+
+  @Test func `of two tasks that read one socket the second is refused`() async throws {
+    try await withLoop { loop in
+      let (near, far) = try Socket.pair()
+      let readers = (0..<2).map { _ in
+        Task { () -> String in
+          do {
+            for try await piece in try far.data(on: loop) { return "\(piece)" }
+            return "end"
+          } catch {
+            // The one that waits goes on.
+            _ = try near.send([7][...])
+            return "\(error as! Socket.StreamError == .wait(.alreadyAwaited))"
+          }
+        }
+      }
+      var told: [String] = []
+      for reader in readers { told.append(try await reader.value) }
+      #expect(told.sorted() == ["[7]", "true"])
+    }
+  }
+
+  @Test func `an edge that no task awaits calls the loop once`() async throws {
+    try await withLoop { loop in
+      let (near, far) = try Socket.pair()
+      var pieces = try far.data(on: loop).makeAsyncIterator()
+      _ = try near.send([1][...])
+      #expect(try await pieces.next() == [1])
+      // From here on it is watched.
+      let waiting = Task { try await pieces.next() }
+      while loop.statistics.descriptorCallouts == 0 {
+        _ = try near.send([2][...])
+        try await Task.sleep(for: .milliseconds(1))
+      }
+      _ = try await waiting.value
+      let before = try await loop.call { loop.statistics.descriptorCallouts }
+      _ = try near.send([3][...])
+      for _ in 0..<100 { try await loop.call {} }
+      let after = try await loop.call { loop.statistics.descriptorCallouts }
+      #expect(after - before <= 2)
+    }
+  }
+
   @Test func `a loop that ends is told, and is no end of what arrives`() async throws {
     let thread = try LoopThread(name: "ends")
     let loop = thread.loop

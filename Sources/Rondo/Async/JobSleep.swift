@@ -95,6 +95,7 @@ extension LoopCore {
     // Inside a job no other job runs, and the loop cannot know that this one only resumes a task.
     if isServingJob { return enqueue(job) }
     isServingJob = true
+    operationsLeft = Self.operationsOfJob
     callOutJob(job)
     isServingJob = false
   }

@@ -57,6 +57,8 @@ extension Loop {
     case timedOut
     /// The loop's thread has ended.
     case loopEnded
+    /// Another task waits for the same direction of this socket. One task reads, and one writes.
+    case alreadyAwaited
     /// The loop cannot wait for this descriptor.
     case descriptor(DescriptorError)
     /// The loop invalidated its source of the descriptor during the wait, for this reason.

@@ -14,6 +14,15 @@ extension Loop {
     }
   }
 
+  /// Takes one operation from the budget of the job that runs. Any thread.
+  ///
+  /// - Returns: False if the budget is spent: the task yields before the operation. Nil outside the loop's jobs.
+  package func takeOperation() -> Bool? {
+    guard isCurrent, core.isServingJob else { return nil }
+    core.operationsLeft -= 1
+    return core.operationsLeft >= 0
+  }
+
   /// Whether the loop has ended with its thread. Any thread.
   package var hasEnded: Bool { mailbox.life == .ended }
 

@@ -56,6 +56,8 @@ import Synchronization
   @safe @exclusivity(unchecked) var modalJobs: ContiguousArray<JobGroup> = []
   /// A job is running.
   @safe @exclusivity(unchecked) var isServingJob = false
+  /// How many operations that succeed at once the running job may still do before it lets others run.
+  @safe @exclusivity(unchecked) var operationsLeft = 0
   /// Sleeps of tasks that the concurrency runtime has left to the loop, by task.
   @safe @exclusivity(unchecked) var sleeps: [UInt: JobSleep] = [:]
   /// *constant* Runs the jobs once the loop's thread has ended.

@@ -11,11 +11,21 @@ extension Socket {
   public nonisolated(nonsending) func send(
     _ bytes: [UInt8], on loop: Loop, timeout: Duration? = nil, in mode: Loop.Mode = .common
   ) async throws(StreamError) {
+    let record = record(on: loop, in: mode)
+    var lease: ReadinessLease?
     var rest = bytes[...]
+    try await record.pay(for: .write)
     while true {
-      rest = rest.dropFirst(try asking { () throws(SocketError) in try send(rest) })
-      if rest.isEmpty { return }
-      try await waitForRoom(on: loop, timeout, mode)
+      if record.begin(.write) {
+        rest = rest.dropFirst(try asking { () throws(SocketError) in try send(rest) })
+        if rest.isEmpty { return record.mayGoOn(.write) }
+      }
+      // The first one that is there has the call made again: what was known before was of no registration.
+      if lease != nil {
+        try await record.wait(for: .write, timeout: timeout)
+      } else {
+        lease = try self.lease(on: loop, in: mode)
+      }
     }
   }
 

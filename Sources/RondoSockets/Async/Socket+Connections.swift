@@ -1,5 +1,4 @@
 public import Rondo
-internal import RondoAsync
 
 extension Socket {
   /// Returns the connections to a listener as a sequence. Any thread; for one task.
@@ -12,7 +11,7 @@ extension Socket {
   public func connections(
     on loop: Loop, in mode: Loop.Mode = .common
   ) throws(StreamError) -> IncomingConnections {
-    IncomingConnections(socket: self, loop: loop, readiness: try readiness(on: loop, in: mode))
+    IncomingConnections(socket: self, loop: loop, lease: try lease(on: loop, in: mode))
   }
 
   /// Connections to a listener; see `Socket.connections(on:in:)`.
@@ -25,18 +24,18 @@ extension Socket {
     /// The listener.
     public let socket: Socket
     fileprivate let loop: Loop
-    fileprivate let readiness: Loop.ReadinessSequence
+    fileprivate let lease: ReadinessLease
 
     /// Returns an iterator. For one task.
     public func makeAsyncIterator() -> Iterator {
-      Iterator(socket: socket, loop: loop, readiness: readiness.makeAsyncIterator())
+      Iterator(socket: socket, loop: loop, lease: lease)
     }
 
     /// Accepts connections.
     public struct Iterator: AsyncIteratorProtocol {
       fileprivate let socket: Socket
       fileprivate let loop: Loop
-      fileprivate var readiness: Loop.ReadinessSequence.Iterator
+      fileprivate let lease: ReadinessLease
 
       /// Waits for the next connection. Never returns nil.
       ///
@@ -50,11 +49,21 @@ extension Socket {
       /// - Throws: `.wait(.cancelled)`, `.wait(.loopEnded)`, or the listener's error.
       public mutating func next(isolation actor: isolated (any Actor)?) async throws(StreamError) -> Element? {
         var backoff = Backoff.accepting
+        let record = lease.record
+        try await record.pay(for: .read)
         while true {
+          guard record.begin(.read) else {
+            try await record.wait(for: .read)
+            continue
+          }
           do throws(SocketError) {
-            if let connection = try socket.accept() { return connection }
+            let accepted = try socket.acceptNext()
             backoff.reset()
+            if case .nothing = accepted { continue }
+            record.mayGoOn(.read)
+            if case .connection(let socket, let peer) = accepted { return (socket, peer) }
           } catch  where error.isShortage {
+            record.mayGoOn(.read)
             do {
               try await loop.clock.sleep(for: backoff.next())
             } catch {
@@ -64,7 +73,6 @@ extension Socket {
           } catch {
             throw .socket(error)
           }
-          try await wait(for: &readiness)
         }
       }
     }

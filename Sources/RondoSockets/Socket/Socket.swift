@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+internal import Rondo
 
 /// An open socket, closed on exec and when its last reference is released. Any thread.
 ///
@@ -10,6 +11,8 @@ public final class Socket: Sendable {
   public let descriptor: CInt
   /// The kind of data.
   public let kind: Kind
+  /// The loops that have watched it for tasks.
+  let readiness = Guarded<[ReadinessRecord]>([])
 
   /// The kind of data that a socket carries.
   public enum Kind: Sendable, Hashable {
@@ -150,15 +153,29 @@ extension Socket {
   ///
   /// - Throws: `.exhausted` if no descriptor is left, `.noMemory`. The connection stays in the queue.
   public func accept() throws(SocketError) -> (socket: Socket, peer: SocketAddress)? {
+    guard case .connection(let socket, let peer) = try acceptNext() else { return nil }
+    return (socket, peer)
+  }
+
+  /// What accept(2) found.
+  enum Accepted {
+    case connection(Socket, from: SocketAddress)
+    /// A connection that has failed. Others may wait.
+    case failed
+    case nothing
+  }
+
+  func acceptNext() throws(SocketError) -> Accepted {
     var room = AddressRoom()
     let result = unsafe room.fill { unsafe rondo_accept(descriptor, $0, $1) }
     switch -result {
-    case EAGAIN, ECONNABORTED, EPERM: return nil
-    case ENETDOWN, EPROTO, ENOPROTOOPT, EHOSTDOWN, ENONET, EHOSTUNREACH, EOPNOTSUPP, ENETUNREACH: return nil
+    case EAGAIN: return .nothing
+    case ECONNABORTED, EPERM: return .failed
+    case ENETDOWN, EPROTO, ENOPROTOOPT, EHOSTDOWN, ENONET, EHOSTUNREACH, EOPNOTSUPP, ENETUNREACH: return .failed
     default: break
     }
     let accepted = Socket(accepted: try check(.accept, result), kind)
-    return (accepted, room.address ?? .unix(.unnamed))
+    return .connection(accepted, from: room.address ?? .unix(.unnamed))
   }
 }
 
