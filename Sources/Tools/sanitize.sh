@@ -62,7 +62,7 @@ case $1 in
     # Of the core's, those in files that start a thread or a task: on one thread there is no race.
     threaded=$(grep -rlE --include='*.swift' '(^|[^n])LoopThread\(|RunningLoop|withLoopThread|Thread \{|Task|DispatchQueue' \
       Tests/RondoTests | xargs grep -ohE 'struct [A-Za-z]+Tests' | awk '{ printf "%s%s", sep, $2; sep = "|" }')
-    test_both "^RondoTests\.($threaded)\b" "$others)\." "$unsafe|$unfit|RondoBookTests" "${thread[@]}"
+    swift test "${thread[@]}" --filter "^RondoTests\.($threaded)\b|$others)\." --skip "$unsafe|$unfit|RondoBookTests"
     HAND_OVERS=$hand_overs swift test "${thread[@]}" --skip-build \
       --filter 'an item that another thread passes from loop to loop'
     ;;
