@@ -20,19 +20,6 @@ unfit+='|RondoFoundationTests\.TimerMemoryTests|RondoPortsTests\.ExhaustionTests
 lines=(-Xswiftc -gline-tables-only)
 mkdir -p .build
 
-# test_both CORE OTHERS UNFIT OPTION...: builds all tests with these options. Runs those of the core beside the others, each
-# one after the other: at once, those that compute would keep the runtime's threads from those that wait, for minutes.
-test_both() {
-  local core=$1 others=$2 unfit=$3 tests failed=0
-  shift 3
-  swift build --build-tests "$@"
-  tests=($(swift build "$@" --show-bin-path)/*.xctest)
-  "${tests[0]}" --testing-library swift-testing --no-parallel --filter "$core" --skip "$unfit" &
-  "${tests[0]}" --testing-library swift-testing --no-parallel --filter "$others" --skip "$unfit" || failed=1
-  wait $! || failed=1
-  return $failed
-}
-
 # For one test of the hand-overs. The rest stay at the few that fit in with the others.
 hand_overs=${HAND_OVERS:-100000}
 unset HAND_OVERS
@@ -51,7 +38,17 @@ case $1 in
     echo 'interceptor_via_fun:*findMaximumOpenFromProcSelfFD*' >.build/overflows-of-others
     export ASAN_OPTIONS=suppressions=$PWD/.build/overflows-of-others
     address=(--sanitize=address "${lines[@]}")
-    test_both '^RondoTests\.' "$others|RondoCTests)\." "$unfit" "${address[@]}" --scratch-path .build/asan
+    # The core's tests beside all others, each one after the other: at once, those that compute would keep the runtime's
+    # threads from those that wait, for minutes.
+    build=("${address[@]}" --scratch-path .build/asan)
+    swift build --build-tests "${build[@]}"
+    tests=($(swift build "${build[@]}" --show-bin-path)/*.xctest)
+    one_by_one=("${tests[0]}" --testing-library swift-testing --no-parallel --skip "$unfit")
+    "${one_by_one[@]}" --filter '^RondoTests\.' &
+    failed=0
+    "${one_by_one[@]}" --filter "$others|RondoCTests)\." || failed=1
+    wait $! || failed=1
+    ((!failed)) || exit 1
     # The servers among the examples, attacked.
     swift test "${address[@]}" --package-path Sources/Examples --scratch-path .build/examples-asan \
       --filter 'ChaosTests|ChatTests|EchoTests'

@@ -79,7 +79,7 @@ import Testing
     #expect(machine.take(.read, ofWait: first + 1) == 2)
   }
 
-  @Test func `the end takes out both, and whoever comes later is told`() {
+  @Test func `the end takes out both, and a later waiter is told`() {
     let machine = drained()
     #expect(machine.wait(.read, 1) == nil)
     #expect(machine.wait(.write, 2) == nil)

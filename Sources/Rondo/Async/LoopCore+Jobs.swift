@@ -7,9 +7,9 @@ extension LoopCore {
   /// A turn that only looks costs some 600 ns; shared by 256 jobs, that is nothing beside the 100 ns of a job.
   static let jobsAtATime = 256
 
-  /// The most operations of a job, and of the jobs that are served at a time. An operation is a read or a write that
-  /// succeeds at once, of up to 64 KiB: some 10 microseconds. So a turn's jobs delay a timer by some milliseconds.
+  /// The most reads and writes, of those that succeed at once, that a job makes before its task yields. Chosen.
   static let operationsOfJob = 64
+  /// The most that the jobs of one turn make, so that many busy tasks do not keep a timer waiting. Chosen.
   static let operationsAtATime = 512
 
   /// How often a loop that ends looks again for jobs which its last jobs have enqueued. Chosen: more than a

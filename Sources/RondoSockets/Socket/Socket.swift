@@ -11,7 +11,7 @@ public final class Socket: Sendable {
   public let descriptor: CInt
   /// The kind of data.
   public let kind: Kind
-  /// The loops that have watched it for tasks.
+  /// *its own lock* A record for each loop and mode that tasks have named.
   let readiness = Guarded<[ReadinessRecord]>([])
 
   /// The kind of data that a socket carries.
