@@ -258,7 +258,8 @@ def main():
         calls += len(found)
         for place in found:
             errnos = [errno for errno in place.errnos if len(only) < 4 or errno == only[3]]
-            work += [(program, place, errno) for errno in ([chance.choice(errnos)] if arguments.quick else errnos)]
+            errnos = [errno for errno in errnos if not program.is_a_lie(place.call, errno)]
+            work += [(program, place, errno) for errno in (chance.sample(errnos, min(1, len(errnos))) if arguments.quick else errnos)]
         print(f"{program.name}: {len(found)} calls" + (f", {shared} more untried" if shared else ""), flush=True)
         untried += shared
     chance.shuffle(work)
