@@ -4,9 +4,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/file.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -72,6 +74,49 @@ static inline long rondo_receive_into(
   } while (result < 0 && errno == EINTR);
   if (result > 0) took(context, room, (size_t)result);
   return rondo_or_errno(result);
+}
+
+// The same for what is no socket.
+static inline long rondo_read_into(
+    int descriptor, size_t count, void (*took)(void *context, const void *bytes, size_t count), void *context) {
+  char room[65536];
+  long result;
+  do {
+    result = read(descriptor, room, count < sizeof room ? count : sizeof room);
+  } while (result < 0 && errno == EINTR);
+  if (result > 0) took(context, room, (size_t)result);
+  return rondo_or_errno(result);
+}
+
+// Several pieces in one call. Never raises SIGPIPE.
+static inline long rondo_send_pieces(int descriptor, const struct iovec *pieces, size_t count) {
+  struct msghdr message = {.msg_iov = (struct iovec *)pieces, .msg_iovlen = count};
+  long result;
+  do {
+    result = sendmsg(descriptor, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+  } while (result < 0 && errno == EINTR);
+  return rondo_or_errno(result);
+}
+
+// write(2), or sendfile(2) out of `file`, to a stream that has no flag against SIGPIPE: the thread blocks the signal
+// during the call, and takes back the one that the call has raised.
+static inline long rondo_write_quietly(int descriptor, const void *bytes, int file, off_t *offset, size_t count) {
+  sigset_t pipe, old, pending;
+  sigemptyset(&pipe);
+  sigaddset(&pipe, SIGPIPE);
+  sigpending(&pending);
+  pthread_sigmask(SIG_BLOCK, &pipe, &old);
+  long result;
+  do {
+    result = bytes ? write(descriptor, bytes, count) : sendfile(descriptor, file, offset, count);
+  } while (result < 0 && errno == EINTR);
+  result = rondo_or_errno(result);
+  if (result == -EPIPE && !sigismember(&pending, SIGPIPE)) {
+    struct timespec now = {0, 0};
+    while (sigtimedwait(&pipe, NULL, &now) < 0 && errno == EINTR) {}
+  }
+  pthread_sigmask(SIG_SETMASK, &old, NULL);
+  return result;
 }
 
 static inline int rondo_shutdown(int descriptor, int how) { return (int)rondo_or_errno(shutdown(descriptor, how)); }

@@ -48,37 +48,6 @@ import Testing
     }
   }
 
-  /// Reads the lines of a socket. One task uses it.
-  struct LineReader {
-    let socket: Socket
-    let loop: Loop
-    private var buffer: FrameBuffer
-
-    init(_ socket: Socket, on loop: Loop, longest: Int) {
-      (self.socket, self.loop) = (socket, loop)
-      buffer = FrameBuffer(longest: longest)
-    }
-
-    /// The next line; nil at the end of the stream. The whole line must arrive within `limit`.
-    nonisolated(nonsending) mutating func next(within limit: Duration) async throws -> [UInt8]? {
-      let deadline = loop.clock.now.advanced(by: limit)
-      while true {
-        try Task.checkCancellation()
-        if let line = try buffer.nextLine() { return line }
-        switch try socket.receive(atMost: 4_096) {
-        case .bytes(let bytes, sender: _):
-          buffer.append(bytes)
-          await Task.yield()  // The peer may send faster than this task reads.
-        case .end:
-          try buffer.finish()
-          return nil
-        case .nothing:
-          try await loop.readable(socket.descriptor, timeout: loop.clock.now.duration(to: deadline))
-        }
-      }
-    }
-  }
-
   @Test func `a frame is whole however its bytes arrive`() throws {
     let lines = Array("ab\n\ncd\n".utf8)
     let messages: [UInt8] = [0, 0, 0, 2, 7, 8, 0, 0, 0, 0, 0, 0, 0, 1, 9]
@@ -116,19 +85,24 @@ import Testing
 
   // MARK: - The async server
 
-  func serve(_ socket: Socket, on loop: Loop) async throws {
-    var lines = LineReader(socket, on: loop, longest: 1_000)
-    while let line = try await lines.next(within: .seconds(30)) {
-      try await socket.send(Array("\(line.count) bytes\n".utf8), on: loop, timeout: .seconds(30))
+  @Sendable func serve(_ connection: Connection) async throws {
+    while true {
+      connection.deadline = connection.loop.clock.now + .seconds(30)
+      guard let line = try await connection.readLine(limit: 1_000) else { return }
+      try await connection.write("\(line.utf8.count) bytes\n")
     }
   }
 
-  func serveLines(_ listener: Socket, on loop: Loop) async throws {
-    try await withThrowingDiscardingTaskGroup { group in
-      for try await (socket, _) in try listener.connections(on: loop) {
-        group.addTask { try? await serve(socket, on: loop) }  // An error ends one connection.
-      }
-    }
+  struct TooLong: Error {}
+  struct Cut: Error {}
+
+  /// The next message; its length precedes it in four bytes, most significant first. Nil at the end of the stream.
+  func nextMessage(from connection: Connection, longest: Int) async throws -> [UInt8]? {
+    guard let head = try await connection.read(exactly: 4) else { return nil }
+    let length = head.reduce(0) { $0 << 8 | Int($1) }
+    guard length <= longest else { throw TooLong() }
+    guard let message = try await connection.read(exactly: length) else { throw Cut() }
+    return message
   }
 
   @Test func `the server of lines, as the article starts it`() async throws {
@@ -138,67 +112,72 @@ import Testing
       try await withLoopThread(name: "lines") { thread in
         let listener = try Socket.listening(at: .loopback())
         print("listening at \(listener.localAddress!)")
-        try await serveLines(listener, on: thread.loop)
+        try await listener.serve(on: thread.loop, serve)
       }
     }
     try await withLoopThread(name: "client") { thread in
       while output.lines.isEmpty { try await thread.loop.clock.sleep(for: .milliseconds(1)) }
       let address = try SocketAddress(parsing: String(output.lines[0].split(separator: " ").last!))
-      let client = try await Socket.connected(to: address, on: thread.loop)
-      try await client.send(Array("hello\nworld!\n".utf8), on: thread.loop)
-      try client.finishSending()
-      #expect(try await text(from: client, on: thread.loop) == "5 bytes\n6 bytes\n")
+      let client = try await Connection.connected(to: address, on: thread.loop)
+      try await client.write("hello\nworld!\n")
+      try await client.finishWriting()
+      #expect(try await text(from: client) == "5 bytes\n6 bytes\n")
     }
     server.cancel()
-    await #expect(throws: LoopThread.ScopeError<any Error>.self) { try await server.value }
+    try await server.value
   }
 
   @Test func `a client that sends a byte at a time is answered`() async throws {
     try await withLoopThread { thread in
       let loop = thread.loop
-      let (near, far) = try Socket.pair()
-      async let serving: Void = serve(near, on: loop)
+      let (near, far) = try Connection.pair(on: loop)
+      async let serving: Void = serve(near)
       for byte in "a\nbc\n".utf8 {
-        try await far.send([byte], on: loop)
+        try await far.write([byte])
         try await loop.clock.sleep(for: .milliseconds(1))
       }
-      try far.finishSending()
+      try await far.finishWriting()
       try await serving
-      #expect(try await text(from: far, on: loop, atMost: 16) == "1 bytes\n2 bytes\n")
+      near.close()
+      #expect(try await text(from: far) == "1 bytes\n2 bytes\n")
     }
   }
 
-  @Test func `a client that sends too long a line, half a line or nothing ends its connection`() async throws {
+  @Test func `a client that sends too long a line ends its connection`() async throws {
     try await withLoopThread { thread in
-      let loop = thread.loop
-      let (near, far) = try Socket.pair()
-      try await far.send([UInt8](repeating: 65, count: 1_001), on: loop)
-      await #expect(throws: FrameBuffer.Failure.tooLong) { try await serve(near, on: loop) }
+      let (near, far) = try Connection.pair(on: thread.loop)
+      try await far.write([UInt8](repeating: 65, count: 1_001))
+      await #expect(throws: ConnectionError.tooLong(limit: 1_000)) { try await serve(near) }
+    }
+  }
 
-      let (second, cut) = try Socket.pair()
-      try await cut.send(Array("whole\nhal".utf8), on: loop)
-      try cut.finishSending()
-      await #expect(throws: FrameBuffer.Failure.cut) { try await serve(second, on: loop) }
-      #expect(try await text(from: cut, on: loop, atMost: 8) == "5 bytes\n")
-
-      let (third, silent) = try Socket.pair()
-      try await silent.send([65], on: loop)
-      var lines = LineReader(third, on: loop, longest: 10)
-      await #expect(throws: Loop.WaitError.timedOut) { _ = try await lines.next(within: .milliseconds(20)) }
-      withExtendedLifetime((near, far, second, third, silent)) {}
+  @Test func `messages are read whole, and one that is cut or too long is refused`() async throws {
+    try await withLoopThread { thread in
+      let (near, far) = try Connection.pair(on: thread.loop)
+      try await far.write([0, 0, 0, 2, 7, 8, 0, 0, 0, 0, 255, 255, 255, 255])
+      #expect(try await nextMessage(from: near, longest: 2) == [7, 8])
+      #expect(try await nextMessage(from: near, longest: 2) == [])
+      await #expect(throws: TooLong.self) { try await nextMessage(from: near, longest: 2) }
+      try await far.write([0, 0, 0, 2, 7])
+      try await far.finishWriting()
+      await #expect(throws: ConnectionError.endedEarly(received: 1, expected: 2)) {
+        try await nextMessage(from: near, longest: 2)
+      }
+      #expect(try await near.read(exactly: 1) == [7])
+      #expect(try await nextMessage(from: near, longest: 2) == nil)
     }
   }
 
   @Test func `a server whose client never stops sending ends when it is cancelled`() async throws {
     try await withLoopThread { thread in
       let loop = thread.loop
-      let (near, far) = try Socket.pair()
-      let serving = Task { try await serve(near, on: loop) }
-      let flooding = Task { while true { try await far.send([UInt8](repeating: 10, count: 4_096), on: loop) } }
-      let reading = Task { for try await _ in try far.data(on: loop) {} }
+      let (near, far) = try Connection.pair(on: loop)
+      let serving = Task { try await serve(near) }
+      let flooding = Task { while true { try await far.write([UInt8](repeating: 10, count: 4_096)) } }
+      let reading = Task { for try await _ in far {} }
       try await loop.clock.sleep(for: .milliseconds(10))
       serving.cancel()
-      await #expect(throws: (any Error).self) { try await serving.value }
+      await #expect(throws: ConnectionError.wait(.cancelled)) { try await serving.value }
       flooding.cancel()
       reading.cancel()
       _ = await (flooding.result, reading.result)
@@ -246,26 +225,21 @@ import Testing
       loop.add(listener)
       let address = listener.socket!.localAddress!
 
-      let dripping = try await Socket.connected(to: address, on: loop)
+      let dripping = try await Connection.connected(to: address, on: loop)
       for byte: UInt8 in [0, 0, 0, 2, 7, 8, 0, 0, 0, 0] {
-        try await dripping.send([byte], on: loop)
+        try await dripping.write([byte])
         try await loop.clock.sleep(for: .milliseconds(1))
       }
-      var echo: [UInt8] = []
-      for try await piece in try dripping.data(on: loop) {
-        echo += piece
-        if echo.count == 10 { break }
-      }
-      #expect(echo == [0, 0, 0, 2, 7, 8, 0, 0, 0, 0])
+      #expect(try await dripping.read(exactly: 10) == [0, 0, 0, 2, 7, 8, 0, 0, 0, 0])
 
-      let lying = try await Socket.connected(to: address, on: loop)
-      try await lying.send([255, 255, 255, 255], on: loop)
-      #expect(try await text(from: lying, on: loop) == "")
+      let lying = try await Connection.connected(to: address, on: loop)
+      try await lying.write([255, 255, 255, 255])
+      #expect(try await text(from: lying) == "")
 
-      let cut = try await Socket.connected(to: address, on: loop)
-      try await cut.send([0, 0, 0, 5, 1], on: loop)
-      try cut.finishSending()
-      #expect(try await text(from: cut, on: loop) == "")
+      let cut = try await Connection.connected(to: address, on: loop)
+      try await cut.write([0, 0, 0, 5, 1])
+      try await cut.finishWriting()
+      #expect(try await text(from: cut) == "")
       listener.invalidate()
     }
   }
@@ -404,15 +378,12 @@ import Testing
 
   // MARK: - What the tests share
 
-  /// Everything up to the peer's end, or to so many bytes. A reset is an end as well: the peer closed without reading all.
-  private func text(from socket: Socket, on loop: Loop, atMost limit: Int = .max) async throws -> String {
+  /// Everything up to the peer's end. A reset is an end as well: the peer closed without reading all.
+  private func text(from connection: Connection) async throws -> String {
     var bytes: [UInt8] = []
     do {
-      for try await piece in try socket.data(on: loop) {
-        bytes += piece
-        if bytes.count >= limit { break }
-      }
-    } catch Socket.StreamError.socket(.reset) {}
+      for try await piece in connection { bytes += piece }
+    } catch ConnectionError.socket(.reset) {}
     return String(decoding: bytes, as: UTF8.self)
   }
 }

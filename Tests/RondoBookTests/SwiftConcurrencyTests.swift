@@ -93,37 +93,37 @@ private final class Shared<Value: Sendable>: Sendable {
   @Test func `a cancelled task waits for nothing, and still says goodbye`() async throws {
     let thread = try LoopThread(name: "goodbye")
     let loop = thread.loop
-    let (near, far) = try Socket.pair()
+    let (near, far) = try Connection.pair(on: loop)
     let task = Task {
       await until { Task.isCancelled }
       await #expect(throws: CancellationError.self) { try await loop.clock.sleep(for: .seconds(60)) }
-      await #expect(throws: Loop.WaitError.cancelled) { try await loop.readable(near.descriptor) }
-      await goodbye(to: near, on: loop)
+      await #expect(throws: Loop.WaitError.cancelled) { try await loop.readable(near.socket!.descriptor) }
+      await goodbye(to: near)
     }
     task.cancel()
     await task.value
-    #expect(try far.receive() == .bytes(Array("bye\n".utf8)))
+    #expect(try await far.readLine() == "bye")
     await thread.end()
   }
 
   @Test func `a cancelled task reads nothing, and what is there stays`() async throws {
     let thread = try LoopThread(name: "reader")
     let loop = thread.loop
-    let (near, far) = try Socket.pair()
-    _ = try far.send([1, 2, 3])
+    let (near, far) = try Connection.pair(on: loop)
+    try await far.write([1, 2, 3])
     let task = Task {
       await until { Task.isCancelled }
       var pieces: [[UInt8]] = []
       do {
-        for try await piece in try near.data(on: loop) { pieces.append(piece) }
-      } catch Socket.StreamError.wait(.cancelled) {
+        for try await piece in near { pieces.append(piece) }
+      } catch ConnectionError.wait(.cancelled) {
         return pieces
       }
       return [[0]]
     }
     task.cancel()
     #expect(try await task.value == [])
-    #expect(try near.receive() == .bytes([1, 2, 3]))
+    #expect(try await near.read() == [1, 2, 3])
     await thread.end()
     withExtendedLifetime(far) {}
   }
@@ -198,17 +198,9 @@ private final class Shared<Value: Sendable>: Sendable {
     }
   }
 
-  @Test func `clients are greeted by a function of the main actor`() async throws {
-    @MainActor func greetClient(_ socket: Socket, on loop: Loop) async {
-      try? await socket.send([72, 105], on: loop, timeout: .seconds(5))
-    }
-
+  @Test func `clients are greeted on the main actor`() async throws {
     func greetClients(of listener: Socket, on loop: Loop) async throws {
-      try await withThrowingDiscardingTaskGroup { group in
-        for try await (socket, _) in try listener.connections(on: loop) {
-          group.addTask { await greetClient(socket, on: loop) }
-        }
-      }
+      try await listener.serve(on: loop) { @MainActor connection in try await connection.write("Hi") }
     }
 
     let thread = try LoopThread(name: "greeter")
@@ -216,12 +208,11 @@ private final class Shared<Value: Sendable>: Sendable {
     let listener = try Socket.listening(at: .loopback())
     let server = Task { try await greetClients(of: listener, on: loop) }
     for _ in 1...2 {
-      let client = try await Socket.connected(to: #require(listener.localAddress), on: loop)
-      try await loop.readable(client.descriptor)
-      #expect(try client.receive() == .bytes(Array("Hi".utf8)))
+      let client = try await Connection.connected(to: #require(listener.localAddress), on: loop)
+      #expect(try await client.readLine() == "Hi")
     }
     server.cancel()
-    await #expect(throws: Socket.StreamError.wait(.cancelled)) { try await server.value }
+    try await server.value
     await thread.end()
   }
 
@@ -281,9 +272,10 @@ private func limited(
   return try await withTimeout(limit, on: loop, body)
 }
 
-private func goodbye(to socket: Socket, on loop: Loop) async {
-  func sayGoodbye(to socket: Socket, on loop: Loop) async {
-    await Task { try? await socket.send(Array("bye\n".utf8), on: loop, timeout: .seconds(1)) }.value
+private func goodbye(to connection: Connection) async {
+  func sayGoodbye(to connection: Connection) async {
+    connection.deadline = connection.loop.clock.now + .seconds(1)
+    await Task { try? await connection.write("bye\n") }.value
   }
-  await sayGoodbye(to: socket, on: loop)
+  await sayGoodbye(to: connection)
 }

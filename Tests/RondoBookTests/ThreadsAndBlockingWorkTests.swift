@@ -77,45 +77,30 @@ private final class Log: Sendable {
   }
 
   @Test func `a group serves each connection on one of its loops`() async throws {
-    let log = Log()
-
-    @Sendable func serve(_ connection: LoopGroup.Connection) async {
-      defer { connection.end() }
-      let (socket, loop) = (connection.socket, connection.place.loop)
-      do {
-        for try await piece in try socket.data(on: loop) {
-          try await socket.send(piece, on: loop, timeout: .seconds(30))
-        }
-      } catch {
-        log.note("\(connection.peer): \(error)")
-      }
-    }
-
     let group = try LoopGroup(threads: 2, name: "worker")
-    let listening = group.accept(from: try .listening(at: .loopback())) { connection in
-      Task(executorPreference: connection.place.loop) { await serve(connection) }
+    let listener = try Socket.listening(at: .loopback())
+    let serving = Task {
+      try await group.serve(listener) { connection in
+        for try await bytes in connection { try await connection.write(bytes) }
+      }
     }
 
     let loop = group.loops[0]
-    let address = try #require(listening.localAddress)
-    var clients: [Socket] = []
+    let address = try #require(listener.localAddress)
+    var clients: [Connection] = []
     for _ in 1...2 {
-      let client = try await Socket.connected(to: address, on: loop)
-      try await client.send([1, 2, 3], on: loop)
-      var received: [UInt8] = []
-      for try await piece in try client.data(on: loop) {
-        received += piece
-        if received.count == 3 { break }
-      }
-      #expect(received == [1, 2, 3])
+      let client = try await Connection.connected(to: address, on: loop)
+      try await client.write([1, 2, 3])
+      #expect(try await client.read(exactly: 3) == [1, 2, 3])
       clients.append(client)
     }
     #expect(group.loads == [1, 1])
     // The second goes without reading what it asked for.
-    try await clients[1].send(Array(repeating: 7, count: 100_000), on: loop)
+    try await clients[1].write(Array(repeating: 7, count: 100_000))
     clients = []
     await until { group.loads == [0, 0] }
-    listening.stop()
+    serving.cancel()
+    try await serving.value
     await group.end()
   }
 

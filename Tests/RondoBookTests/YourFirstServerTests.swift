@@ -8,29 +8,17 @@ import Testing
 // The examples of the article YourFirstServer, run. Its first program is `Sources/Examples/async-echo`, which
 // RondoReadmeTests attacks.
 
-/// Echoes what clients send. It closes a client that sends nothing, or reads nothing, for `limit`.
+/// Echoes what clients send. It closes a client that neither sends nor reads for `limit`.
 struct FirstServer: Sendable {
   let listener: Socket
   let loop: Loop
   let limit: Duration
 
-  /// Serves until its task is cancelled.
-  func run() async throws {
-    try await withThrowingDiscardingTaskGroup { clients in
-      for try await (client, _) in try listener.connections(on: loop) {
-        clients.addTask { try? await echo(client) }
-      }
-    }
-  }
-
-  private func echo(_ client: Socket) async throws {
-    while true {
-      try await loop.readable(client.descriptor, timeout: limit)
-      switch try client.receive() {
-      case .bytes(let bytes, sender: _): try await client.send(bytes, on: loop, timeout: limit)
-      case .end: return
-      case .nothing: continue
-      }
+  /// Serves until its task is cancelled, and then lets clients go on for `grace`.
+  func run(grace: Duration = .zero) async throws {
+    try await listener.serve(on: loop, atMost: 1_000, grace: grace) { connection in
+      connection.idleLimit = limit
+      for try await bytes in connection { try await connection.write(bytes) }
     }
   }
 }
@@ -42,15 +30,13 @@ struct FirstServer: Sendable {
 
       let server = FirstServer(listener: try .listening(at: .loopback()), loop: loop, limit: .seconds(60))
       let serving = Task(executorPreference: loop) { try await server.run() }
-      let client = try await Socket.connected(to: server.listener.localAddress!, on: loop)
-      try await client.send(Array("hello".utf8), on: loop)
-      try client.finishSending()
-      var answer: [UInt8] = []
-      for try await bytes in try client.data(on: loop) { answer += bytes }
-      #expect(answer == Array("hello".utf8))
+      let client = try await Connection.connected(to: server.listener.localAddress!, on: loop)
+      try await client.write("hello")
+      try await client.finishWriting()
+      #expect(try await client.read(exactly: 5) == Array("hello".utf8))
+      #expect(try await client.read() == nil)
       serving.cancel()
-
-      await #expect(throws: Socket.StreamError.wait(.cancelled)) { try await serving.value }
+      try await serving.value
     }
   }
 
@@ -60,8 +46,8 @@ struct FirstServer: Sendable {
       let server = FirstServer(listener: try .listening(at: .loopback()), loop: loop, limit: .milliseconds(50))
       let serving = Task(executorPreference: loop) { try await server.run() }
       let begin = ContinuousClock.now
-      let silent = try await Socket.connected(to: server.listener.localAddress!, on: loop)
-      for try await _ in try silent.data(on: loop) {}
+      let silent = try await Connection.connected(to: server.listener.localAddress!, on: loop)
+      #expect(try await silent.read() == nil)
       #expect(ContinuousClock.now - begin >= .milliseconds(50))
       serving.cancel()
     }
@@ -72,27 +58,30 @@ struct FirstServer: Sendable {
       let loop = thread.loop
       let server = FirstServer(listener: try .listening(at: .loopback()), loop: loop, limit: .milliseconds(50))
       let serving = Task(executorPreference: loop) { try await server.run() }
-      let deaf = try await Socket.connected(to: server.listener.localAddress!, on: loop)
+      let deaf = try await Connection.connected(to: server.listener.localAddress!, on: loop)
       let bytes = [UInt8](repeating: 1, count: 1 << 20)
-      await #expect(throws: Socket.StreamError.self) {
-        while true { try await deaf.send(bytes, on: loop, timeout: .seconds(600)) }
+      await #expect(throws: ConnectionError.socket(.reset)) {
+        while true { try await deaf.write(bytes) }
       }
       serving.cancel()
     }
   }
 
-  @Test func `a stop cancels every client, and SIGTERM is one`() async {
+  @Test func `SIGTERM cancels every client`() async {
     await #expect(processExitsWith: .success) {
       try await withLoopThread { thread in
         let loop = thread.loop
         let server = FirstServer(listener: try .listening(at: .loopback()), loop: loop, limit: .seconds(600))
-
-        let serving = Task(executorPreference: loop) { try await server.run() }
-        loop.add(try SignalSource(SIGTERM) { _, _ in serving.cancel() }, to: .common)
-        let client = try await Socket.connected(to: server.listener.localAddress!, on: loop)
-        try await client.send([1], on: loop)
-        for try await _ in try client.data(on: loop) { kill(getpid(), SIGTERM) }
-        _ = await serving.result
+        let client = try await Connection.connected(to: server.listener.localAddress!, on: loop)
+        try await client.write([1])
+        let killing = Task {
+          if try await client.read() == [1] { kill(getpid(), SIGTERM) }
+        }
+        let signal = try await withCancellation(by: [SIGINT, SIGTERM], on: loop) { try await server.run() }
+        precondition(signal == SIGTERM)
+        try await killing.value
+        let last = try await client.read()
+        precondition(last == nil)
       }
     }
   }

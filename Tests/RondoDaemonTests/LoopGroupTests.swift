@@ -120,7 +120,7 @@ import Testing
   }
 
   /// Answers each connection with what it sends until its end, on its own loop.
-  private func echo(_ connection: LoopGroup.Connection, _ served: SharedNumber) {
+  private func echo(_ connection: LoopGroup.AcceptedSocket, _ served: SharedNumber) {
     precondition(connection.place.loop.isCurrent)
     served.add(1)
     let source = SocketSource(connection.socket, for: .data) { source, event in

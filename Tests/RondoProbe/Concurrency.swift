@@ -222,11 +222,12 @@ func probeAsyncEcho() {
   let (near, far) = try! Socket.pair()
   Task(executorPreference: loop) {
     var requests = 0
-    for try await bytes in try near.data(on: loop) {
+    let connection = try Connection(near, on: loop)
+    for try await bytes in connection {
       requests += 1
       if requests == 50 { mark("loop begins") }
       if requests == 150 { mark("loop ends") }
-      try await near.send(bytes, on: loop)
+      try await connection.write(bytes)
     }
   }
   var answers = 0

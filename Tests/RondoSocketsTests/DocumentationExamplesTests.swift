@@ -22,19 +22,16 @@ private final class Log: Sendable {
     let loop = thread.loop
 
     let listener = try Socket.listening(at: .loopback())
-    async let echoing: Void = {
-      for try await (socket, _) in try listener.connections(on: loop) {
-        for try await piece in try socket.data(on: loop) {
-          try await socket.send(piece, on: loop, timeout: .seconds(30))
-        }
-        break
+    let serving = Task {
+      try await listener.serve(on: loop) { connection in
+        for try await bytes in connection { try await connection.write(bytes) }
       }
-    }()
-    let client = try await Socket.connected(to: listener.localAddress!, on: loop, timeout: .seconds(5))
-    try await client.send(Array("hello".utf8), on: loop)
-    try client.finishSending()
-    for try await piece in try client.data(on: loop) { print(String(decoding: piece, as: UTF8.self)) }
-    try await echoing
+    }
+    let client = try await Connection.connected(to: listener.localAddress!, on: loop, timeout: .seconds(5))
+    try await client.write("hello\n")
+    try await client.finishWriting()
+    for try await line in client.lines() { print(line) }
+    serving.cancel()
 
     await thread.end()
     #expect(log.text == "hello")

@@ -9,12 +9,26 @@ import Testing
     private var machine = ReadinessMachine<Int>()
 
     func begin(_ direction: ReadinessDirection) -> Bool { machine.begin(direction) }
-    func wait(_ direction: ReadinessDirection, _ waiter: Int) -> ReadinessAnswer? { machine.wait(direction, waiter) }
+    /// Begins a wait, so many seconds after the start.
+    func wait(_ direction: ReadinessDirection, _ waiter: Int, at seconds: Int = 0) -> ReadinessAnswer? {
+      machine.wait(direction, waiter, at: ReadinessMachineTests.date(seconds))
+    }
     func edge(_ readiness: Loop.DescriptorSource.Readiness) -> (Int?, Int?) { machine.edge(readiness) }
-    func nextWait(_ direction: ReadinessDirection) -> Int { machine.nextWait(direction) }
-    func take(_ direction: ReadinessDirection, ofWait number: Int) -> Int? { machine.take(direction, ofWait: number) }
+    func take(_ direction: ReadinessDirection) -> Int? { machine.take(direction) }
+    func limit(idle: Int? = nil, deadline: Int? = nil, at seconds: Int = 0) {
+      machine.limit(idle: idle.map { .seconds($0) }, deadline: deadline.map(ReadinessMachineTests.date), at: ReadinessMachineTests.date(seconds))
+    }
+    func moved(at seconds: Int) { machine.moved(at: ReadinessMachineTests.date(seconds)) }
+    /// When the first wait is over, in seconds after the start.
+    var nextLimit: Duration? { machine.nextLimit.map { ReadinessMachineTests.date(0).duration(to: $0) } }
+    func expire(_ direction: ReadinessDirection, at seconds: Int) -> Int? { machine.expire(direction, at: ReadinessMachineTests.date(seconds)) }
+    func succeed(_ direction: ReadinessDirection, mayGoOn: Bool) { machine.succeed(direction, mayGoOn: mayGoOn) }
     func end() -> (Int?, Int?) { machine.end() }
     func hasSpent(of budget: Int) -> Bool { machine.hasSpent(.read, of: budget) }
+  }
+
+  private static func date(_ seconds: Int) -> SuspendingClock.Instant {
+    SuspendingClock().systemEpoch.advanced(by: .seconds(1_000 + seconds))
   }
 
   /// A machine whose first calls have found nothing.
@@ -40,6 +54,19 @@ import Testing
     _ = machine.edge(.read)
     #expect(machine.wait(.read, 1) == .ready)
     #expect(machine.begin(.read))
+  }
+
+  @Test func `a read that got less is tried once more before a wait, unless something was sent since`() {
+    let machine = drained()
+    machine.succeed(.read, mayGoOn: false)
+    #expect(machine.wait(.read, 1) == .ready)
+    #expect(machine.begin(.read))
+    #expect(machine.wait(.read, 1) == nil)
+    _ = machine.edge(.read)
+    _ = machine.begin(.read)
+    machine.succeed(.read, mayGoOn: false)
+    machine.succeed(.write, mayGoOn: true)
+    #expect(machine.wait(.read, 2) == nil)
   }
 
   @Test func `an edge wakes the waiter of its direction alone, once`() {
@@ -68,15 +95,12 @@ import Testing
     #expect(machine.edge(.read) == (1, nil))
   }
 
-  @Test func `what ends an earlier wait does not end a later one`() {
+  @Test func `a waiter that gives up is taken out, once`() {
     let machine = drained()
-    let first = machine.nextWait(.read)
     #expect(machine.wait(.read, 1) == nil)
-    #expect(machine.edge(.read) == (1, nil))
-    _ = machine.begin(.read)
-    #expect(machine.wait(.read, 2) == nil)
-    #expect(machine.take(.read, ofWait: first) == nil)
-    #expect(machine.take(.read, ofWait: first + 1) == 2)
+    #expect(machine.take(.read) == 1)
+    #expect(machine.take(.read) == nil)
+    #expect(machine.edge(.read) == (nil, nil))
   }
 
   @Test func `the end takes out both, and a later waiter is told`() {
@@ -93,5 +117,55 @@ import Testing
     #expect((0..<7).map { _ in machine.hasSpent(of: 3) } == [false, false, false, true, false, false, false])
     #expect(machine.wait(.read, 1) == nil)
     #expect((0..<4).map { _ in machine.hasSpent(of: 3) } == [false, false, false, true])
+  }
+
+  // MARK: - Limits
+
+  @Test func `a deadline ends the waits of both directions, and not before`() {
+    let machine = drained()
+    machine.limit(deadline: 10)
+    #expect(machine.nextLimit == nil)
+    #expect(machine.wait(.read, 1) == nil)
+    #expect(machine.wait(.write, 2, at: 9) == nil)
+    #expect(machine.nextLimit == .seconds(10))
+    #expect(machine.expire(.read, at: 9) == nil)
+    #expect(machine.expire(.read, at: 10) == 1)
+    #expect(machine.expire(.read, at: 10) == nil)
+    #expect(machine.expire(.write, at: 10) == 2)
+    #expect(machine.nextLimit == nil)
+  }
+
+  @Test func `idleness counts from the beginning of the wait, and from each move in either direction`() {
+    let machine = drained()
+    machine.limit(idle: 30)
+    #expect(machine.wait(.read, 1, at: 100) == nil)
+    #expect(machine.nextLimit == .seconds(130))
+    // The other direction moves.
+    machine.moved(at: 120)
+    #expect(machine.expire(.read, at: 130) == nil)
+    #expect(machine.nextLimit == .seconds(150))
+    #expect(machine.expire(.read, at: 150) == 1)
+    // What moved before the wait does not shorten it.
+    #expect(machine.wait(.read, 2, at: 1_000) == nil)
+    #expect(machine.nextLimit == .seconds(1_030))
+  }
+
+  @Test func `the earlier of the two limits counts`() {
+    let machine = drained()
+    machine.limit(idle: 30, deadline: 20)
+    #expect(machine.wait(.read, 1) == nil)
+    #expect(machine.nextLimit == .seconds(20))
+    machine.limit(idle: 5, deadline: 20, at: 2)
+    #expect(machine.nextLimit == .seconds(7))
+    machine.limit()
+    #expect(machine.nextLimit == nil)
+    #expect(machine.expire(.read, at: 1_000_000) == nil)
+  }
+
+  @Test func `a limit that is set during a wait counts from then`() {
+    let machine = drained()
+    #expect(machine.wait(.read, 1) == nil)
+    machine.limit(idle: 30, at: 50)
+    #expect(machine.nextLimit == .seconds(80))
   }
 }

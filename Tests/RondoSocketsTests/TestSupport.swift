@@ -149,3 +149,16 @@ func resetOnClose(_ socket: Socket) {
   var value = linger(l_onoff: 1, l_linger: 0)
   _ = unsafe setsockopt(socket.descriptor, SOL_SOCKET, SO_LINGER, &value, socklen_t(MemoryLayout<linger>.size))
 }
+
+/// A loop of its own thread for the length of `body`.
+func withLoop<Result: Sendable>(_ body: (Loop) async throws -> Result) async throws -> Result {
+  let thread = try LoopThread(name: "sockets")
+  do {
+    let result = try await body(thread.loop)
+    await thread.end()
+    return result
+  } catch {
+    await thread.end()
+    throw error
+  }
+}

@@ -12,15 +12,11 @@ import RondoSockets
 
 let address = try SocketAddress(parsing: CommandLine.arguments.dropFirst().first ?? "127.0.0.1:7007")
 let listener = try Socket.listening(at: address)
-for signal in [SIGINT, SIGTERM] {
-  Loop.main.add(try SignalSource(signal) { _, _ in Loop.main.stop() }, to: .common)
-}
 print("Listening at \(listener.localAddress!). Ctrl-C ends the server.")
 fflush(nil)
-for try await (client, _) in try listener.connections(on: .main) {
-  Task {
-    for try await bytes in try client.data(on: .main) {
-      try await client.send(bytes, on: .main, timeout: .seconds(30))
-    }
+try await withCancellation(by: [SIGINT, SIGTERM], on: .main) {
+  try await listener.serve(on: .main) { connection in
+    connection.idleLimit = .seconds(30)
+    for try await bytes in connection { try await connection.write(bytes) }
   }
 }

@@ -18,7 +18,7 @@ actor Room {
 
   private struct Member {
     let source: SocketSource
-    let connection: LoopGroup.Connection
+    let connection: LoopGroup.AcceptedSocket
     var name: String
     /// The beginning of a line whose end has yet to come.
     var line: [UInt8] = []
@@ -30,7 +30,7 @@ actor Room {
 
   var count: Int { members.count }
 
-  func join(_ connection: LoopGroup.Connection) {
+  func join(_ connection: LoopGroup.AcceptedSocket) {
     // The connection was accepted in the last moment.
     if isClosed { return connection.end() }
     lastNumber += 1

@@ -19,7 +19,7 @@ final class Worker: @unchecked Sendable {
   private struct Client {
     let source: SocketSource
     let idle: Loop.Timeout
-    let connection: LoopGroup.Connection
+    let connection: LoopGroup.AcceptedSocket
   }
 
   init(_ loop: Loop, limit: Duration) {
@@ -27,7 +27,7 @@ final class Worker: @unchecked Sendable {
     self.limit = limit
   }
 
-  func take(_ connection: LoopGroup.Connection) {
+  func take(_ connection: LoopGroup.AcceptedSocket) {
     let source = SocketSource(connection.socket, for: .data) { source, event in self.serve(source, event) }
     let idle = loop.makeIdleTimeout(of: source, after: limit, tolerance: .milliseconds(50)) { self.drop(source) }
     clients[ObjectIdentifier(source)] = Client(source: source, idle: idle, connection: connection)

@@ -6,7 +6,7 @@ import Synchronization
 /// Connections, each on a loop of the group's.
 extension LoopGroup {
   /// An accepted connection, and the loop that is to serve it.
-  public struct Connection: Sendable {
+  public struct AcceptedSocket: Sendable {
     /// The socket of the connection.
     public let socket: Socket
     /// The address of the client.
@@ -36,13 +36,13 @@ extension LoopGroup {
   @discardableResult
   public func accept(
     from listener: Socket, on loop: Loop? = nil, by choice: Choice = .leastLoaded, for daemon: Daemon? = nil,
-    handler: @escaping @Sendable (Connection) -> Void
+    handler: @escaping @Sendable (AcceptedSocket) -> Void
   ) -> Listening {
     let loop = loop ?? daemon?.loop ?? loops[0]
     let listening = Listening([
       Listening.Door(listener, on: loop) { [self] socket, peer in
         let work = daemon?.beginWork()
-        hand(Connection(socket: socket, peer: peer, place: place(by: choice), work: work), to: handler)
+        hand(AcceptedSocket(socket: socket, peer: peer, place: place(by: choice), work: work), to: handler)
       }
     ])
     stop(listening, with: daemon)
@@ -62,7 +62,7 @@ extension LoopGroup {
   @discardableResult
   public func accept(
     at address: SocketAddress, backlog: Int = Socket.usualBacklog, for daemon: Daemon? = nil,
-    handler: @escaping @Sendable (Connection) -> Void
+    handler: @escaping @Sendable (AcceptedSocket) -> Void
   ) throws(SocketError) -> Listening {
     guard address.port != nil else { throw .system(.option, errno: EOPNOTSUPP) }
     var sockets: [Socket] = []
@@ -78,7 +78,7 @@ extension LoopGroup {
     let listening = Listening(
       sockets.indices.map { index in
         Listening.Door(sockets[index], on: loops[index]) { [self] socket, peer in
-          handler(Connection(socket: socket, peer: peer, place: place(on: index), work: daemon?.beginWork()))
+          handler(AcceptedSocket(socket: socket, peer: peer, place: place(on: index), work: daemon?.beginWork()))
         }
       })
     stop(listening, with: daemon)
@@ -93,7 +93,7 @@ extension LoopGroup {
     }
   }
 
-  private func hand(_ connection: Connection, to handler: @escaping @Sendable (Connection) -> Void) {
+  private func hand(_ connection: AcceptedSocket, to handler: @escaping @Sendable (AcceptedSocket) -> Void) {
     // A loop that is gone drops the block, and with it the connection: it is closed, and counts no more.
     connection.place.loop.perform(in: .common) { handler(connection) }
   }

@@ -29,15 +29,25 @@ package struct ReadinessMachine<Waiter> {
     // The first call is tried: no edge tells of what was there before.
     var mayGo = true
     var waiter: Waiter?
-    /// How many waits have begun.
-    var waits = 0
+    /// When the wait began.
+    var start: SuspendingClock.Instant?
     /// Calls that succeeded since the task waited or yielded, outside the loop's jobs.
     var calls = 0
   }
 
   private var sides = (read: Side(), write: Side())
+  /// The longest time that nothing moves while a task waits; nil for no limit.
+  private var idleLimit: Duration?
+  /// When no task waits any longer; nil for no limit.
+  private var deadline: SuspendingClock.Instant?
+  /// When the last call succeeded, if there is a limit of idleness.
+  private var lastMove: SuspendingClock.Instant?
   /// The peer has ended its side: reading never blocks again, and no further edge may come.
   private var hasHungUp = false
+  /// The last read got less than it asked for, and nothing was sent since.
+  ///
+  /// The edge that told of its bytes may have told of an error too, for which no other comes. A send would have met it.
+  private var mayHaveFailed = false
   private var isOver = false
 
   package init() {}
@@ -54,9 +64,17 @@ package struct ReadinessMachine<Waiter> {
     return self[direction].mayGo || isOver || hasHungUp && direction == .read
   }
 
-  /// The call has shown that the next one may succeed too.
-  package mutating func mayGoOn(_ direction: ReadinessDirection) {
-    self[direction].mayGo = true
+  /// A call has succeeded.
+  ///
+  /// - Parameter mayGoOn: Whether the next one may succeed, too.
+  package mutating func succeed(_ direction: ReadinessDirection, mayGoOn: Bool) {
+    if mayGoOn { self[direction].mayGo = true }
+    mayHaveFailed = direction == .read && !mayGoOn
+  }
+
+  /// A call has moved bytes, in either direction.
+  package mutating func moved(at now: @autoclosure () -> SuspendingClock.Instant) {
+    if idleLimit != nil { lastMove = now() }
   }
 
   /// Counts a call of a task that runs outside the loop's jobs.
@@ -70,14 +88,51 @@ package struct ReadinessMachine<Waiter> {
   }
 
   /// The answer that there is already; nil if the waiter waits from now on.
-  package mutating func wait(_ direction: ReadinessDirection, _ waiter: Waiter) -> ReadinessAnswer? {
+  package mutating func wait(
+    _ direction: ReadinessDirection, _ waiter: Waiter, at now: @autoclosure () -> SuspendingClock.Instant
+  ) -> ReadinessAnswer? {
     if isOver { return .ended }
+    if direction == .read, mayHaveFailed {
+      mayHaveFailed = false
+      self[direction].mayGo = true
+    }
     if self[direction].mayGo { return .ready }
     if self[direction].waiter != nil { return .taken }
     self[direction].waiter = waiter
-    self[direction].waits += 1
     self[direction].calls = 0
+    if idleLimit != nil { self[direction].start = now() }
     return nil
+  }
+
+  // MARK: - Limits
+
+  /// Sets how long nothing may move while a task waits, and when no task waits any longer. Counts for waits that have
+  /// begun, too.
+  package mutating func limit(
+    idle: Duration?, deadline: SuspendingClock.Instant?, at now: SuspendingClock.Instant
+  ) {
+    // Of waits that began without a limit no start is known.
+    lastMove = now
+    (idleLimit, self.deadline) = (idle, deadline)
+  }
+
+  /// When the waiter of a direction has waited long enough; nil without a limit or a waiter.
+  private func limit(of direction: ReadinessDirection) -> SuspendingClock.Instant? {
+    guard self[direction].waiter != nil else { return nil }
+    let last = [lastMove, self[direction].start].compactMap(\.self).max()
+    let idle = idleLimit.flatMap { last?.advanced(by: $0) }
+    return [deadline, idle].compactMap(\.self).min()
+  }
+
+  /// When the first waiter has waited long enough; nil without a limit or a waiter.
+  package var nextLimit: SuspendingClock.Instant? {
+    [limit(of: .read), limit(of: .write)].compactMap(\.self).min()
+  }
+
+  /// Takes out the waiter of a direction, if it has waited long enough.
+  package mutating func expire(_ direction: ReadinessDirection, at now: SuspendingClock.Instant) -> Waiter? {
+    guard let limit = limit(of: direction), limit <= now else { return nil }
+    return take(direction)
   }
 
   /// The loop has told what the descriptor is ready for. The waiters that are taken out go on.
@@ -92,27 +147,14 @@ package struct ReadinessMachine<Waiter> {
     return take(direction)
   }
 
-  /// The number that the next wait in this direction will have.
-  package func nextWait(_ direction: ReadinessDirection) -> Int {
-    self[direction].waits + 1
-  }
-
   /// Takes out the waiter of a direction, whose wait is over for another reason.
-  ///
-  /// - Parameter number: The wait that is meant; nil for any.
-  package mutating func take(_ direction: ReadinessDirection, ofWait number: Int? = nil) -> Waiter? {
-    if let number, number != self[direction].waits { return nil }
-    return self[direction].waiter.take()
+  package mutating func take(_ direction: ReadinessDirection) -> Waiter? {
+    self[direction].waiter.take()
   }
 
   /// The loop watches no longer. Both waiters are taken out.
   package mutating func end() -> (read: Waiter?, write: Waiter?) {
     isOver = true
     return (take(.read), take(.write))
-  }
-
-  /// Begins again: the loop watches.
-  package mutating func restart() {
-    self = ReadinessMachine()
   }
 }

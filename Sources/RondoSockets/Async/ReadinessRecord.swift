@@ -1,101 +1,80 @@
 internal import CLinux
-internal import Rondo
+package import Rondo
 
-/// A descriptor in one loop, for the tasks that read from it and write to it: registered once, while a lease lasts.
+/// A descriptor in one loop, for the tasks that read from it and write to it: registered once, until it is let go.
 ///
 /// Its source is edge-triggered, in each direction from the first wait on. So a later wait costs no system call, and an
 /// edge that no task awaits sets a flag. In virtual time the source is level-triggered, and enabled while a task waits:
 /// a script tells readiness once.
-final class ReadinessRecord: ItemDelegate, @unchecked Sendable {
+package final class ReadinessRecord: ItemDelegate, @unchecked Sendable {
   // Unchecked because of the fields under the lock.
 
   /// How many calls may succeed, one after the other, before a task outside the loop's jobs lets others run.
   private static let budget = 64
 
   /// *constant*
-  let loop: Loop
+  package let loop: Loop
   /// *constant*
-  let mode: Loop.Mode
+  private let mode: Loop.Mode
   /// *constant*
   private let descriptor: CInt
-  /// *constant*
+  /// *constant* Outside the loop's locks; held across no callout.
   private let lock = Lock()
-  /// *its own lock, innermost*
+  /// *its own lock*
   @safe @exclusivity(unchecked) private var machine = ReadinessMachine<Waiter<ReadinessAnswer>>()
-  /// *its own lock* The leases.
-  @safe @exclusivity(unchecked) private var leases = 0
-  /// *its own lock* There while a lease is.
+  /// *its own lock* Nil before the loop watches, and once the record is let go.
   @safe @exclusivity(unchecked) private var source: DelegatingDescriptorSource?
+  /// *its own lock* Fires when the first waiter may have waited long enough, or before; nil if none has a limit.
+  @safe @exclusivity(unchecked) private var timer: Loop.Timer?
 
-  init(_ descriptor: CInt, on loop: Loop, in mode: Loop.Mode) {
+  fileprivate init(
+    _ descriptor: CInt, of owner: some AnyObject & Sendable, on loop: Loop, in mode: Loop.Mode
+  ) throws(Loop.DescriptorError) {
     self.descriptor = descriptor
     self.loop = loop
     self.mode = mode
-  }
-
-  // MARK: - Leases
-
-  /// Has the loop watch the descriptor until the lease is let go. Any thread.
-  func lease() throws(Loop.DescriptorError) -> ReadinessLease {
-    if !lock.withLock({ join() }) {
-      let made = try makeSource()
-      let isFirst = lock.withLock {
-        if join() { return false }
-        machine.restart()
-        leases = 1
-        source = made
-        return true
-      }
-      // A loop that has ended takes nothing, and would never invalidate the source.
-      if !isFirst || !loop.add(made, to: mode) { made.invalidate() }
-    }
-    return ReadinessLease(self)
-  }
-
-  /// Counts one more lease, if there is one.
-  private func join() -> Bool {
-    if leases > 0 { leases += 1 }
-    return leases > 0
-  }
-
-  private func makeSource() throws(Loop.DescriptorError) -> DelegatingDescriptorSource {
     let isScripted = loop.isVirtual
     let source = try DelegatingDescriptorSource(
       descriptor, for: [], trigger: isScripted ? .level : .edge
     ) { [self] source, readiness in
       // First, so that the next wait comes after it.
       if isScripted { source.disable(readiness) }
-      tell(readiness)
+      // Until the loop lets go, the number stays this file's: the loop would forget another one in its place.
+      withExtendedLifetime(owner) { tell(readiness) }
     }
+    self.source = source
     source.delegate = self
-    return source
+    // A loop that has ended takes nothing, and would never invalidate the source.
+    if !loop.add(source, to: mode) { source.invalidate() }
   }
 
-  fileprivate func release() {
-    let last = lock.withLock { () -> DelegatingDescriptorSource? in
-      leases -= 1
-      return leases == 0 ? source.take() : nil
-    }
-    last?.invalidate()
+  /// Has the loop watch no longer; those that wait are told that it is closed. Any thread.
+  package func release() {
+    let items = lock.withLock { (source.take(), timer.take()) }
+    items.0?.invalidate()
+    items.1?.invalidate()
   }
 
   // MARK: - Calls
 
   /// Whether a system call in this direction may succeed. The caller makes the call, if so. Any thread.
-  ///
-  /// Without a lease nothing is known.
-  func begin(_ direction: ReadinessDirection) -> Bool {
-    lock.withLock { leases == 0 || machine.begin(direction) }
+  package func begin(_ direction: ReadinessDirection) -> Bool {
+    lock.withLock { machine.begin(direction) }
   }
 
-  /// The call has shown that the next one may succeed too. Any thread.
-  func mayGoOn(_ direction: ReadinessDirection) {
-    lock.withLock { machine.mayGoOn(direction) }
+  /// A call has succeeded. Any thread.
+  ///
+  /// - Parameter mayGoOn: Whether the next one may succeed, too.
+  package func succeed(_ direction: ReadinessDirection, mayGoOn: Bool) {
+    lock.withLock {
+      machine.succeed(direction, mayGoOn: mayGoOn)
+      machine.moved(at: loop.clock.now)
+    }
   }
 
   /// Pays for a call that may succeed at once: lets others run where the task has made too many, and ends one that was
   /// cancelled. Each operation on a descriptor begins with it.
-  nonisolated(nonsending) func pay(for direction: ReadinessDirection) async throws(Socket.StreamError) {
+  package nonisolated(nonsending) func pay(for direction: ReadinessDirection) async throws(ConnectionError) {
     if Task.isCancelled { throw .wait(.cancelled) }
     if loop.takeOperation() ?? !lock.withLock({ machine.hasSpent(direction, of: Self.budget) }) { return }
     await Task.yield()
@@ -105,53 +84,38 @@ final class ReadinessRecord: ItemDelegate, @unchecked Sendable {
   // MARK: - Waiting
 
   /// Suspends until a call in this direction may succeed. Any thread; one task at a time in each direction.
-  ///
-  /// - Parameter timeout: The longest time to wait; nil for no limit.
-  nonisolated(nonsending) func wait(
-    for direction: ReadinessDirection, timeout: Duration? = nil
-  ) async throws(Socket.StreamError) {
+  package nonisolated(nonsending) func wait(for direction: ReadinessDirection) async throws(ConnectionError) {
     if Task.isCancelled { throw .wait(.cancelled) }
-    let timer = timeout.map { makeTimer(for: direction, $0) }
     let answer = await Waiter.wait(isolation: #isolation) { waiter in
-      begin(waiter, direction, timer)
+      begin(waiter, direction)
     } onCancel: {
-      end(direction, .cancelled)
+      resume(direction, .cancelled)
     }
-    timer?.invalidate()
     switch answer {
     case .ready: return
     case .timedOut: throw .wait(.timedOut)
     case .cancelled: throw .wait(.cancelled)
     case .taken: throw .wait(.alreadyAwaited)
-    case .ended: throw .wait(lock.withLock { source }?.invalidationReason.map(Loop.WaitError.invalidated) ?? .loopEnded)
+    case .ended:
+      guard let source = lock.withLock({ source }) else { throw .closed }
+      throw .wait(source.invalidationReason.map(Loop.WaitError.invalidated) ?? .loopEnded)
     }
   }
 
-  private func begin(_ waiter: Waiter<ReadinessAnswer>, _ direction: ReadinessDirection, _ timer: DelegatingTimer?) {
-    let (answer, source) = lock.withLock { (machine.wait(direction, waiter), self.source) }
+  private func begin(_ waiter: Waiter<ReadinessAnswer>, _ direction: ReadinessDirection) {
+    let (answer, source) = lock.withLock {
+      let answer = machine.wait(direction, waiter, at: loop.clock.now)
+      if answer == nil { armTimer() }
+      return (answer, self.source)
+    }
     if let answer { return waiter.resume(answer) }
     source?.enable(direction.readiness)
     // A cancellation that came before the waiter was there found none.
-    if Task.isCancelled { end(direction, .cancelled) }
-    if let timer, !loop.add(timer, to: mode) { timer.invalidate() }
+    if Task.isCancelled { resume(direction, .cancelled) }
   }
 
-  private func makeTimer(for direction: ReadinessDirection, _ timeout: Duration) -> DelegatingTimer {
-    let number = lock.withLock { machine.nextWait(direction) }
-    return DelegatingTimer(after: timeout) { [self] _ in
-      // A loop that is late fires timers first: the descriptor may be ready already.
-      let isReady = !loop.isVirtual && rondo_is_ready(descriptor, direction == .write ? 1 : 0) != 0
-      end(direction, isReady ? .ready : .timedOut, ofWait: number)
-    }
-  }
-
-  /// The wait in this direction is over, if there is one.
-  private func end(_ direction: ReadinessDirection, _ answer: ReadinessAnswer, ofWait number: Int? = nil) {
-    let waiter = lock.withLock { () -> Waiter<ReadinessAnswer>? in
-      if answer == .ready { machine.mayGoOn(direction) }
-      return machine.take(direction, ofWait: number)
-    }
-    waiter?.resume(answer)
+  private func resume(_ direction: ReadinessDirection, _ answer: ReadinessAnswer) {
+    lock.withLock { machine.take(direction) }?.resume(answer)
   }
 
   /// The loop's thread.
@@ -161,20 +125,71 @@ final class ReadinessRecord: ItemDelegate, @unchecked Sendable {
     waiters.write?.resume(.ready)
   }
 
-  func itemWasInvalidated(_ item: Loop.Item) {
-    let waiters = lock.withLock { item === source ? machine.end() : (read: nil, write: nil) }
+  package func itemWasInvalidated(_ item: Loop.Item) {
+    let waiters = lock.withLock { machine.end() }
     waiters.read?.resume(.ended)
     waiters.write?.resume(.ended)
+  }
+
+  // MARK: - Limits
+
+  /// Sets how long nothing may move while a task waits, and when no task waits any longer. Any thread.
+  ///
+  /// Counts for waits that have begun, too.
+  package func limit(idle: Duration?, deadline: SuspendingClock.Instant?) {
+    lock.withLock {
+      machine.limit(idle: idle, deadline: deadline, at: loop.clock.now)
+      armTimer()
+    }
+  }
+
+  /// Has the timer fire no later than the first waiter's limit. *under the lock*
+  ///
+  /// What moves postpones the limit, and not the timer, which then looks again when it fires.
+  private func armTimer() {
+    guard let limit = machine.nextLimit, source != nil else { return }
+    if let timer, timer.isValid {
+      if timer.fireDate > limit { timer.fireDate = limit }
+      return
+    }
+    let made = Loop.Timer(at: limit) { [self] _ in timeIsUp() }
+    timer = made
+    // A loop that has ended has told the waiters.
+    loop.add(made, to: mode)
+  }
+
+  /// The loop's thread.
+  private func timeIsUp() {
+    let now = loop.clock.now
+    for direction in ReadinessDirection.allCases {
+      guard let waiter = lock.withLock({ machine.expire(direction, at: now) }) else { continue }
+      // A loop that is late fires timers first: the descriptor may be ready already.
+      let isReady = !loop.isVirtual && rondo_is_ready(descriptor, direction == .write ? 1 : 0) != 0
+      if isReady { lock.withLock { machine.succeed(direction, mayGoOn: true) } }
+      waiter.resume(isReady ? .ready : .timedOut)
+    }
+    lock.withLock {
+      if let limit = machine.nextLimit { timer?.fireDate = limit } else { timer = nil }
+    }
   }
 }
 
 /// Has a loop watch a descriptor for as long as it lives.
-final class ReadinessLease: Sendable {
+package final class ReadinessLease: Sendable {
   /// *constant*
-  let record: ReadinessRecord
+  package let record: ReadinessRecord
 
-  fileprivate init(_ record: ReadinessRecord) {
-    self.record = record
+  /// Has the loop watch the descriptor. Any thread.
+  ///
+  /// - Parameter owner: Keeps the descriptor open. The loop's source has a reference to it.
+  package init(
+    _ descriptor: CInt, of owner: some AnyObject & Sendable, on loop: Loop, in mode: Loop.Mode
+  ) throws(ConnectionError) {
+    do {
+      record = try ReadinessRecord(descriptor, of: owner, on: loop, in: mode)
+    } catch {
+      throw .wait(.descriptor(error))
+    }
   }
 
   deinit {

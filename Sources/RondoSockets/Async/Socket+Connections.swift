@@ -10,69 +10,74 @@ extension Socket {
   /// - Throws: `.wait(.descriptor)` if the loop cannot watch the listener.
   public func connections(
     on loop: Loop, in mode: Loop.Mode = .common
-  ) throws(StreamError) -> IncomingConnections {
-    IncomingConnections(socket: self, loop: loop, lease: try lease(on: loop, in: mode))
+  ) throws(ConnectionError) -> IncomingConnections {
+    IncomingConnections(
+      socket: self, loop: loop, mode: mode, lease: try ReadinessLease(descriptor, of: self, on: loop, in: mode))
   }
 
   /// Connections to a listener; see `Socket.connections(on:in:)`.
   public struct IncomingConnections: AsyncSequence, Sendable {
-    /// A connection and the address of its peer.
-    public typealias Element = (socket: Socket, peer: SocketAddress)
+    /// A connection on the loop that watches the listener.
+    public typealias Element = Connection
     /// The reason why the sequence cannot continue.
-    public typealias Failure = StreamError
+    public typealias Failure = ConnectionError
 
     /// The listener.
     public let socket: Socket
     fileprivate let loop: Loop
+    fileprivate let mode: Loop.Mode
     fileprivate let lease: ReadinessLease
 
     /// Returns an iterator. For one task.
     public func makeAsyncIterator() -> Iterator {
-      Iterator(socket: socket, loop: loop, lease: lease)
+      Iterator(connections: self)
     }
 
     /// Accepts connections.
     public struct Iterator: AsyncIteratorProtocol {
-      fileprivate let socket: Socket
-      fileprivate let loop: Loop
-      fileprivate let lease: ReadinessLease
+      fileprivate let connections: IncomingConnections
 
       /// Waits for the next connection. Never returns nil.
       ///
       /// - Throws: `.wait(.cancelled)`, `.wait(.loopEnded)`, or the listener's error.
-      public mutating func next() async throws(StreamError) -> Element? {
+      public mutating func next() async throws(ConnectionError) -> Element? {
         try await next(isolation: nil)
       }
 
       /// Waits for the next connection. Never returns nil. Stays on the caller's actor.
       ///
       /// - Throws: `.wait(.cancelled)`, `.wait(.loopEnded)`, or the listener's error.
-      public mutating func next(isolation actor: isolated (any Actor)?) async throws(StreamError) -> Element? {
-        var backoff = Backoff.accepting
-        let record = lease.record
-        try await record.pay(for: .read)
-        while true {
-          guard record.begin(.read) else {
-            try await record.wait(for: .read)
-            continue
-          }
-          do throws(SocketError) {
-            let accepted = try socket.acceptNext()
-            backoff.reset()
-            if case .nothing = accepted { continue }
-            record.mayGoOn(.read)
-            if case .connection(let socket, let peer) = accepted { return (socket, peer) }
-          } catch  where error.isShortage {
-            record.mayGoOn(.read)
-            do {
-              try await loop.clock.sleep(for: backoff.next())
-            } catch {
-              throw .wait(Task.isCancelled ? .cancelled : .loopEnded)
-            }
-            continue
+      public mutating func next(isolation actor: isolated (any Actor)?) async throws(ConnectionError) -> Element? {
+        let (socket, _) = try await connections.accept()
+        return try Connection(socket, on: connections.loop, in: connections.mode)
+      }
+    }
+
+    /// Waits for a connection, and for a descriptor if none is left.
+    nonisolated(nonsending) func accept() async throws(ConnectionError) -> (socket: Socket, peer: SocketAddress) {
+      var backoff = Backoff.accepting
+      let record = lease.record
+      try await record.pay(for: .read)
+      while true {
+        guard record.begin(.read) else {
+          try await record.wait(for: .read)
+          continue
+        }
+        do throws(SocketError) {
+          let accepted = try socket.acceptNext()
+          backoff.reset()
+          if case .nothing = accepted { continue }
+          record.succeed(.read, mayGoOn: true)
+          if case .connection(let socket, let peer) = accepted { return (socket, peer) }
+        } catch  where error.isShortage {
+          record.succeed(.read, mayGoOn: true)
+          do {
+            try await loop.clock.sleep(for: backoff.next())
           } catch {
-            throw .socket(error)
+            throw .wait(Task.isCancelled ? .cancelled : .loopEnded)
           }
+        } catch {
+          throw .socket(error)
         }
       }
     }

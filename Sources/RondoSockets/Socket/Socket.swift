@@ -1,6 +1,5 @@
 import CLinux
 import Glibc
-internal import Rondo
 
 /// An open socket, closed on exec and when its last reference is released. Any thread.
 ///
@@ -11,8 +10,6 @@ public final class Socket: Sendable {
   public let descriptor: CInt
   /// The kind of data.
   public let kind: Kind
-  /// *its own lock* A record for each loop and mode that tasks have named.
-  let readiness = Guarded<[ReadinessRecord]>([])
 
   /// The kind of data that a socket carries.
   public enum Kind: Sendable, Hashable {
@@ -39,8 +36,7 @@ public final class Socket: Sendable {
     case Kind.datagram.number: kind = .datagram
     default: throw .system(.option, errno: ESOCKTNOSUPPORT)
     }
-    try check(.option, rondo_set_nonblocking(descriptor))
-    try check(.option, rondo_close_on_exec(descriptor))
+    try StreamCalls.prepare(descriptor)
     self.descriptor = descriptor
   }
 

@@ -1,0 +1,27 @@
+public import Rondo
+public import RondoSockets
+
+extension LoopGroup {
+  /// Serves each connection in a task of its own, on a loop of the group. Any thread.
+  ///
+  /// It is ``Socket/serve(on:atMost:grace:in:onError:_:)`` with the connections spread over the group: a connection and
+  /// its task stay on one loop.
+  ///
+  /// - Parameters:
+  ///   - loop: Watches the listener; nil for the group's first loop.
+  ///   - choice: Chooses the loop of a connection.
+  ///   - limit: The most connections at a time, in the whole group.
+  /// - Throws: The listener's error, and `.wait(.loopEnded)`; the connections have ended then, too.
+  public nonisolated(nonsending) func serve(
+    _ listener: Socket, on loop: Loop? = nil, by choice: Choice = .leastLoaded, atMost limit: Int = .max,
+    grace: Duration = .zero, onError: (@Sendable (any Error) -> Void)? = nil,
+    _ body: @escaping @Sendable (Connection) async throws -> Void
+  ) async throws(ConnectionError) {
+    try await listener.serve(
+      on: loop ?? loops[0], atMost: limit, grace: grace, in: .common, onError: onError,
+      place: {
+        let place = place(by: choice)
+        return (place.loop, { place.leave() })
+      }, body)
+  }
+}

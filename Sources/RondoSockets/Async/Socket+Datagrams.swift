@@ -1,0 +1,99 @@
+public import Rondo
+
+extension Socket {
+  /// Returns the datagrams that arrive, with their senders, as a sequence. Any thread; for one task.
+  ///
+  /// The sequence receives a datagram only when the task asks for one; others wait in the kernel, which drops those
+  /// without room. The loop watches the socket, edge-triggered, while the sequence or its iterator is there: a
+  /// `SocketSource` of the same loop and socket is then refused.
+  ///
+  /// - Parameters:
+  ///   - loop: Watches the socket.
+  ///   - limit: The most bytes of a datagram; the rest of a longer one is lost.
+  ///   - mode: The mode in whose runs the loop watches the socket.
+  /// - Throws: `.wait(.descriptor)` if the loop cannot watch the socket.
+  public func datagrams(
+    on loop: Loop, atMost limit: Int = 65_536, in mode: Loop.Mode = .common
+  ) throws(ConnectionError) -> IncomingDatagrams {
+    require(kind == .datagram, "A stream has no datagrams. Use Connection(socket, on: loop).")
+    require(limit > 0, "A datagram has room for at least one byte: the limit is \(limit).")
+    return IncomingDatagrams(
+      socket: self, limit: limit, lease: try ReadinessLease(descriptor, of: self, on: loop, in: mode))
+  }
+
+  /// Datagrams received by a socket; see `Socket.datagrams(on:atMost:in:)`.
+  public struct IncomingDatagrams: AsyncSequence, Sendable {
+    /// A datagram, and the address of its sender, if it has one.
+    public typealias Element = (bytes: [UInt8], sender: SocketAddress?)
+    /// The reason why the sequence cannot continue.
+    public typealias Failure = ConnectionError
+
+    /// The socket that receives the datagrams.
+    public let socket: Socket
+    fileprivate let limit: Int
+    fileprivate let lease: ReadinessLease
+
+    /// Returns an iterator. For one task.
+    public func makeAsyncIterator() -> Iterator {
+      Iterator(datagrams: self)
+    }
+
+    /// Receives datagrams.
+    public struct Iterator: AsyncIteratorProtocol {
+      fileprivate let datagrams: IncomingDatagrams
+
+      /// Waits for the next datagram. Never returns nil.
+      ///
+      /// - Throws: `.socket(.refused)` and other errors of recv(2), after which it may go on; `.wait(.cancelled)`.
+      public mutating func next() async throws(ConnectionError) -> Element? {
+        try await next(isolation: nil)
+      }
+
+      /// Waits for the next datagram. Never returns nil. Stays on the caller's actor.
+      ///
+      /// - Throws: `.socket(.refused)` and other errors of recv(2), after which it may go on; `.wait(.cancelled)`.
+      public mutating func next(isolation actor: isolated (any Actor)?) async throws(ConnectionError) -> Element? {
+        let record = datagrams.lease.record
+        try await record.pay(for: .read)
+        while true {
+          if record.begin(.read) {
+            let received: Received
+            do throws(SocketError) {
+              received = try datagrams.socket.receive(atMost: datagrams.limit)
+            } catch {
+              // An error of one datagram leaves the others where they are.
+              record.succeed(.read, mayGoOn: true)
+              throw .socket(error)
+            }
+            if case .bytes(let bytes, let sender) = received {
+              record.succeed(.read, mayGoOn: true)
+              return (bytes, sender)
+            }
+          }
+          try await record.wait(for: .read)
+        }
+      }
+    }
+  }
+
+  /// Sends a datagram, and suspends while the socket has no room for it. Any thread.
+  ///
+  /// - Parameters:
+  ///   - address: Where it goes; nil for the peer of a connected socket.
+  ///   - timeout: The longest wait for room, for each wait; nil for no limit.
+  /// - Throws: `.socket(.tooLong)`, `.socket(.refused)` and other errors of send(2), `.wait(.timedOut)`,
+  ///   `.wait(.cancelled)`.
+  public nonisolated(nonsending) func send(
+    datagram bytes: [UInt8], to address: SocketAddress? = nil, on loop: Loop, timeout: Duration? = nil,
+    in mode: Loop.Mode = .common
+  ) async throws(ConnectionError) {
+    require(kind == .datagram, "A stream has no datagrams. Use Connection(socket, on: loop).")
+    while try asking({ () throws(SocketError) in try send(bytes[...], to: address) }) == 0, !bytes.isEmpty {
+      do {
+        try await loop.writable(descriptor, timeout: timeout, in: mode)
+      } catch {
+        throw .wait(error)
+      }
+    }
+  }
+}

@@ -1,0 +1,152 @@
+internal import Rondo
+
+extension Connection {
+  /// Reads what has come, and suspends while nothing has. Any thread; one task at a time.
+  ///
+  /// The array uses the memory of the piece before, if you have released that.
+  ///
+  /// - Parameter limit: The most bytes to return. One call receives at most 65,536.
+  /// - Returns: At least one byte; nil when the peer sends no more.
+  /// - Throws: `.socket(.reset)` and other errors of recv(2), `.wait(.timedOut)`, `.wait(.cancelled)`, `.closed`.
+  public nonisolated(nonsending) func read(upTo limit: Int = 65_536) async throws(ConnectionError) -> [UInt8]? {
+    require(limit > 0, "A piece of what arrives has at least one byte: the limit is \(limit).")
+    try beginReading()
+    defer { endReading() }
+    if inbox.count == 0, try await !receive(atMost: limit) { return nil }
+    return inbox.take(atMost: limit)
+  }
+
+  /// Reads so many bytes, and suspends until they have come. Any thread; one task at a time.
+  ///
+  /// - Returns: The bytes; nil if the peer sends no more, and has sent none of them.
+  /// - Throws: `.endedEarly` if the peer has sent a part of them; the part can still be read. Else as `read(upTo:)`.
+  public nonisolated(nonsending) func read(exactly count: Int) async throws(ConnectionError) -> [UInt8]? {
+    require(count >= 0, "A number of bytes is 0 or more, not \(count).")
+    try beginReading()
+    defer { endReading() }
+    while inbox.count < count {
+      if try await receive(atMost: .max) { continue }
+      if inbox.count == 0 { return nil }
+      throw .endedEarly(received: inbox.count, expected: count)
+    }
+    return inbox.take(atMost: count)
+  }
+
+  /// Reads up to and with the first `delimiter`, and suspends until it has come. Any thread; one task at a time.
+  ///
+  /// - Parameter limit: The most bytes to look at.
+  /// - Returns: The bytes; without the delimiter if the peer ended first. Nil if there are none.
+  /// - Throws: `.tooLong` if none of the first `limit` bytes is the delimiter; nothing is then read. Else as
+  ///   `read(upTo:)`.
+  public nonisolated(nonsending) func read(
+    through delimiter: UInt8, limit: Int = 65_536
+  ) async throws(ConnectionError) -> [UInt8]? {
+    require(limit > 0, "A piece of what arrives has at least one byte: the limit is \(limit).")
+    try beginReading()
+    defer { endReading() }
+    var known = 0
+    while true {
+      if let count = inbox.countThrough(delimiter, after: known), count <= limit { return inbox.take(atMost: count) }
+      if inbox.count >= limit { throw .tooLong(limit: limit) }
+      known = inbox.count
+      if try await !receive(atMost: .max) { return inbox.count == 0 ? nil : inbox.take(atMost: .max) }
+    }
+  }
+
+  /// Reads a line, without its end: LF, or CR and LF. Any thread; one task at a time.
+  ///
+  /// - Parameter limit: The most bytes of a line with its end.
+  /// - Returns: The line, in which U+FFFD replaces bytes that are not UTF-8. The last one may have no end. Nil if the
+  ///   peer sends no more.
+  /// - Throws: `.tooLong`, and as `read(upTo:)`.
+  public nonisolated(nonsending) func readLine(limit: Int = 65_536) async throws(ConnectionError) -> String? {
+    guard var line = try await read(through: UInt8(ascii: "\n"), limit: limit)?[...] else { return nil }
+    if line.last == UInt8(ascii: "\n") {
+      line.removeLast()
+      if line.last == UInt8(ascii: "\r") { line.removeLast() }
+    }
+    return String(decoding: line, as: UTF8.self)
+  }
+
+  /// Receives what has come into the inbox.
+  ///
+  /// - Returns: False when the peer sends no more.
+  private nonisolated(nonsending) func receive(atMost limit: Int) async throws(ConnectionError) -> Bool {
+    try await move(.read, whenWaiting: inbox.shrink) { () throws(ConnectionError) in
+      try inbox.fill { inbox throws(ConnectionError) in try transport.receive(atMost: limit, into: &inbox) }
+    } != nil
+  }
+}
+
+extension Connection: AsyncSequence {
+  /// The bytes of one receive, at most 65,536.
+  public typealias Element = [UInt8]
+  /// The reason why the connection cannot continue.
+  public typealias Failure = ConnectionError
+
+  /// Returns an iterator over what arrives. One task reads at a time; the next one goes on where it ended.
+  public func makeAsyncIterator() -> Iterator {
+    Iterator(connection: self)
+  }
+
+  /// Reads what arrives, as ``read(upTo:)`` does.
+  public struct Iterator: AsyncIteratorProtocol {
+    fileprivate let connection: Connection
+
+    /// Waits for the next bytes; nil when the peer sends no more.
+    ///
+    /// - Throws: As ``Connection/read(upTo:)``.
+    public mutating func next() async throws(ConnectionError) -> [UInt8]? {
+      try await next(isolation: nil)
+    }
+
+    /// Waits for the next bytes; nil when the peer sends no more. Stays on the caller's actor.
+    ///
+    /// - Throws: As ``Connection/read(upTo:)``.
+    public mutating func next(isolation actor: isolated (any Actor)?) async throws(ConnectionError) -> [UInt8]? {
+      try await connection.read()
+    }
+  }
+
+  /// Returns the lines that arrive, as ``readLine(limit:)`` reads them. One task at a time.
+  ///
+  /// - Parameter limit: The most bytes of a line with its end.
+  public func lines(limit: Int = 65_536) -> Lines {
+    Lines(connection: self, limit: limit)
+  }
+
+  /// The lines that arrive on a connection; see ``Connection/lines(limit:)``.
+  public struct Lines: AsyncSequence, Sendable {
+    /// A line, without its end.
+    public typealias Element = String
+    /// The reason why the connection cannot continue.
+    public typealias Failure = ConnectionError
+
+    fileprivate let connection: Connection
+    fileprivate let limit: Int
+
+    /// Returns an iterator. For one task.
+    public func makeAsyncIterator() -> Iterator {
+      Iterator(lines: self)
+    }
+
+    /// Reads lines.
+    public struct Iterator: AsyncIteratorProtocol {
+      fileprivate let lines: Lines
+
+      /// Waits for the next line; nil when the peer sends no more.
+      ///
+      /// - Throws: As ``Connection/readLine(limit:)``.
+      public mutating func next() async throws(ConnectionError) -> String? {
+        try await next(isolation: nil)
+      }
+
+      /// Waits for the next line; nil when the peer sends no more. Stays on the caller's actor.
+      ///
+      /// - Throws: As ``Connection/readLine(limit:)``.
+      public mutating func next(isolation actor: isolated (any Actor)?) async throws(ConnectionError) -> String? {
+        try await lines.connection.readLine(limit: lines.limit)
+      }
+    }
+  }
+}

@@ -1,0 +1,178 @@
+internal import Glibc
+public import Rondo
+internal import Synchronization
+
+/// A stream of bytes to and from a peer, for async code.
+///
+/// It is over TCP, a Unix-domain socket, pipes or TLS.
+///
+/// ```swift
+/// for try await bytes in connection { try await connection.write(bytes) }
+/// ```
+///
+/// Each call tries first, and suspends only if nothing can be moved. A task that reads slowly slows the peer down, and a
+/// slow peer suspends the task that writes: the connection keeps no queue. Cancelling a task ends its call with
+/// `.wait(.cancelled)`; what was received stays for the next call.
+///
+/// Use it from any thread. One task reads at a time; a second one gets `.wait(.alreadyAwaited)`. Any number of tasks
+/// write: each write is sent whole, in the order of the calls.
+public final class Connection: Sendable {
+  /// The loop that watches the descriptor.
+  public let loop: Loop
+  /// *constant*
+  let transport: Transport
+  /// *atomic*
+  private let hasClosed = Atomic(false)
+  /// *atomic* Whether a task reads.
+  private let isReading = Atomic(false)
+  /// *the task that reads*
+  let inbox = Inbox()
+  /// *constant* For one writer at a time.
+  let writers = Turnstile()
+  /// *the task that writes* Whether a write has failed after a part of its bytes.
+  let isCutShort = Atomic(false)
+  /// *its own lock*
+  private let limits = Guarded<(idle: Duration?, deadline: SuspendingClock.Instant?)>((nil, nil))
+
+  /// Makes a connection over a transport.
+  package init(_ transport: Transport, on loop: Loop) {
+    self.transport = transport
+    self.loop = loop
+  }
+
+  /// Makes a connection of a connected stream socket. Any thread.
+  ///
+  /// The loop watches the socket, edge-triggered, until the connection is closed or released. A `SocketSource` of the
+  /// same loop and socket is then refused.
+  ///
+  /// - Parameters:
+  ///   - loop: Watches the socket.
+  ///   - mode: The mode in whose runs it does.
+  /// - Throws: `.wait(.descriptor)` if the loop cannot watch the socket.
+  public convenience init(_ socket: Socket, on loop: Loop, in mode: Loop.Mode = .common) throws(ConnectionError) {
+    require(socket.kind == .stream, "A connection is a stream. Use Socket.datagrams(on:) for datagrams.")
+    self.init(try SocketTransport(socket, on: loop, in: mode), on: loop)
+  }
+
+  /// Makes a connection of descriptors that are no sockets, and owns them.
+  ///
+  /// They are the ends of pipes, a terminal or a character device.
+  /// Both become non-blocking, for all processes that share them, and are closed on exec. SIGPIPE is never raised.
+  ///
+  /// - Parameters:
+  ///   - input: Read from; nil for none.
+  ///   - output: Written to; nil for none. Not the same number as `input`.
+  /// - Throws: `.wait(.descriptor)` if the loop cannot watch one, as for a regular file. You then still own both.
+  public convenience init(
+    reading input: CInt? = nil, writing output: CInt? = nil, on loop: Loop, in mode: Loop.Mode = .common
+  ) throws(ConnectionError) {
+    require(input == nil || input != output, "A descriptor for both directions is a socket. Use Connection(Socket(…)).")
+    self.init(try PipeTransport(reading: input, writing: output, on: loop, in: mode), on: loop)
+  }
+
+  // MARK: - State
+
+  /// The socket; nil for pipes. It closes when its last reference is released.
+  public var socket: Socket? { transport.socket }
+
+  /// The peer's address; nil without one. See getpeername(2).
+  public var peer: SocketAddress? { socket?.peerAddress }
+
+  /// What the loop tells of its descriptor.
+  package var readiness: ReadinessRecord? { transport.input?.record }
+
+  /// Whether the connection was closed on this side.
+  public var isClosed: Bool { hasClosed.load(ordering: .acquiring) }
+
+  /// The longest time without a byte while a task waits; nil for no limit.
+  ///
+  /// It counts from the last byte in either direction, or from the beginning of the wait if that is later. The wait then
+  /// ends with `.wait(.timedOut)`, never early. A change counts for waits that have begun, too.
+  public var idleLimit: Duration? {
+    get { limits.withLock { $0.idle } }
+    set { setLimits { $0.idle = newValue } }
+  }
+
+  /// When no task waits any longer; nil for no limit.
+  ///
+  /// A wait ends at this date with `.wait(.timedOut)`, never early, and one that begins later at once. Set it for each
+  /// request: `connection.deadline = loop.clock.now + .seconds(10)`. A peer that sends a byte at a time keeps no
+  /// `idleLimit` from starting again, but does not move the deadline.
+  public var deadline: SuspendingClock.Instant? {
+    get { limits.withLock { $0.deadline } }
+    set { setLimits { $0.deadline = newValue } }
+  }
+
+  private func setLimits(_ change: (inout (idle: Duration?, deadline: SuspendingClock.Instant?)) -> Void) {
+    limits.withLock { limits in
+      change(&limits)
+      for lease in [transport.input, transport.output] {
+        lease?.record.limit(idle: limits.idle, deadline: limits.deadline)
+      }
+    }
+  }
+
+  // MARK: - Ends
+
+  /// Ends the connection at once, in both directions. Any thread; a second call does nothing.
+  ///
+  /// The kernel still sends what was written. Calls that wait, and later ones, throw `.closed`. A connection that is
+  /// released closes by itself.
+  public func close() {
+    if hasClosed.exchange(true, ordering: .acquiringAndReleasing) { return }
+    transport.input?.record.release()
+    transport.output?.record.release()
+    transport.close()
+  }
+
+  /// Ends sending, after earlier writes. The peer can still send. Any thread.
+  ///
+  /// - Throws: `.socket(.reset)` if the peer has gone, `.wait(.cancelled)`, `.closed`.
+  public nonisolated(nonsending) func finishWriting() async throws(ConnectionError) {
+    try await writers.enter()
+    defer { writers.leave() }
+    _ = try await move(.write) { () throws(ConnectionError) in try transport.finish() }
+  }
+
+  // MARK: - Moving bytes
+
+  /// Claims the right to read, for the length of a call.
+  func beginReading() throws(ConnectionError) {
+    if isReading.exchange(true, ordering: .acquiring) { throw .wait(.alreadyAwaited) }
+  }
+
+  func endReading() {
+    isReading.store(false, ordering: .releasing)
+  }
+
+  /// Tries to move bytes, and waits until the transport can, as often as needed.
+  ///
+  /// - Returns: How many bytes moved; nil at the end.
+  nonisolated(nonsending) func move(
+    _ direction: ReadinessDirection, whenWaiting: () -> Void = {},
+    _ attempt: () throws(ConnectionError) -> Transfer
+  ) async throws(ConnectionError) -> Int? {
+    guard let record = (direction == .read ? transport.input : transport.output)?.record else {
+      throw isClosed ? .closed : .socket(.system(direction == .read ? .receive : .send, errno: EBADF))
+    }
+    try await record.pay(for: direction)
+    while true {
+      if isClosed { throw .closed }
+      var awaited = direction
+      if record.begin(direction) {
+        switch try attempt() {
+        case .moved(let count, let mayGoOn):
+          record.succeed(direction, mayGoOn: mayGoOn)
+          return count
+        case .end:
+          record.succeed(direction, mayGoOn: true)
+          return nil
+        case .waits(let other): awaited = other
+        }
+      }
+      whenWaiting()
+      try await record.wait(for: awaited)
+      if awaited != direction { record.succeed(direction, mayGoOn: true) }
+    }
+  }
+}

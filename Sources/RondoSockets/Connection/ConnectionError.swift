@@ -1,0 +1,40 @@
+public import Rondo
+
+/// Why an async call on a connection, a listener or a socket failed.
+public enum ConnectionError: Error, Hashable, Sendable {
+  /// A system call failed.
+  case socket(SocketError)
+  /// The wait failed: it was cancelled, its time passed, or the loop ended.
+  case wait(Loop.WaitError)
+  /// The peer ended the stream before `expected` bytes had come. The `received` bytes can still be read.
+  case endedEarly(received: Int, expected: Int)
+  /// No delimiter is among the first `limit` bytes, which can still be read.
+  case tooLong(limit: Int)
+  /// An earlier write sent a part of its bytes, and failed. What follows would be misread.
+  case writeCutShort
+  /// The connection was closed on this side.
+  case closed
+}
+
+extension ConnectionError: CustomStringConvertible {
+  /// A sentence with the cause.
+  public var description: String {
+    switch self {
+    case .socket(let error): "\(error)"
+    case .wait(let error): "the wait for the socket ended: \(error)"
+    case .endedEarly(let received, let expected): "the peer ended after \(received) of \(expected) bytes"
+    case .tooLong(let limit): "there is no end of the line in \(limit) bytes"
+    case .writeCutShort: "an earlier write sent only a part of its bytes"
+    case .closed: "the connection was closed on this side"
+    }
+  }
+}
+
+/// What a system call gave, or why it gave nothing, as async code is told.
+func asking<Answer>(_ call: () throws(SocketError) -> Answer) throws(ConnectionError) -> Answer {
+  do {
+    return try call()
+  } catch {
+    throw .socket(error)
+  }
+}

@@ -1,0 +1,100 @@
+internal import Rondo
+
+/// The tasks of a server's connections, each on the loop of its connection. Any thread.
+final class ConnectionTasks: Sendable {
+  private struct State {
+    var tasks: [Int: Task<Void, Never>] = [:]
+    var lastNumber = 0
+    /// Waits for room, with true, or for the end of all. One at a time: the task that serves.
+    var waiter: (waiter: Waiter<Void>, isForRoom: Bool)?
+  }
+
+  /// *constant*
+  private let limit: Int
+  /// *constant*
+  private let onError: (@Sendable (any Error) -> Void)?
+  /// *constant*
+  private let body: @Sendable (Connection) async throws -> Void
+  /// *its own lock*
+  private let state = Guarded(State())
+
+  init(
+    atMost limit: Int, onError: (@Sendable (any Error) -> Void)?, _ body: @escaping @Sendable (Connection) async throws -> Void
+  ) {
+    self.limit = limit
+    self.onError = onError
+    self.body = body
+  }
+
+  /// Begins the task of a connection.
+  func begin(_ connection: Connection, _ leave: @escaping @Sendable () -> Void) {
+    // Under the lock: the task cannot leave before it is noted.
+    state.withLock { state in
+      state.lastNumber += 1
+      let number = state.lastNumber
+      state.tasks[number] = Task(executorPreference: connection.loop) { [self] in
+        do { try await body(connection) } catch { report(error) }
+        connection.close()
+        leave()
+        finish(number)
+      }
+    }
+  }
+
+  private func report(_ error: any Error) {
+    if let onError { return onError(error) }
+    if error is ConnectionError || error is CancellationError { return }
+    warn("The handler of a connection threw: \(error).")
+  }
+
+  private func finish(_ number: Int) {
+    let waiter = state.withLock { state -> Waiter<Void>? in
+      state.tasks[number] = nil
+      guard let (waiter, isForRoom) = state.waiter, isForRoom || state.tasks.isEmpty else { return nil }
+      state.waiter = nil
+      return waiter
+    }
+    waiter?.resume(())
+  }
+
+  /// Suspends until there is room for another connection, or the calling task is cancelled.
+  nonisolated(nonsending) func waitForRoom() async throws(ConnectionError) {
+    while state.withLock({ $0.tasks.count >= limit }) {
+      if Task.isCancelled { throw .wait(.cancelled) }
+      await Waiter<Void>.wait(isolation: #isolation) { waiter in
+        let isFull = state.withLock { state in
+          let isFull = state.tasks.count >= limit
+          if isFull { state.waiter = (waiter, isForRoom: true) }
+          return isFull
+        }
+        // A cancellation that came before the waiter was there found none.
+        if !isFull { waiter.resume(()) } else if Task.isCancelled { giveUp() }
+      } onCancel: {
+        giveUp()
+      }
+    }
+  }
+
+  private func giveUp() {
+    state.withLock { $0.waiter.take() }?.waiter.resume(())
+  }
+
+  /// Suspends until all tasks have ended, and cancels those that go on after `grace`.
+  nonisolated(nonsending) func end(within grace: Duration, on loop: Loop, in mode: Loop.Mode) async {
+    let timer = Loop.Timer(after: grace) { [self] _ in cancel() }
+    if grace <= .zero || !loop.add(timer, to: mode) { cancel() }
+    await Waiter<Void>.wait { waiter in
+      let isOver = state.withLock { state in
+        if !state.tasks.isEmpty { state.waiter = (waiter, isForRoom: false) }
+        return state.tasks.isEmpty
+      }
+      if isOver { waiter.resume(()) }
+    }
+    timer.invalidate()
+  }
+
+  private func cancel() {
+    let tasks = state.withLock { $0.tasks.values.map(\.self) }
+    for task in tasks { task.cancel() }
+  }
+}

@@ -1,0 +1,77 @@
+internal import Glibc
+internal import Rondo
+
+/// One or two descriptors that are no sockets as a transport: pipes, a terminal, a character device.
+final class PipeTransport: Transport, @unchecked Sendable {
+  // Unchecked, as every transport.
+
+  /// A descriptor that is closed with the last reference.
+  private final class End: Sendable {
+    let descriptor: CInt
+    /// *its own lock* Whether it is closed at the end.
+    let isOwned = Guarded(false)
+
+    init(_ descriptor: CInt) { self.descriptor = descriptor }
+
+    deinit { if isOwned.withLock(\.self) { _ = Glibc.close(descriptor) } }
+  }
+
+  /// *its lock* Nil where there is none, or none any more.
+  private let ends: Guarded<(input: End?, output: End?)>
+
+  @available(*, unavailable)
+  override init(input: ReadinessLease?, output: ReadinessLease?) {
+    fatalError("The other initializer makes the leases.")
+  }
+
+  /// Takes ownership of the descriptors, unless it throws.
+  init(reading input: CInt?, writing output: CInt?, on loop: Loop, in mode: Loop.Mode) throws(ConnectionError) {
+    for descriptor in [input, output] {
+      if let descriptor { try asking { () throws(SocketError) in try StreamCalls.prepare(descriptor) } }
+    }
+    let (inputEnd, outputEnd) = (input.map(End.init), output.map(End.init))
+    func lease(_ end: End?) throws(ConnectionError) -> ReadinessLease? {
+      guard let end else { return nil }
+      return try ReadinessLease(end.descriptor, of: end, on: loop, in: mode)
+    }
+    let (inputLease, outputLease) = (try lease(inputEnd), try lease(outputEnd))
+    for end in [inputEnd, outputEnd] { end?.isOwned.withLock { $0 = true } }
+    ends = Guarded((inputEnd, outputEnd))
+    super.init(input: inputLease, output: outputLease)
+  }
+
+  private func input() throws(ConnectionError) -> End {
+    if let end = ends.withLock({ $0.input }) { return end }
+    throw .closed
+  }
+
+  private func output() throws(ConnectionError) -> End {
+    if let end = ends.withLock({ $0.output }) { return end }
+    throw .closed
+  }
+
+  override func receive(atMost limit: Int, into inbox: inout [UInt8]) throws(ConnectionError) -> Transfer {
+    let end = try input()
+    return try asking { () throws(SocketError) in
+      try StreamCalls.receive(from: end.descriptor, atMost: limit, into: &inbox, isSocket: false)
+    }
+  }
+
+  override func send(_ bytes: RawSpan) throws(ConnectionError) -> Transfer {
+    let end = try output()
+    return try asking { () throws(SocketError) in try StreamCalls.write(bytes, to: end.descriptor) }
+  }
+
+  override func finish() -> Transfer {
+    output?.record.release()
+    // The loop lets go of the end, too, and then it is closed.
+    _ = ends.withLock { $0.output.take() }
+    return .end
+  }
+
+  override func close() {
+    _ = finish()
+    input?.record.release()
+    _ = ends.withLock { $0.input.take() }
+  }
+}

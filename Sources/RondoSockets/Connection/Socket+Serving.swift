@@ -1,0 +1,57 @@
+public import Rondo
+
+extension Socket {
+  /// Serves each connection in a task of its own on the loop, until cancelled. Any thread.
+  ///
+  /// A connection is closed when its `body` returns or throws. When the calling task is cancelled, the method accepts no
+  /// more, waits up to `grace` for the connections to end, cancels the tasks of the others, and returns when all have
+  /// ended. Clients that were not accepted stay in the listener's queue. Without descriptors it pauses and loses no
+  /// client; see ``connections(on:in:)``.
+  ///
+  /// ```swift
+  /// try await listener.serve(on: loop) { connection in
+  ///   for try await bytes in connection { try await connection.write(bytes) }
+  /// }
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - loop: Watches the listener and the connections, and runs their tasks.
+  ///   - limit: The most connections at a time. Further clients wait in the listener's queue.
+  ///   - grace: How long connections may go on after the cancellation.
+  ///   - mode: The mode in whose runs the loop watches.
+  ///   - onError: Called with what a `body` threw. Nil writes it to standard error, unless it is a `ConnectionError`
+  ///     or a `CancellationError`.
+  ///   - body: Nonisolated code runs on the loop's thread.
+  /// - Throws: The listener's error, and `.wait(.loopEnded)`; the connections have ended then, too.
+  public nonisolated(nonsending) func serve(
+    on loop: Loop, atMost limit: Int = .max, grace: Duration = .zero, in mode: Loop.Mode = .common,
+    onError: (@Sendable (any Error) -> Void)? = nil, _ body: @escaping @Sendable (Connection) async throws -> Void
+  ) async throws(ConnectionError) {
+    try await serve(on: loop, atMost: limit, grace: grace, in: mode, onError: onError, place: { (loop, {}) }, body)
+  }
+
+  /// The same, with a loop for each connection.
+  ///
+  /// - Parameter place: The loop for the next connection, and what is called when that has ended.
+  package nonisolated(nonsending) func serve(
+    on loop: Loop, atMost limit: Int, grace: Duration, in mode: Loop.Mode, onError: (@Sendable (any Error) -> Void)?,
+    place: () -> (loop: Loop, leave: @Sendable () -> Void), _ body: @escaping @Sendable (Connection) async throws -> Void
+  ) async throws(ConnectionError) {
+    require(limit > 0, "A server has at least one connection at a time, not \(limit).")
+    let tasks = ConnectionTasks(atMost: limit, onError: onError, body)
+    var failure: ConnectionError?
+    do {
+      let incoming = try connections(on: loop, in: mode)
+      while true {
+        try await tasks.waitForRoom()
+        let (socket, _) = try await incoming.accept()
+        let (home, leave) = place()
+        tasks.begin(try Connection(socket, on: home, in: mode), leave)
+      }
+    } catch {
+      if error != .wait(.cancelled) { failure = error }
+    }
+    await tasks.end(within: grace, on: loop, in: mode)
+    if let failure { throw failure }
+  }
+}

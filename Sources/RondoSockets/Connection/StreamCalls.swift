@@ -1,0 +1,138 @@
+internal import CLinux
+internal import Glibc
+
+/// System calls on the descriptor of a stream, and what each result means.
+enum StreamCalls {
+  /// The most pieces that one call sends.
+  static let mostPieces = 16
+  /// The most bytes that one call receives.
+  private static let mostReceived = 65_536
+
+  /// Has the descriptor's calls not block, and closes it on exec.
+  static func prepare(_ descriptor: CInt) throws(SocketError) {
+    try check(.option, rondo_set_nonblocking(descriptor))
+    try check(.option, rondo_close_on_exec(descriptor))
+  }
+
+  /// Appends what can be received at once to `inbox`.
+  static func receive(
+    from descriptor: CInt, atMost limit: Int, into inbox: inout [UInt8], isSocket: Bool
+  ) throws(SocketError) -> Transfer {
+    let limit = min(limit, mostReceived)
+    let count = unsafe withUnsafeMutablePointer(to: &inbox) { inbox in
+      let took: @convention(c) (UnsafeMutableRawPointer?, UnsafeRawPointer?, Int) -> Void = { inbox, received, count in
+        let bytes = unsafe UnsafeRawBufferPointer(start: received, count: count)
+        unsafe inbox!.assumingMemoryBound(to: [UInt8].self).pointee.add(bytes)
+      }
+      return if isSocket {
+        unsafe rondo_receive_into(descriptor, limit, took, inbox)
+      } else {
+        unsafe rondo_read_into(descriptor, limit, took, inbox)
+      }
+    }
+    switch count {
+    // A socket that gave less has no more: its next bytes make an edge. A pipe's one edge may tell of bytes and the end.
+    case 1...: return .moved(count, mayGoOn: count == limit || !isSocket)
+    case 0: return .end
+    case -Int(EAGAIN): return .waits(for: .read)
+    default: throw SocketError(.receive, CInt(count))
+    }
+  }
+
+  /// Sends a beginning of the bytes.
+  static func send(_ bytes: RawSpan, to descriptor: CInt) throws(SocketError) -> Transfer {
+    let sent = unsafe bytes.withUnsafeBytes { unsafe rondo_send(descriptor, $0.baseAddress, $0.count, nil, 0) }
+    return try outcome(of: sent, of: bytes.byteCount)
+  }
+
+  /// Sends a beginning of the pieces, of which there are at most `mostPieces`.
+  static func send(
+    _ pieces: ArraySlice<[UInt8]>, from start: Int, to descriptor: CInt
+  ) throws(SocketError) -> Transfer {
+    let all = pieces.reduce(-start) { $0 + $1.count }
+    let sent = unsafe withVectors(of: pieces, from: start, []) { vectors in
+      unsafe rondo_send_pieces(descriptor, vectors.baseAddress, vectors.count)
+    }
+    return try outcome(of: sent, of: all)
+  }
+
+  /// Has `body` use the addresses of the pieces: each is pinned in a call of its own.
+  @unsafe private static func withVectors(
+    of pieces: ArraySlice<[UInt8]>, from start: Int, _ vectors: [iovec],
+    _ body: (UnsafeBufferPointer<iovec>) -> Int
+  ) -> Int {
+    guard let piece = pieces.first else { return unsafe vectors.withUnsafeBufferPointer(body) }
+    return unsafe piece.withUnsafeBytes { bytes in
+      let base = unsafe UnsafeMutableRawPointer(mutating: bytes.baseAddress)
+      let vector = unsafe iovec(iov_base: base.map { unsafe $0 + start }, iov_len: bytes.count - start)
+      return unsafe withVectors(of: pieces.dropFirst(), from: 0, vectors + [vector], body)
+    }
+  }
+
+  /// Sends a part of a file to a socket, by sendfile(2). To a pipe that is full it would block.
+  static func send(
+    file: CInt, from offset: Int, count: Int, to descriptor: CInt
+  ) throws(SocketError) -> Transfer {
+    var place = off_t(offset)
+    let sent = unsafe rondo_write_quietly(descriptor, nil, file, &place, count)
+    // The file is shorter.
+    if sent == 0 { return .end }
+    // Fewer may mean that the file has ended, and no edge would come.
+    return try outcome(of: sent, of: max(0, sent))
+  }
+
+  /// Reads a part of a file, by pread(2).
+  static func read(file: CInt, from offset: Int, atMost limit: Int) throws(SocketError) -> [UInt8] {
+    var count = 0
+    let bytes = unsafe [UInt8](unsafeUninitializedCapacity: min(limit, mostReceived)) { room, initialized in
+      repeat {
+        count = unsafe pread(file, room.baseAddress, room.count, off_t(offset))
+      } while count < 0 && errno == EINTR
+      if count < 0 { count = -Int(errno) }
+      initialized = max(0, count)
+    }
+    if count < 0 { throw SocketError(.send, CInt(count)) }
+    return bytes
+  }
+
+  /// Writes to what is no socket.
+  static func write(_ bytes: RawSpan, to descriptor: CInt) throws(SocketError) -> Transfer {
+    let sent = unsafe bytes.withUnsafeBytes {
+      unsafe rondo_write_quietly(descriptor, $0.baseAddress, -1, nil, $0.count)
+    }
+    return try outcome(of: sent, of: bytes.byteCount)
+  }
+
+  private static func outcome(of sent: Int, of count: Int) throws(SocketError) -> Transfer {
+    if sent == -Int(EAGAIN) { return .waits(for: .write) }
+    if sent < 0 { throw SocketError(.send, CInt(sent)) }
+    // What did not find room makes an edge.
+    return .moved(sent, mayGoOn: sent == count)
+  }
+
+  /// Ends both directions of a socket.
+  ///
+  /// Bytes that came and were not read would make the kernel reset the connection, and the peer might lose what was
+  /// sent to it: some of them are dropped before.
+  static func close(_ descriptor: CInt) {
+    var dropped: [UInt8] = []
+    for _ in 0..<4 {
+      guard case .moved? = try? receive(from: descriptor, atMost: mostReceived, into: &dropped, isSocket: true) else {
+        break
+      }
+      dropped = []
+    }
+    _ = rondo_shutdown(descriptor, CInt(SHUT_RDWR))
+  }
+}
+
+extension [UInt8] {
+  /// Appends bytes that were received.
+  ///
+  /// An empty array whose memory is free is used again, unless it has much more than the bytes need: the caller may
+  /// keep it.
+  fileprivate mutating func add(_ bytes: UnsafeRawBufferPointer) {
+    if isEmpty, capacity > 4 * bytes.count + 512 { self = [] }
+    unsafe append(contentsOf: bytes)
+  }
+}
