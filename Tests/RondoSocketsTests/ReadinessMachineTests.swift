@@ -11,24 +11,24 @@ import Testing
     func begin(_ direction: ReadinessDirection) -> Bool { machine.begin(direction) }
     /// Begins a wait, so many seconds after the start.
     func wait(_ direction: ReadinessDirection, _ waiter: Int, at seconds: Int = 0) -> ReadinessAnswer? {
-      machine.wait(direction, waiter, at: ReadinessMachineTests.date(seconds))
+      machine.wait(direction, waiter, at: date(seconds))
     }
     func edge(_ readiness: Loop.DescriptorSource.Readiness) -> (Int?, Int?) { machine.edge(readiness) }
     func take(_ direction: ReadinessDirection) -> Int? { machine.take(direction) }
     func limit(idle: Int? = nil, deadline: Int? = nil, at seconds: Int = 0) {
-      machine.limit(idle: idle.map { .seconds($0) }, deadline: deadline.map(ReadinessMachineTests.date), at: ReadinessMachineTests.date(seconds))
+      machine.limit(idle: idle.map { .seconds($0) }, deadline: deadline.map(date), at: date(seconds))
     }
-    func moved(at seconds: Int) { machine.moved(at: ReadinessMachineTests.date(seconds)) }
+    func moved(at seconds: Int) { machine.moved(at: date(seconds)) }
     /// When the first wait is over, in seconds after the start.
-    var nextLimit: Duration? { machine.nextLimit.map { ReadinessMachineTests.date(0).duration(to: $0) } }
-    func expire(_ direction: ReadinessDirection, at seconds: Int) -> Int? { machine.expire(direction, at: ReadinessMachineTests.date(seconds)) }
-    func succeed(_ direction: ReadinessDirection, mayGoOn: Bool) { machine.succeed(direction, mayGoOn: mayGoOn) }
+    var nextLimit: Duration? { machine.nextLimit.map { date(0).duration(to: $0) } }
+    func expire(_ direction: ReadinessDirection, at seconds: Int) -> Int? {
+      machine.expire(direction, at: date(seconds))
+    }
+    func succeed(_ direction: ReadinessDirection, mayGoOn: Bool) {
+      machine.succeed(direction, mayGoOn: mayGoOn)
+    }
     func end() -> (Int?, Int?) { machine.end() }
     func hasSpent(of budget: Int) -> Bool { machine.hasSpent(.read, of: budget) }
-  }
-
-  private static func date(_ seconds: Int) -> SuspendingClock.Instant {
-    SuspendingClock().systemEpoch.advanced(by: .seconds(1_000 + seconds))
   }
 
   /// A machine whose first calls have found nothing.
@@ -168,4 +168,9 @@ import Testing
     machine.limit(idle: 30, at: 50)
     #expect(machine.nextLimit == .seconds(80))
   }
+}
+
+/// So many seconds after the start.
+private func date(_ seconds: Int) -> SuspendingClock.Instant {
+  SuspendingClock().systemEpoch.advanced(by: .seconds(1_000 + seconds))
 }

@@ -79,7 +79,7 @@ extension Socket {
   /// Sends a datagram, and suspends while the socket has no room for it. Any thread.
   ///
   /// - Parameters:
-  ///   - address: Where it goes; nil for the peer of a connected socket.
+  ///   - address: The receiver; nil for the peer of a connected socket.
   ///   - timeout: The longest wait for room, for each wait; nil for no limit.
   /// - Throws: `.socket(.tooLong)`, `.socket(.refused)` and other errors of send(2), `.wait(.timedOut)`,
   ///   `.wait(.cancelled)`.

@@ -84,7 +84,7 @@ extension Connection: AsyncSequence {
   /// The reason why the connection cannot continue.
   public typealias Failure = ConnectionError
 
-  /// Returns an iterator over what arrives. One task reads at a time; the next one goes on where it ended.
+  /// Returns an iterator over what arrives. One task reads at a time; the next one continues there.
   public func makeAsyncIterator() -> Iterator {
     Iterator(connection: self)
   }

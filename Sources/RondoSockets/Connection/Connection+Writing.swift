@@ -4,7 +4,7 @@ internal import Synchronization
 extension Connection {
   /// Sends all bytes, and suspends while the peer has no room. Any thread; writes of several tasks follow each other.
   ///
-  /// - Throws: `.socket(.reset)` if the peer has gone, and other errors of send(2); `.wait(.timedOut)`,
+  /// - Throws: `.socket(.reset)` if the peer closed the connection, and other errors of send(2); `.wait(.timedOut)`,
   ///   `.wait(.cancelled)`, `.closed`. If a part of the bytes was sent, later writes throw `.writeCutShort`.
   public nonisolated(nonsending) func write(_ bytes: RawSpan) async throws(ConnectionError) {
     try await whole { (isBegun: inout Bool) async throws(ConnectionError) in

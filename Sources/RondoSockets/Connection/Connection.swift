@@ -4,7 +4,7 @@ internal import Synchronization
 
 /// A stream of bytes to and from a peer, for async code.
 ///
-/// It is over TCP, a Unix-domain socket, pipes or TLS.
+/// It uses TCP, a Unix-domain socket, or pipes.
 ///
 /// ```swift
 /// for try await bytes in connection { try await connection.write(bytes) }
@@ -95,7 +95,7 @@ public final class Connection: Sendable {
 
   /// When no task waits any longer; nil for no limit.
   ///
-  /// A wait ends at this date with `.wait(.timedOut)`, never early, and one that begins later at once. Set it for each
+  /// A wait ends at this date with `.wait(.timedOut)`, never early; one that begins later ends immediately. Set it for each
   /// request: `connection.deadline = loop.clock.now + .seconds(10)`. A peer that sends a byte at a time keeps no
   /// `idleLimit` from starting again, but does not move the deadline.
   public var deadline: SuspendingClock.Instant? {
@@ -114,7 +114,7 @@ public final class Connection: Sendable {
 
   // MARK: - Ends
 
-  /// Ends the connection at once, in both directions. Any thread; a second call does nothing.
+  /// Ends the connection immediately, in both directions. Any thread; a second call does nothing.
   ///
   /// The kernel still sends what was written. Calls that wait, and later ones, throw `.closed`. A connection that is
   /// released closes by itself.
@@ -127,7 +127,7 @@ public final class Connection: Sendable {
 
   /// Ends sending, after earlier writes. The peer can still send. Any thread.
   ///
-  /// - Throws: `.socket(.reset)` if the peer has gone, `.wait(.cancelled)`, `.closed`.
+  /// - Throws: `.socket(.reset)` if the peer closed the connection, `.wait(.cancelled)`, `.closed`.
   public nonisolated(nonsending) func finishWriting() async throws(ConnectionError) {
     try await writers.enter()
     defer { writers.leave() }

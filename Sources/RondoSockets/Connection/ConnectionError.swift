@@ -10,7 +10,7 @@ public enum ConnectionError: Error, Hashable, Sendable {
   case endedEarly(received: Int, expected: Int)
   /// No delimiter is among the first `limit` bytes, which can still be read.
   case tooLong(limit: Int)
-  /// An earlier write sent a part of its bytes, and failed. What follows would be misread.
+  /// An earlier write sent a part of its bytes, and failed. The peer would misread more bytes.
   case writeCutShort
   /// The connection was closed on this side.
   case closed

@@ -19,7 +19,8 @@ final class ConnectionTasks: Sendable {
   private let state = Guarded(State())
 
   init(
-    atMost limit: Int, onError: (@Sendable (any Error) -> Void)?, _ body: @escaping @Sendable (Connection) async throws -> Void
+    atMost limit: Int, onError: (@Sendable (any Error) -> Void)?,
+    _ body: @escaping @Sendable (Connection) async throws -> Void
   ) {
     self.limit = limit
     self.onError = onError

@@ -35,7 +35,8 @@ extension Socket {
   /// - Parameter place: The loop for the next connection, and what is called when that has ended.
   package nonisolated(nonsending) func serve(
     on loop: Loop, atMost limit: Int, grace: Duration, in mode: Loop.Mode, onError: (@Sendable (any Error) -> Void)?,
-    place: () -> (loop: Loop, leave: @Sendable () -> Void), _ body: @escaping @Sendable (Connection) async throws -> Void
+    place: () -> (loop: Loop, leave: @Sendable () -> Void),
+    _ body: @escaping @Sendable (Connection) async throws -> Void
   ) async throws(ConnectionError) {
     require(limit > 0, "A server has at least one connection at a time, not \(limit).")
     let tasks = ConnectionTasks(atMost: limit, onError: onError, body)
