@@ -197,7 +197,19 @@ let package = Package(
         .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["NIO"])),
         .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["NIO"])),
       ]),
+    echo(
+      "nio-async",
+      [
+        .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["NIO"])),
+        .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["NIO"])),
+      ]),
     echo("rondo", [.product(name: "Rondo", package: "Rondo")]),
+    echo(
+      "rondo-async",
+      [
+        .product(name: "Rondo", package: "Rondo"), .product(name: "RondoMain", package: "Rondo"),
+        .product(name: "RondoSockets", package: "Rondo"),
+      ]),
     echo(
       "rondo-sockets",
       [.product(name: "Rondo", package: "Rondo"), .product(name: "RondoSockets", package: "Rondo")]),

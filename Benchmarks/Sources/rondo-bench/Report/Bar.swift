@@ -122,20 +122,25 @@ extension Bar {
 
   /// DescriptorSource beside bare calls, and SocketSource beside DescriptorSource and the peers that read and send as well.
   private static let echoes: [Bar] = [64, 16_384].flatMap { bytes in
-    [1, 64, 1000].flatMap { connections in
+    [1, 64, 1000, 5000].flatMap { connections in
       let workload = "echo.\(connections).\(bytes)"
       return [
         Bar.ratio(workload, to: "raw", atMost: 1.05, "a request of \(workload)"),
-        sockets(workload, to: Subjects.ours, atMost: 1.15),
-        sockets(workload, to: "libuv", atMost: 1),
-        sockets(workload, to: "nio", atMost: 0.5),
-      ]
+        served(workload, by: "rondo.sockets", "SocketSource", to: Subjects.ours, atMost: 1.15),
+        served(workload, by: "rondo.sockets", "SocketSource", to: "libuv", atMost: 1),
+        served(workload, by: "rondo.sockets", "SocketSource", to: "nio", atMost: 0.5),
+      ] + (connections < 64 ? [] : [
+        served(workload, by: "rondo.async", "Connection", to: Subjects.ours, atMost: 1.15),
+        served(workload, by: "rondo.async", "Connection", to: "nio.async", atMost: 0.67),
+      ])
     }
   }
 
-  private static func sockets(_ workload: String, to peer: String, atMost limit: Double) -> Bar {
-    Bar("a request of \(workload), by SocketSource", atMost: limit, "× \(peer)") { report in
-      guard let ours = report.headline(workload, "rondo.sockets")?.value,
+  private static func served(
+    _ workload: String, by subject: String, _ name: String, to peer: String, atMost limit: Double
+  ) -> Bar {
+    Bar("a request of \(workload), by \(name)", atMost: limit, "× \(peer)") { report in
+      guard let ours = report.headline(workload, subject)?.value,
         let theirs = report.headline(workload, peer)?.value, theirs > 0
       else { return nil }
       return ours / theirs

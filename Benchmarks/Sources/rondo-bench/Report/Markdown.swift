@@ -30,11 +30,12 @@ struct Markdown {
   private static let columns = [
     ("raw", "raw"), ("libevent", "libevent"), ("libuv", "libuv"), ("libev", "libev"), ("glib", "GLib"),
     ("sd-event", "sd-event"), ("cfrunloop", "CFRunLoop"), ("dispatch", "Dispatch"), ("nio", "SwiftNIO"),
+    ("nio.async", "NIOAsyncChannel"),
   ]
   /// Those of Rondo, with what their rows are called.
   private static let ours = [
     ("rondo", ""), ("rondo.timeout", " (Timeout)"), ("rondo.precise", " (precise)"), ("rondo.spin", " (spin)"),
-    ("rondo.sockets", " (SocketSource)"),
+    ("rondo.sockets", " (SocketSource)"), ("rondo.async", " (async)"),
   ]
 
   private var everything: String {

@@ -35,6 +35,5 @@ enum Subjects {
     RondoInsightSubject(depth: .measured),
     RondoTimeoutSubject(),
     CPeer(bench_peer_rondo_c),
-    RondoSocketsSubject(),
-  ]
+  ] + EchoSubject.all
 }

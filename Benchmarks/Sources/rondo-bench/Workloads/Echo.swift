@@ -15,7 +15,7 @@ struct Echo: Workload {
 
   /// Those that have a program under Sources/Echo.
   private static let servers: Set<String> = [
-    "raw", "libevent", "libuv", "dispatch", "nio", "rondo", "rondo.sockets",
+    "raw", "libevent", "libuv", "dispatch", "nio", "nio.async", "rondo", "rondo.sockets", "rondo.async",
   ]
 
   var name: String { "echo.\(connections).\(bytes)" }
