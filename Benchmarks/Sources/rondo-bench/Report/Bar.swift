@@ -124,15 +124,17 @@ extension Bar {
   private static let echoes: [Bar] = [64, 16_384].flatMap { bytes in
     [1, 64, 1000, 5000].flatMap { connections in
       let workload = "echo.\(connections).\(bytes)"
-      return [
+      let few = [
         Bar.ratio(workload, to: "raw", atMost: 1.05, "a request of \(workload)"),
         served(workload, by: "rondo.sockets", "SocketSource", to: Subjects.ours, atMost: 1.15),
         served(workload, by: "rondo.sockets", "SocketSource", to: "libuv", atMost: 1),
         served(workload, by: "rondo.sockets", "SocketSource", to: "nio", atMost: 0.5),
-      ] + (connections < 64 ? [] : [
+      ]
+      if connections < 64 { return few }
+      return few + [
         served(workload, by: "rondo.async", "Connection", to: Subjects.ours, atMost: 1.15),
         served(workload, by: "rondo.async", "Connection", to: "nio.async", atMost: 0.67),
-      ])
+      ]
     }
   }
 

@@ -2,10 +2,4 @@
 struct EchoSubject: Subject {
   let name: String
   let summary: String
-
-  static let all = [
-    EchoSubject(name: "rondo.sockets", summary: "SocketSource instead of Loop.DescriptorSource, in echo alone"),
-    EchoSubject(name: "rondo.async", summary: "Connection in async code, in echo alone"),
-    EchoSubject(name: "nio.async", summary: "NIOAsyncChannel instead of a ChannelHandler, in echo alone"),
-  ]
 }

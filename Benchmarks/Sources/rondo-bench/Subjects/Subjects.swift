@@ -35,5 +35,8 @@ enum Subjects {
     RondoInsightSubject(depth: .measured),
     RondoTimeoutSubject(),
     CPeer(bench_peer_rondo_c),
-  ] + EchoSubject.all
+    EchoSubject(name: "rondo.sockets", summary: "SocketSource instead of Loop.DescriptorSource, in echo alone"),
+    EchoSubject(name: "rondo.async", summary: "Connection in async code, in echo alone"),
+    EchoSubject(name: "nio.async", summary: "NIOAsyncChannel instead of a ChannelHandler, in echo alone"),
+  ]
 }
