@@ -16,11 +16,15 @@ import Testing
     func edge(_ readiness: Loop.DescriptorSource.Readiness) -> (Int?, Int?) { machine.edge(readiness) }
     func take(_ direction: ReadinessDirection) -> Int? { machine.take(direction) }
     func limit(idle: Int? = nil, deadline: Int? = nil, at seconds: Int = 0) {
-      machine.limit(idle: idle.map { .seconds($0) }, deadline: deadline.map(date), at: date(seconds))
+      machine.limit(
+        idle: idle.map { Int64($0) * 1_000_000_000 }, deadline: deadline.map(date) ?? .distantFuture, at: date(seconds))
     }
     func moved(at seconds: Int) { machine.moved(at: date(seconds)) }
     /// When the first wait is over, in seconds after the start.
-    var nextLimit: Duration? { machine.nextLimit.map { date(0).duration(to: $0) } }
+    var nextLimit: Duration? {
+      let limit = machine.nextLimit
+      return limit == .distantFuture ? nil : .nanoseconds(limit.nanoseconds - date(0).nanoseconds)
+    }
     func expire(_ direction: ReadinessDirection, at seconds: Int) -> Int? {
       machine.expire(direction, at: date(seconds))
     }
@@ -171,6 +175,6 @@ import Testing
 }
 
 /// So many seconds after the start.
-private func date(_ seconds: Int) -> SuspendingClock.Instant {
-  SuspendingClock().systemEpoch.advanced(by: .seconds(1_000 + seconds))
+private func date(_ seconds: Int) -> Instant {
+  Instant(nanoseconds: Int64(1_000 + seconds) * 1_000_000_000)
 }

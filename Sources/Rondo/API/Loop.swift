@@ -86,7 +86,7 @@ public final class Loop: @unchecked Sendable {
   }
 
   /// The loop's clock.
-  var now: Instant { core.wait.now }
+  package var now: Instant { core.wait.now }
 
   /// The clock of the calling thread: virtual inside a virtual loop's scope, else CLOCK_MONOTONIC.
   static var clockOfThread: Instant {

@@ -72,9 +72,15 @@ final class Suspension<Outcome>: ItemDelegate, @unchecked Sendable {
 
 /// A suspended task. The thread that takes it out of its machine resumes it, once: the machine gives it away once.
 @safe package struct Waiter<Outcome> {
-  private let continuation: UnsafeContinuation<Outcome, Never>
+  @usableFromInline let continuation: UnsafeContinuation<Outcome, Never>
+
+  @inlinable
+  init(continuation: UnsafeContinuation<Outcome, Never>) {
+    unsafe self.continuation = unsafe continuation
+  }
 
   /// Suspends the task until it is resumed. The caller's actor is not left.
+  @inlinable @inline(__always)
   package nonisolated(nonsending) static func wait(_ body: (Waiter) -> Void) async -> Outcome {
     await unsafe withUnsafeContinuation { body(unsafe Waiter(continuation: $0)) }
   }
@@ -83,6 +89,7 @@ final class Suspension<Outcome>: ItemDelegate, @unchecked Sendable {
   ///
   /// - Parameter isolation: The caller's actor: what is given to `withTaskCancellationHandler` runs there only if it
   ///   captures it, and costs two changes of threads otherwise.
+  @inlinable @inline(__always)
   package static func wait(
     isolation: isolated (any Actor)?, _ body: (Waiter) -> Void, onCancel: @Sendable () -> Void
   ) async -> sending Outcome {

@@ -29,19 +29,20 @@ package struct ReadinessMachine<Waiter> {
     // The first call is tried: no edge tells of what was there before.
     var mayGo = true
     var waiter: Waiter?
-    /// When the wait began.
-    var start: SuspendingClock.Instant?
+    /// When the wait began, if there is a limit of idleness.
+    var start = Instant.distantPast
     /// Calls that succeeded since the task waited or yielded, outside the loop's jobs.
     var calls = 0
   }
 
-  private var sides = (read: Side(), write: Side())
-  /// The longest time that nothing moves while a task waits; nil for no limit.
-  private var idleLimit: Duration?
-  /// When no task waits any longer; nil for no limit.
-  private var deadline: SuspendingClock.Instant?
+  private var reading = Side()
+  private var writing = Side()
+  /// The longest time in nanoseconds that nothing moves while a task waits; nil for no limit.
+  private var idleLimit: Int64?
+  /// When no task waits any longer.
+  private var deadline = Instant.distantFuture
   /// When the last call succeeded, if there is a limit of idleness.
-  private var lastMove: SuspendingClock.Instant?
+  private var lastMove = Instant.distantPast
   /// The peer has ended its side: reading never blocks again, and no further edge may come.
   private var hasHungUp = false
   /// The last read got less than it asked for, and nothing was sent since.
@@ -53,8 +54,9 @@ package struct ReadinessMachine<Waiter> {
   package init() {}
 
   private subscript(_ direction: ReadinessDirection) -> Side {
-    get { direction == .read ? sides.read : sides.write }
-    _modify { if direction == .read { yield &sides.read } else { yield &sides.write } }
+    @inline(__always) get { direction == .read ? reading : writing }
+    // As a function of its own it would take its frame from the heap at each use.
+    @inline(__always) _modify { if direction == .read { yield &reading } else { yield &writing } }
   }
 
   /// Whether a system call in this direction may succeed. The caller makes the call, if so.
@@ -73,7 +75,7 @@ package struct ReadinessMachine<Waiter> {
   }
 
   /// A call has moved bytes, in either direction.
-  package mutating func moved(at now: @autoclosure () -> SuspendingClock.Instant) {
+  package mutating func moved(at now: @autoclosure () -> Instant) {
     if idleLimit != nil { lastMove = now() }
   }
 
@@ -89,7 +91,7 @@ package struct ReadinessMachine<Waiter> {
 
   /// The answer that there is already; nil if the waiter waits from now on.
   package mutating func wait(
-    _ direction: ReadinessDirection, _ waiter: Waiter, at now: @autoclosure () -> SuspendingClock.Instant
+    _ direction: ReadinessDirection, _ waiter: Waiter, at now: @autoclosure () -> Instant
   ) -> ReadinessAnswer? {
     if isOver { return .ended }
     if direction == .read, mayHaveFailed {
@@ -108,31 +110,27 @@ package struct ReadinessMachine<Waiter> {
 
   /// Sets how long nothing may move while a task waits, and when no task waits any longer. Counts for waits that have
   /// begun, too.
-  package mutating func limit(
-    idle: Duration?, deadline: SuspendingClock.Instant?, at now: SuspendingClock.Instant
-  ) {
+  package mutating func limit(idle: Int64?, deadline: Instant, at now: Instant) {
     // Of waits that began without a limit no start is known.
     lastMove = now
     (idleLimit, self.deadline) = (idle, deadline)
   }
 
-  /// When the waiter of a direction has waited long enough; nil without a limit or a waiter.
-  private func limit(of direction: ReadinessDirection) -> SuspendingClock.Instant? {
-    guard self[direction].waiter != nil else { return nil }
-    let last = [lastMove, self[direction].start].compactMap(\.self).max()
-    let idle = idleLimit.flatMap { last?.advanced(by: $0) }
-    return [deadline, idle].compactMap(\.self).min()
+  /// When the waiter of a direction has waited long enough.
+  private func limit(of direction: ReadinessDirection) -> Instant {
+    guard self[direction].waiter != nil else { return .distantFuture }
+    guard let idleLimit else { return deadline }
+    return min(deadline, max(lastMove, self[direction].start).advanced(by: idleLimit))
   }
 
-  /// When the first waiter has waited long enough; nil without a limit or a waiter.
-  package var nextLimit: SuspendingClock.Instant? {
-    [limit(of: .read), limit(of: .write)].compactMap(\.self).min()
+  /// When the first waiter has waited long enough; `distantFuture` without a limit or a waiter.
+  package var nextLimit: Instant {
+    min(limit(of: .read), limit(of: .write))
   }
 
   /// Takes out the waiter of a direction, if it has waited long enough.
-  package mutating func expire(_ direction: ReadinessDirection, at now: SuspendingClock.Instant) -> Waiter? {
-    guard let limit = limit(of: direction), limit <= now else { return nil }
-    return take(direction)
+  package mutating func expire(_ direction: ReadinessDirection, at now: Instant) -> Waiter? {
+    limit(of: direction) <= now ? take(direction) : nil
   }
 
   /// The loop has told what the descriptor is ready for. The waiters that are taken out go on.

@@ -68,15 +68,22 @@ package final class ReadinessRecord: ItemDelegate, @unchecked Sendable {
   package func succeed(_ direction: ReadinessDirection, mayGoOn: Bool) {
     lock.withLock {
       machine.succeed(direction, mayGoOn: mayGoOn)
-      machine.moved(at: loop.clock.now)
+      machine.moved(at: loop.now)
     }
   }
 
-  /// Pays for a call that may succeed at once: lets others run where the task has made too many, and ends one that was
-  /// cancelled. Each operation on a descriptor begins with it.
-  package nonisolated(nonsending) func pay(for direction: ReadinessDirection) async throws(ConnectionError) {
+  /// Pays for a call that may succeed at once, and ends one of a task that was cancelled. Each operation on a descriptor
+  /// begins with it.
+  ///
+  /// - Returns: Whether the task has made too many, and calls `letOthersRun()` first.
+  package func pay(for direction: ReadinessDirection) throws(ConnectionError) -> Bool {
     if Task.isCancelled { throw .wait(.cancelled) }
-    if loop.takeOperation() ?? !lock.withLock({ machine.hasSpent(direction, of: Self.budget) }) { return }
+    if let isPaid = loop.takeOperation() { return !isPaid }
+    return lock.withLock { machine.hasSpent(direction, of: Self.budget) }
+  }
+
+  /// Suspends until others have had their turn.
+  package nonisolated(nonsending) func letOthersRun() async throws(ConnectionError) {
     await Task.yield()
     if Task.isCancelled { throw .wait(.cancelled) }
   }
@@ -84,6 +91,7 @@ package final class ReadinessRecord: ItemDelegate, @unchecked Sendable {
   // MARK: - Waiting
 
   /// Suspends until a call in this direction may succeed. Any thread; one task at a time in each direction.
+  @inline(__always)
   package nonisolated(nonsending) func wait(for direction: ReadinessDirection) async throws(ConnectionError) {
     if Task.isCancelled { throw .wait(.cancelled) }
     let answer = await Waiter.wait(isolation: #isolation) { waiter in
@@ -104,7 +112,7 @@ package final class ReadinessRecord: ItemDelegate, @unchecked Sendable {
 
   private func begin(_ waiter: Waiter<ReadinessAnswer>, _ direction: ReadinessDirection) {
     let (answer, source) = lock.withLock {
-      let answer = machine.wait(direction, waiter, at: loop.clock.now)
+      let answer = machine.wait(direction, waiter, at: loop.now)
       if answer == nil { armTimer() }
       return (answer, self.source)
     }
@@ -138,7 +146,8 @@ package final class ReadinessRecord: ItemDelegate, @unchecked Sendable {
   /// Counts for waits that have begun, too.
   package func limit(idle: Duration?, deadline: SuspendingClock.Instant?) {
     lock.withLock {
-      machine.limit(idle: idle, deadline: deadline, at: loop.clock.now)
+      machine.limit(
+        idle: idle?.saturatingNanoseconds, deadline: deadline.map(Instant.init) ?? .distantFuture, at: loop.now)
       armTimer()
     }
   }
@@ -147,7 +156,8 @@ package final class ReadinessRecord: ItemDelegate, @unchecked Sendable {
   ///
   /// What moves postpones the limit, and not the timer, which then looks again when it fires.
   private func armTimer() {
-    guard let limit = machine.nextLimit, source != nil else { return }
+    guard machine.nextLimit < .distantFuture, source != nil else { return }
+    let limit = machine.nextLimit.suspending
     if let timer, timer.isValid {
       if timer.fireDate > limit { timer.fireDate = limit }
       return
@@ -160,7 +170,7 @@ package final class ReadinessRecord: ItemDelegate, @unchecked Sendable {
 
   /// The loop's thread.
   private func timeIsUp() {
-    let now = loop.clock.now
+    let now = loop.now
     for direction in ReadinessDirection.allCases {
       guard let waiter = lock.withLock({ machine.expire(direction, at: now) }) else { continue }
       // A loop that is late fires timers first: the descriptor may be ready already.
@@ -169,7 +179,7 @@ package final class ReadinessRecord: ItemDelegate, @unchecked Sendable {
       waiter.resume(isReady ? .ready : .timedOut)
     }
     lock.withLock {
-      if let limit = machine.nextLimit { timer?.fireDate = limit } else { timer = nil }
+      if machine.nextLimit < .distantFuture { timer?.fireDate = machine.nextLimit.suspending } else { timer = nil }
     }
   }
 }

@@ -57,28 +57,33 @@ extension Socket {
     nonisolated(nonsending) func accept() async throws(ConnectionError) -> (socket: Socket, peer: SocketAddress) {
       var backoff = Backoff.accepting
       let record = lease.record
-      try await record.pay(for: .read)
+      if try record.pay(for: .read) { try await record.letOthersRun() }
       while true {
-        guard record.begin(.read) else {
-          try await record.wait(for: .read)
-          continue
-        }
-        do throws(SocketError) {
-          let accepted = try socket.acceptNext()
-          backoff.reset()
-          if case .nothing = accepted { continue }
-          record.succeed(.read, mayGoOn: true)
-          if case .connection(let socket, let peer) = accepted { return (socket, peer) }
-        } catch  where error.isShortage {
-          record.succeed(.read, mayGoOn: true)
-          do {
-            try await loop.clock.sleep(for: backoff.next())
+        if record.begin(.read) {
+          do throws(SocketError) {
+            switch try socket.acceptNext() {
+            case .connection(let socket, let peer):
+              record.succeed(.read, mayGoOn: true)
+              return (socket, peer)
+            case .failed:
+              backoff.reset()
+              record.succeed(.read, mayGoOn: true)
+              continue
+            case .nothing: backoff.reset()
+            }
+          } catch  where error.isShortage {
+            record.succeed(.read, mayGoOn: true)
+            do {
+              try await loop.clock.sleep(for: backoff.next())
+            } catch {
+              throw .wait(Task.isCancelled ? .cancelled : .loopEnded)
+            }
+            continue
           } catch {
-            throw .wait(Task.isCancelled ? .cancelled : .loopEnded)
+            throw .socket(error)
           }
-        } catch {
-          throw .socket(error)
         }
+        try await record.wait(for: .read)
       }
     }
   }

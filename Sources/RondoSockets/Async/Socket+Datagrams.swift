@@ -54,7 +54,7 @@ extension Socket {
       /// - Throws: `.socket(.refused)` and other errors of recv(2), after which it may go on; `.wait(.cancelled)`.
       public mutating func next(isolation actor: isolated (any Actor)?) async throws(ConnectionError) -> Element? {
         let record = datagrams.lease.record
-        try await record.pay(for: .read)
+        if try record.pay(for: .read) { try await record.letOthersRun() }
         while true {
           if record.begin(.read) {
             let received: Received

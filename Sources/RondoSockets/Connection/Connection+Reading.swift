@@ -10,6 +10,11 @@ extension Connection {
   /// - Throws: `.socket(.reset)` and other errors of recv(2), `.wait(.timedOut)`, `.wait(.cancelled)`, `.closed`.
   public nonisolated(nonsending) func read(upTo limit: Int = 65_536) async throws(ConnectionError) -> [UInt8]? {
     require(limit > 0, "A piece of what arrives has at least one byte: the limit is \(limit).")
+    return try await readPiece(limit)
+  }
+
+  @inline(__always)
+  fileprivate nonisolated(nonsending) func readPiece(_ limit: Int) async throws(ConnectionError) -> [UInt8]? {
     try beginReading()
     defer { endReading() }
     if inbox.count == 0, try await !receive(atMost: limit) { return nil }
@@ -71,10 +76,19 @@ extension Connection {
   /// Receives what has come into the inbox.
   ///
   /// - Returns: False when the peer sends no more.
+  @inline(__always)
   private nonisolated(nonsending) func receive(atMost limit: Int) async throws(ConnectionError) -> Bool {
-    try await move(.read, whenWaiting: inbox.shrink) { () throws(ConnectionError) in
-      try inbox.fill { inbox throws(ConnectionError) in try transport.receive(atMost: limit, into: &inbox) }
-    } != nil
+    switch try tryToMove(.read, { () throws(ConnectionError) in try fill(limit) }) {
+    case .moved: return true
+    case .end: return false
+    case .delayed(let delay):
+      inbox.shrink()
+      return try await move(.read, after: delay) { () throws(ConnectionError) in try fill(limit) } != nil
+    }
+  }
+
+  private func fill(_ limit: Int) throws(ConnectionError) -> Transfer {
+    try inbox.fill { inbox throws(ConnectionError) in try transport.receive(atMost: limit, into: &inbox) }
   }
 }
 
@@ -104,7 +118,7 @@ extension Connection: AsyncSequence {
     ///
     /// - Throws: As ``Connection/read(upTo:)``.
     public mutating func next(isolation actor: isolated (any Actor)?) async throws(ConnectionError) -> [UInt8]? {
-      try await connection.read()
+      try await connection.readPiece(65_536)
     }
   }
 

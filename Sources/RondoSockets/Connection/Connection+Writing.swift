@@ -7,18 +7,16 @@ extension Connection {
   /// - Throws: `.socket(.reset)` if the peer closed the connection, and other errors of send(2); `.wait(.timedOut)`,
   ///   `.wait(.cancelled)`, `.closed`. If a part of the bytes was sent, later writes throw `.writeCutShort`.
   public nonisolated(nonsending) func write(_ bytes: RawSpan) async throws(ConnectionError) {
-    try await whole { (isBegun: inout Bool) async throws(ConnectionError) in
-      var sent = 0
-      while sent < bytes.byteCount {
-        sent += try await move(.write) { () throws(ConnectionError) in try transport.send(bytes.extracting(sent...)) }!
-        isBegun = true
-      }
-    }
+    guard let start = try writeAtOnce(bytes) else { return }
+    try await finish(start, of: bytes.byteCount) { sent throws(ConnectionError) in try send(bytes, from: &sent) }
   }
 
   /// Sends all bytes; see ``write(_:)-(RawSpan)``.
   public nonisolated(nonsending) func write(_ bytes: [UInt8]) async throws(ConnectionError) {
-    try await write(unsafe bytes.span.bytes)
+    guard let start = try writeAtOnce(unsafe bytes.span.bytes) else { return }
+    try await finish(start, of: bytes.count) { sent throws(ConnectionError) in
+      try send(unsafe bytes.span.bytes, from: &sent)
+    }
   }
 
   /// Sends all bytes of a slice; see ``write(_:)-(RawSpan)``.
@@ -35,23 +33,23 @@ extension Connection {
   ///
   /// - Throws: As ``write(_:)-(RawSpan)``.
   public nonisolated(nonsending) func write(pieces: [[UInt8]]) async throws(ConnectionError) {
-    try await whole { (isBegun: inout Bool) async throws(ConnectionError) in
-      var rest = pieces.drop(while: \.isEmpty)
-      var start = 0
-      while !rest.isEmpty {
-        var sent = try await move(.write) { () throws(ConnectionError) in try transport.send(rest, from: start) }!
-        isBegun = true
-        while let first = rest.first, first.count - start <= sent {
-          sent -= first.count - start
-          rest.removeFirst()
-          start = 0
-        }
-        start += sent
+    var rest = pieces.drop(while: \.isEmpty)
+    var start = 0
+    try await finish(.inTurn, of: pieces.reduce(0) { $0 + $1.count }) { sent throws(ConnectionError) in
+      let transfer = try transport.send(rest, from: start)
+      guard case .moved(var count, _) = transfer else { return transfer }
+      sent += count
+      while let first = rest.first, first.count - start <= count {
+        count -= first.count - start
+        rest.removeFirst()
+        start = 0
       }
+      start += count
+      return transfer
     }
   }
 
-  /// Sends bytes of an open file. Over a socket or a pipe the kernel does so without copying them: sendfile(2).
+  /// Sends bytes of an open file. Over a socket the kernel does so without copying them: sendfile(2).
   ///
   /// Reading from the disk blocks the calling thread.
   ///
@@ -66,35 +64,92 @@ extension Connection {
     file: CInt, from offset: Int = 0, count: Int? = nil
   ) async throws(ConnectionError) -> Int {
     require(offset >= 0 && count ?? 0 >= 0, "A part of a file begins at 0 or later, and has 0 bytes or more.")
-    var sent = 0
-    try await whole { (isBegun: inout Bool) async throws(ConnectionError) in
-      // More than the kernel sends in one call.
-      while sent < count ?? .max {
-        let limit = Swift.min(1 << 30, (count ?? .max) - sent)
-        guard
-          let moved = try await move(
-            .write, { () throws(ConnectionError) in try transport.send(file: file, from: offset + sent, count: limit) })
-        else { break }
-        sent += moved
-        isBegun = true
-      }
+    return try await finish(.inTurn, of: count ?? .max) { sent throws(ConnectionError) in
+      // The kernel sends no more in one call.
+      let limit = Swift.min(1 << 30, (count ?? .max) - sent)
+      let transfer = try transport.send(file: file, from: offset + sent, count: limit)
+      if case .moved(let count, _) = transfer { sent += count }
+      return transfer
     }
-    return sent
   }
 
-  /// Has one task write at a time, and remembers a write that was cut short.
-  private nonisolated(nonsending) func whole(
-    _ body: nonisolated(nonsending) (inout Bool) async throws(ConnectionError) -> Void
-  ) async throws(ConnectionError) {
-    try await writers.enter()
-    defer { writers.leave() }
-    if isCutShort.load(ordering: .relaxed) { throw isClosed ? .closed : .writeCutShort }
-    var isBegun = false
+  // MARK: - Turns
+
+  /// Where a write stands that cannot be done at once.
+  private enum Start {
+    /// It takes its turn first.
+    case inTurn
+    /// It has its turn, and has sent so many bytes.
+    case begun(sent: Int, Delay?)
+  }
+
+  /// Sends bytes that no other task and no want of room hold up: the usual case, without a suspension.
+  ///
+  /// - Returns: Nil if all is sent.
+  private func writeAtOnce(_ bytes: RawSpan) throws(ConnectionError) -> Start? {
+    guard writers.tryToEnter() else { return .inTurn }
+    var sent = 0
     do throws(ConnectionError) {
-      try await body(&isBegun)
+      try checkForCut()
+      if !bytes.isEmpty {
+        let attempt = try tryToMove(.write) { () throws(ConnectionError) in try send(bytes, from: &sent) }
+        if case .delayed(let delay) = attempt { return .begun(sent: 0, delay) }
+        if sent < bytes.byteCount { return .begun(sent: sent, nil) }
+      }
     } catch {
-      if isBegun { isCutShort.store(true, ordering: .relaxed) }
+      writers.leave()
       throw error
     }
+    writers.leave()
+    return nil
+  }
+
+  /// Sends a beginning of the bytes after those that are sent.
+  private func send(_ bytes: RawSpan, from sent: inout Int) throws(ConnectionError) -> Transfer {
+    let transfer = try transport.send(bytes.extracting(sent...))
+    if case .moved(let count, _) = transfer { sent += count }
+    return transfer
+  }
+
+  /// Makes attempts until so many bytes are sent or an attempt finds the end, as the only writer.
+  ///
+  /// - Parameter attempt: Adds to the number of bytes that were sent.
+  /// - Returns: That number.
+  @discardableResult
+  private nonisolated(nonsending) func finish(
+    _ start: Start, of count: Int, _ attempt: (inout Int) throws(ConnectionError) -> Transfer
+  ) async throws(ConnectionError) -> Int {
+    var sent = 0
+    var delay: Delay?
+    if case .begun(let count, let reason) = start {
+      (sent, delay) = (count, reason)
+    } else if !writers.tryToEnter() {
+      try await writers.enter()
+    }
+    defer { writers.leave() }
+    try checkForCut()
+    do throws(ConnectionError) {
+      while sent < count {
+        if let reason = delay {
+          delay = nil
+          let moved = try await move(.write, after: reason) { () throws(ConnectionError) in try attempt(&sent) }
+          if moved == nil { break }
+        } else {
+          switch try tryToMove(.write, { () throws(ConnectionError) in try attempt(&sent) }) {
+          case .moved: break
+          case .end: return sent
+          case .delayed(let reason): delay = reason
+          }
+        }
+      }
+      return sent
+    } catch {
+      if sent > 0 { isCutShort.store(true, ordering: .relaxed) }
+      throw error
+    }
+  }
+
+  private func checkForCut() throws(ConnectionError) {
+    if isCutShort.load(ordering: .relaxed) { throw isClosed ? .closed : .writeCutShort }
   }
 }

@@ -129,9 +129,11 @@ public final class Connection: Sendable {
   ///
   /// - Throws: `.socket(.reset)` if the peer closed the connection, `.wait(.cancelled)`, `.closed`.
   public nonisolated(nonsending) func finishWriting() async throws(ConnectionError) {
-    try await writers.enter()
+    if !writers.tryToEnter() { try await writers.enter() }
     defer { writers.leave() }
-    _ = try await move(.write) { () throws(ConnectionError) in try transport.finish() }
+    if case .delayed(let delay) = try tryToMove(.write, transport.finish) {
+      _ = try await move(.write, after: delay, transport.finish)
+    }
   }
 
   // MARK: - Moving bytes
@@ -145,34 +147,70 @@ public final class Connection: Sendable {
     isReading.store(false, ordering: .releasing)
   }
 
-  /// Tries to move bytes, and waits until the transport can, as often as needed.
+  /// Why bytes could not be moved at once.
+  enum Delay {
+    /// Others get their turn first.
+    case turn
+    case wait(for: ReadinessDirection)
+  }
+
+  /// What became of an attempt.
+  enum Attempt {
+    case moved(Int)
+    case end
+    case delayed(Delay)
+  }
+
+  private func record(of direction: ReadinessDirection) throws(ConnectionError) -> ReadinessRecord {
+    if let record = (direction == .read ? transport.input : transport.output)?.record { return record }
+    throw isClosed ? .closed : .socket(.system(direction == .read ? .receive : .send, errno: EBADF))
+  }
+
+  /// Moves bytes, if that needs no wait: an operation begins so, without a suspension.
+  func tryToMove(
+    _ direction: ReadinessDirection, _ attempt: () throws(ConnectionError) -> Transfer
+  ) throws(ConnectionError) -> Attempt {
+    let record = try record(of: direction)
+    return try record.pay(for: direction) ? .delayed(.turn) : moveOnce(direction, record, attempt)
+  }
+
+  private func moveOnce(
+    _ direction: ReadinessDirection, _ record: ReadinessRecord, _ attempt: () throws(ConnectionError) -> Transfer
+  ) throws(ConnectionError) -> Attempt {
+    if isClosed { throw .closed }
+    guard record.begin(direction) else { return .delayed(.wait(for: direction)) }
+    switch try attempt() {
+    case .moved(let count, let mayGoOn):
+      record.succeed(direction, mayGoOn: mayGoOn)
+      return .moved(count)
+    case .end:
+      record.succeed(direction, mayGoOn: true)
+      return .end
+    case .waits(let awaited): return .delayed(.wait(for: awaited))
+    }
+  }
+
+  /// Waits, and moves bytes as soon as that is possible.
   ///
   /// - Returns: How many bytes moved; nil at the end.
+  @inline(__always)
   nonisolated(nonsending) func move(
-    _ direction: ReadinessDirection, whenWaiting: () -> Void = {},
-    _ attempt: () throws(ConnectionError) -> Transfer
+    _ direction: ReadinessDirection, after delay: Delay, _ attempt: () throws(ConnectionError) -> Transfer
   ) async throws(ConnectionError) -> Int? {
-    guard let record = (direction == .read ? transport.input : transport.output)?.record else {
-      throw isClosed ? .closed : .socket(.system(direction == .read ? .receive : .send, errno: EBADF))
-    }
-    try await record.pay(for: direction)
+    let record = try record(of: direction)
+    var delay = delay
     while true {
-      if isClosed { throw .closed }
-      var awaited = direction
-      if record.begin(direction) {
-        switch try attempt() {
-        case .moved(let count, let mayGoOn):
-          record.succeed(direction, mayGoOn: mayGoOn)
-          return count
-        case .end:
-          record.succeed(direction, mayGoOn: true)
-          return nil
-        case .waits(let other): awaited = other
-        }
+      switch delay {
+      case .turn: try await record.letOthersRun()
+      case .wait(let awaited):
+        try await record.wait(for: awaited)
+        if awaited != direction { record.succeed(direction, mayGoOn: true) }
       }
-      whenWaiting()
-      try await record.wait(for: awaited)
-      if awaited != direction { record.succeed(direction, mayGoOn: true) }
+      switch try moveOnce(direction, record, attempt) {
+      case .moved(let count): return count
+      case .end: return nil
+      case .delayed(let next): delay = next
+      }
     }
   }
 }

@@ -11,19 +11,22 @@ final class Turnstile: Sendable {
   /// *its own lock*
   private let state = Guarded(State())
 
+  /// Goes inside, if no task is there.
+  func tryToEnter() -> Bool {
+    state.withLock { state in
+      defer { state.isTaken = true }
+      return !state.isTaken
+    }
+  }
+
   /// Suspends while another task is inside.
   ///
   /// - Throws: `.wait(.cancelled)`; the task is then not inside.
   nonisolated(nonsending) func enter() async throws(ConnectionError) {
-    let ticket = state.withLock { state -> Int? in
-      if !state.isTaken {
-        state.isTaken = true
-        return nil
-      }
+    let ticket = state.withLock { state in
       state.lastTicket += 1
       return state.lastTicket
     }
-    guard let ticket else { return }
     let isInside = await Waiter<Bool>.wait(isolation: #isolation) { waiter in
       let isFree = state.withLock { state in
         if state.isTaken { state.queue.append((ticket, waiter)) }
