@@ -4,7 +4,7 @@ public import RondoSockets
 extension LoopGroup {
   /// Serves each connection in a task of its own, on a loop of the group. Any thread.
   ///
-  /// It is ``Socket/serve(on:atMost:grace:in:onError:_:)`` with the connections spread over the group: a connection and
+  /// It is `Socket.serve(on:)` with the connections spread over the group: a connection and
   /// its task stay on one loop.
   ///
   /// - Parameters:
