@@ -116,8 +116,8 @@ import Testing
       let errors = Mutex<[ConnectionError?]>([])
       let serving = Task {
         try await listener.serve(
-          on: loop, grace: .milliseconds(20), onError: { error in errors.withLock { $0.append(error as? ConnectionError) } },
-          echo)
+          on: loop, grace: .milliseconds(20),
+          onError: { error in errors.withLock { $0.append(error as? ConnectionError) } }, echo)
       }
       let client = try await Connection.connected(to: listener.localAddress!, on: loop)
       try await client.write([1])
