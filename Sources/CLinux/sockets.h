@@ -64,25 +64,16 @@ static inline long rondo_receive(int descriptor, void *bytes, size_t count, void
   return rondo_or_errno(result);
 }
 
-// At most 64 KiB of a stream, told where they lie until `took` returns: on the stack, without an allocation.
+// At most 64 KiB of a stream, told where they lie until `took` returns: on the stack, without an allocation. What is no
+// socket is read from, and has O_NONBLOCK.
 static inline long rondo_receive_into(
-    int descriptor, size_t count, void (*took)(void *context, const void *bytes, size_t count), void *context) {
+    int descriptor, int is_socket, size_t count, void (*took)(void *context, const void *bytes, size_t count),
+    void *context) {
   char room[65536];
+  if (count > sizeof room) count = sizeof room;
   long result;
   do {
-    result = recv(descriptor, room, count < sizeof room ? count : sizeof room, MSG_DONTWAIT);
-  } while (result < 0 && errno == EINTR);
-  if (result > 0) took(context, room, (size_t)result);
-  return rondo_or_errno(result);
-}
-
-// The same for what is no socket.
-static inline long rondo_read_into(
-    int descriptor, size_t count, void (*took)(void *context, const void *bytes, size_t count), void *context) {
-  char room[65536];
-  long result;
-  do {
-    result = read(descriptor, room, count < sizeof room ? count : sizeof room);
+    result = is_socket ? recv(descriptor, room, count, MSG_DONTWAIT) : read(descriptor, room, count);
   } while (result < 0 && errno == EINTR);
   if (result > 0) took(context, room, (size_t)result);
   return rondo_or_errno(result);

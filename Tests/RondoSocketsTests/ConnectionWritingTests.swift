@@ -82,6 +82,9 @@ import Testing
       // The other direction goes on.
       try await far.write([4])
       #expect(try await near.read() == [4])
+      // The end needs no room.
+      try await near.finishWriting()
+      while let bytes = try await far.read() { #expect(bytes.allSatisfy { $0 == 1 }) }
     }
   }
 

@@ -88,4 +88,19 @@ import Testing
       #expect(try await datagrams.next()?.bytes == [2])
     }
   }
+
+  @Test func `a task that sends datagrams without a pause lets others run, and can be cancelled`() async throws {
+    try await withLoop { loop in
+      let (near, far) = (try Socket.datagram(at: .loopback()), try Socket.datagram(at: .loopback()))
+      let address = far.localAddress!
+      let flooding = Task(executorPreference: loop) {
+        while true { try await near.send(datagram: [1], to: address, on: loop) }
+      }
+      // It has begun, and so holds the loop's thread if it never suspends.
+      while try far.receive() == .nothing { try await Task.sleep(for: .milliseconds(1)) }
+      try await loop.call {}
+      flooding.cancel()
+      await #expect(throws: ConnectionError.wait(.cancelled)) { try await flooding.value }
+    }
+  }
 }

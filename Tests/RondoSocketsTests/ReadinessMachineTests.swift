@@ -16,8 +16,8 @@ import Testing
     func edge(_ readiness: Loop.DescriptorSource.Readiness) -> (Int?, Int?) { machine.edge(readiness) }
     func take(_ direction: ReadinessDirection) -> Int? { machine.take(direction) }
     func limit(idle: Int? = nil, deadline: Int? = nil, at seconds: Int = 0) {
-      machine.limit(
-        idle: idle.map { Int64($0) * 1_000_000_000 }, deadline: deadline.map(date) ?? .distantFuture, at: date(seconds))
+      machine.limitIdleness(to: idle.map { Int64($0) * 1_000_000_000 }, at: date(seconds))
+      machine.deadline = deadline.map(date) ?? .distantFuture
     }
     func moved(at seconds: Int) { machine.moved(at: date(seconds)) }
     /// When the first wait is over, in seconds after the start.
@@ -160,7 +160,8 @@ import Testing
     #expect(machine.wait(.read, 1) == nil)
     #expect(machine.nextLimit == .seconds(20))
     machine.limit(idle: 5, deadline: 20, at: 2)
-    #expect(machine.nextLimit == .seconds(7))
+    // From the beginning of the wait: a change is no move.
+    #expect(machine.nextLimit == .seconds(5))
     machine.limit()
     #expect(machine.nextLimit == nil)
     #expect(machine.expire(.read, at: 1_000_000) == nil)

@@ -4,13 +4,14 @@ public import RondoSockets
 extension LoopGroup {
   /// Serves each connection in a task of its own, on a loop of the group. Any thread.
   ///
-  /// It is `Socket.serve(on:)` with the connections spread over the group: a connection and
-  /// its task stay on one loop.
+  /// It is `Socket.serve(on:)` with the connections spread over the group: a connection and its task stay on one loop.
   ///
   /// - Parameters:
   ///   - loop: Watches the listener; nil for the group's first loop.
   ///   - choice: Chooses the loop of a connection.
   ///   - limit: The most connections at a time, in the whole group.
+  ///   - grace: How long connections may go on after the cancellation.
+  ///   - onError: Called with what a `body` threw, as there.
   /// - Throws: The listener's error, and `.wait(.loopEnded)`; the connections have ended then, too.
   public nonisolated(nonsending) func serve(
     _ listener: Socket, on loop: Loop? = nil, by choice: Choice = .leastLoaded, atMost limit: Int = .max,

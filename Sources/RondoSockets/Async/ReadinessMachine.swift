@@ -38,9 +38,9 @@ package struct ReadinessMachine<Waiter> {
   private var reading = Side()
   private var writing = Side()
   /// The longest time in nanoseconds that nothing moves while a task waits; nil for no limit.
-  private var idleLimit: Int64?
-  /// When no task waits any longer.
-  private var deadline = Instant.distantFuture
+  package private(set) var idleLimit: Int64?
+  /// When no task waits any longer. A change counts for waits that have begun, too.
+  package var deadline = Instant.distantFuture
   /// When the last call succeeded, if there is a limit of idleness.
   private var lastMove = Instant.distantPast
   /// The peer has ended its side: reading never blocks again, and no further edge may come.
@@ -108,12 +108,11 @@ package struct ReadinessMachine<Waiter> {
 
   // MARK: - Limits
 
-  /// Sets how long nothing may move while a task waits, and when no task waits any longer. Counts for waits that have
-  /// begun, too.
-  package mutating func limit(idle: Int64?, deadline: Instant, at now: Instant) {
+  /// Sets how long nothing may move while a task waits; counts for waits that have begun, too.
+  package mutating func limitIdleness(to limit: Int64?, at now: Instant) {
     // Of waits that began without a limit no start is known.
-    lastMove = now
-    (idleLimit, self.deadline) = (idle, deadline)
+    if idleLimit == nil { lastMove = now }
+    idleLimit = limit
   }
 
   /// When the waiter of a direction has waited long enough.

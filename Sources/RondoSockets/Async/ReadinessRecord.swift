@@ -1,19 +1,19 @@
 internal import CLinux
-package import Rondo
+internal import Rondo
 
 /// A descriptor in one loop, for the tasks that read from it and write to it: registered once, until it is let go.
 ///
 /// Its source is edge-triggered, in each direction from the first wait on. So a later wait costs no system call, and an
 /// edge that no task awaits sets a flag. In virtual time the source is level-triggered, and enabled while a task waits:
 /// a script tells readiness once.
-package final class ReadinessRecord: ItemDelegate, @unchecked Sendable {
+final class ReadinessRecord: ItemDelegate, @unchecked Sendable {
   // Unchecked because of the fields under the lock.
 
   /// How many calls may succeed, one after the other, before a task outside the loop's jobs lets others run.
   private static let budget = 64
 
   /// *constant*
-  package let loop: Loop
+  let loop: Loop
   /// *constant*
   private let mode: Loop.Mode
   /// *constant*
@@ -49,7 +49,7 @@ package final class ReadinessRecord: ItemDelegate, @unchecked Sendable {
   }
 
   /// Has the loop watch no longer; those that wait are told that it is closed. Any thread.
-  package func release() {
+  func release() {
     let items = lock.withLock { (source.take(), timer.take()) }
     items.0?.invalidate()
     items.1?.invalidate()
@@ -58,14 +58,14 @@ package final class ReadinessRecord: ItemDelegate, @unchecked Sendable {
   // MARK: - Calls
 
   /// Whether a system call in this direction may succeed. The caller makes the call, if so. Any thread.
-  package func begin(_ direction: ReadinessDirection) -> Bool {
+  func begin(_ direction: ReadinessDirection) -> Bool {
     lock.withLock { machine.begin(direction) }
   }
 
   /// A call has succeeded. Any thread.
   ///
   /// - Parameter mayGoOn: Whether the next one may succeed, too.
-  package func succeed(_ direction: ReadinessDirection, mayGoOn: Bool) {
+  func succeed(_ direction: ReadinessDirection, mayGoOn: Bool) {
     lock.withLock {
       machine.succeed(direction, mayGoOn: mayGoOn)
       machine.moved(at: loop.now)
@@ -76,14 +76,14 @@ package final class ReadinessRecord: ItemDelegate, @unchecked Sendable {
   /// begins with it.
   ///
   /// - Returns: Whether the task has made too many, and calls `letOthersRun()` first.
-  package func pay(for direction: ReadinessDirection) throws(ConnectionError) -> Bool {
+  func pay(for direction: ReadinessDirection) throws(ConnectionError) -> Bool {
     if Task.isCancelled { throw .wait(.cancelled) }
     if let isPaid = loop.takeOperation() { return !isPaid }
     return lock.withLock { machine.hasSpent(direction, of: Self.budget) }
   }
 
   /// Suspends until others have had their turn.
-  package nonisolated(nonsending) func letOthersRun() async throws(ConnectionError) {
+  nonisolated(nonsending) func letOthersRun() async throws(ConnectionError) {
     await Task.yield()
     if Task.isCancelled { throw .wait(.cancelled) }
   }
@@ -92,7 +92,7 @@ package final class ReadinessRecord: ItemDelegate, @unchecked Sendable {
 
   /// Suspends until a call in this direction may succeed. Any thread; one task at a time in each direction.
   @inline(__always)
-  package nonisolated(nonsending) func wait(for direction: ReadinessDirection) async throws(ConnectionError) {
+  nonisolated(nonsending) func wait(for direction: ReadinessDirection) async throws(ConnectionError) {
     if Task.isCancelled { throw .wait(.cancelled) }
     let answer = await Waiter.wait(isolation: #isolation) { waiter in
       begin(waiter, direction)
@@ -133,7 +133,7 @@ package final class ReadinessRecord: ItemDelegate, @unchecked Sendable {
     waiters.write?.resume(.ready)
   }
 
-  package func itemWasInvalidated(_ item: Loop.Item) {
+  func itemWasInvalidated(_ item: Loop.Item) {
     let waiters = lock.withLock { machine.end() }
     waiters.read?.resume(.ended)
     waiters.write?.resume(.ended)
@@ -141,14 +141,25 @@ package final class ReadinessRecord: ItemDelegate, @unchecked Sendable {
 
   // MARK: - Limits
 
-  /// Sets how long nothing may move while a task waits, and when no task waits any longer. Any thread.
-  ///
-  /// Counts for waits that have begun, too.
-  package func limit(idle: Duration?, deadline: SuspendingClock.Instant?) {
-    lock.withLock {
-      machine.limit(
-        idle: idle?.saturatingNanoseconds, deadline: deadline.map(Instant.init) ?? .distantFuture, at: loop.now)
-      armTimer()
+  /// How long nothing may move while a task waits; nil for no limit. Any thread.
+  var idleLimit: Duration? {
+    get { lock.withLock { machine.idleLimit.map { .nanoseconds($0) } } }
+    set {
+      lock.withLock {
+        machine.limitIdleness(to: newValue?.saturatingNanoseconds, at: loop.now)
+        armTimer()
+      }
+    }
+  }
+
+  /// When no task waits any longer; nil for no limit. Any thread.
+  var deadline: SuspendingClock.Instant? {
+    get { lock.withLock { machine.deadline == .distantFuture ? nil : machine.deadline.suspending } }
+    set {
+      lock.withLock {
+        machine.deadline = newValue.map(Instant.init) ?? .distantFuture
+        armTimer()
+      }
     }
   }
 
@@ -185,14 +196,14 @@ package final class ReadinessRecord: ItemDelegate, @unchecked Sendable {
 }
 
 /// Has a loop watch a descriptor for as long as it lives.
-package final class ReadinessLease: Sendable {
+final class ReadinessLease: Sendable {
   /// *constant*
-  package let record: ReadinessRecord
+  let record: ReadinessRecord
 
   /// Has the loop watch the descriptor. Any thread.
   ///
   /// - Parameter owner: Keeps the descriptor open. The loop's source has a reference to it.
-  package init(
+  init(
     _ descriptor: CInt, of owner: some AnyObject & Sendable, on loop: Loop, in mode: Loop.Mode
   ) throws(ConnectionError) {
     do {

@@ -48,13 +48,12 @@ extension Socket {
       ///
       /// - Throws: `.wait(.cancelled)`, `.wait(.loopEnded)`, or the listener's error.
       public mutating func next(isolation actor: isolated (any Actor)?) async throws(ConnectionError) -> Element? {
-        let (socket, _) = try await connections.accept()
-        return try Connection(socket, on: connections.loop, in: connections.mode)
+        try Connection(try await connections.accept(), on: connections.loop, in: connections.mode)
       }
     }
 
     /// Waits for a connection, and for a descriptor if none is left.
-    nonisolated(nonsending) func accept() async throws(ConnectionError) -> (socket: Socket, peer: SocketAddress) {
+    nonisolated(nonsending) func accept() async throws(ConnectionError) -> Socket {
       var backoff = Backoff.accepting
       let record = lease.record
       if try record.pay(for: .read) { try await record.letOthersRun() }
@@ -62,9 +61,9 @@ extension Socket {
         if record.begin(.read) {
           do throws(SocketError) {
             switch try socket.acceptNext() {
-            case .connection(let socket, let peer):
+            case .connection(let socket, _):
               record.succeed(.read, mayGoOn: true)
-              return (socket, peer)
+              return socket
             case .failed:
               backoff.reset()
               record.succeed(.read, mayGoOn: true)

@@ -88,6 +88,8 @@ extension Socket {
     in mode: Loop.Mode = .common
   ) async throws(ConnectionError) {
     require(kind == .datagram, "A stream has no datagrams. Use Connection(socket, on: loop).")
+    if Task.isCancelled { throw .wait(.cancelled) }
+    if loop.takeOperation() == false { await Task.yield() }
     while try asking({ () throws(SocketError) in try send(bytes[...], to: address) }) == 0, !bytes.isEmpty {
       do {
         try await loop.writable(descriptor, timeout: timeout, in: mode)

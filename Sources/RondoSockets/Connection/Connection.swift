@@ -29,13 +29,11 @@ public final class Connection: Sendable {
   let inbox = Inbox()
   /// *constant* For one writer at a time.
   let writers = Turnstile()
-  /// *the task that writes* Whether a write has failed after a part of its bytes.
+  /// *atomic* Whether a write has failed after a part of its bytes. The task that writes sets it.
   let isCutShort = Atomic(false)
-  /// *its own lock*
-  private let limits = Guarded<(idle: Duration?, deadline: SuspendingClock.Instant?)>((nil, nil))
 
   /// Makes a connection over a transport.
-  package init(_ transport: Transport, on loop: Loop) {
+  private init(_ transport: Transport, on loop: Loop) {
     self.transport = transport
     self.loop = loop
   }
@@ -56,8 +54,7 @@ public final class Connection: Sendable {
 
   /// Makes a connection of descriptors that are no sockets, and owns them.
   ///
-  /// They are the ends of pipes, a terminal or a character device.
-  /// Both become non-blocking, for all processes that share them, and are closed on exec. SIGPIPE is never raised.
+  /// They are the ends of pipes, a terminal or a character device. Both become non-blocking, for all processes that share them, and are closed on exec. SIGPIPE is never raised.
   ///
   /// - Parameters:
   ///   - input: Read from; nil for none.
@@ -78,9 +75,6 @@ public final class Connection: Sendable {
   /// The peer's address; nil without one. See getpeername(2).
   public var peer: SocketAddress? { socket?.peerAddress }
 
-  /// What the loop tells of its descriptor.
-  package var readiness: ReadinessRecord? { transport.input?.record }
-
   /// Whether the connection was closed on this side.
   public var isClosed: Bool { hasClosed.load(ordering: .acquiring) }
 
@@ -89,27 +83,23 @@ public final class Connection: Sendable {
   /// It counts from the last byte in either direction, or from the beginning of the wait if that is later. The wait then
   /// ends with `.wait(.timedOut)`, never early. A change counts for waits that have begun, too.
   public var idleLimit: Duration? {
-    get { limits.withLock { $0.idle } }
-    set { setLimits { $0.idle = newValue } }
+    get { records.first?.idleLimit }
+    set { for record in records { record.idleLimit = newValue } }
   }
 
   /// When no task waits any longer; nil for no limit.
   ///
-  /// A wait ends at this date with `.wait(.timedOut)`, never early; one that begins later ends immediately. Set it for each
-  /// request: `connection.deadline = loop.clock.now + .seconds(10)`. A peer that sends a byte at a time keeps no
-  /// `idleLimit` from starting again, but does not move the deadline.
+  /// A wait ends at this date with `.wait(.timedOut)`, never early; one that begins later ends immediately. Set it for
+  /// each request: `connection.deadline = loop.clock.now + .seconds(10)`. A peer that sends a byte at a time restarts
+  /// `idleLimit`, but does not move the deadline.
   public var deadline: SuspendingClock.Instant? {
-    get { limits.withLock { $0.deadline } }
-    set { setLimits { $0.deadline = newValue } }
+    get { records.first?.deadline }
+    set { for record in records { record.deadline = newValue } }
   }
 
-  private func setLimits(_ change: (inout (idle: Duration?, deadline: SuspendingClock.Instant?)) -> Void) {
-    limits.withLock { limits in
-      change(&limits)
-      for lease in [transport.input, transport.output] {
-        lease?.record.limit(idle: limits.idle, deadline: limits.deadline)
-      }
-    }
+  /// One for both directions of a socket, and one for each pipe.
+  private var records: [ReadinessRecord] {
+    [transport.input, transport.output].compactMap { $0?.record }
   }
 
   // MARK: - Ends
@@ -120,20 +110,21 @@ public final class Connection: Sendable {
   /// released closes by itself.
   public func close() {
     if hasClosed.exchange(true, ordering: .acquiringAndReleasing) { return }
-    transport.input?.record.release()
-    transport.output?.record.release()
+    for record in records { record.release() }
     transport.close()
   }
 
   /// Ends sending, after earlier writes. The peer can still send. Any thread.
   ///
-  /// - Throws: `.socket(.reset)` if the peer closed the connection, `.wait(.cancelled)`, `.closed`.
+  /// It waits for writes of other tasks, and for no room.
+  ///
+  /// - Throws: `.socket` with errors of shutdown(2), `.wait(.cancelled)`, `.closed`.
   public nonisolated(nonsending) func finishWriting() async throws(ConnectionError) {
     if !writers.tryToEnter() { try await writers.enter() }
     defer { writers.leave() }
-    if case .delayed(let delay) = try tryToMove(.write, transport.finish) {
-      _ = try await move(.write, after: delay, transport.finish)
-    }
+    _ = try record(of: .write)
+    if isClosed { throw .closed }
+    try transport.finish()
   }
 
   // MARK: - Moving bytes
@@ -151,7 +142,7 @@ public final class Connection: Sendable {
   enum Delay {
     /// Others get their turn first.
     case turn
-    case wait(for: ReadinessDirection)
+    case wait
   }
 
   /// What became of an attempt.
@@ -178,7 +169,7 @@ public final class Connection: Sendable {
     _ direction: ReadinessDirection, _ record: ReadinessRecord, _ attempt: () throws(ConnectionError) -> Transfer
   ) throws(ConnectionError) -> Attempt {
     if isClosed { throw .closed }
-    guard record.begin(direction) else { return .delayed(.wait(for: direction)) }
+    guard record.begin(direction) else { return .delayed(.wait) }
     switch try attempt() {
     case .moved(let count, let mayGoOn):
       record.succeed(direction, mayGoOn: mayGoOn)
@@ -186,7 +177,7 @@ public final class Connection: Sendable {
     case .end:
       record.succeed(direction, mayGoOn: true)
       return .end
-    case .waits(let awaited): return .delayed(.wait(for: awaited))
+    case .blocked: return .delayed(.wait)
     }
   }
 
@@ -202,9 +193,7 @@ public final class Connection: Sendable {
     while true {
       switch delay {
       case .turn: try await record.letOthersRun()
-      case .wait(let awaited):
-        try await record.wait(for: awaited)
-        if awaited != direction { record.succeed(direction, mayGoOn: true) }
+      case .wait: try await record.wait(for: direction)
       }
       switch try moveOnce(direction, record, attempt) {
       case .moved(let count): return count

@@ -1,5 +1,6 @@
 internal import Glibc
 internal import Rondo
+internal import Synchronization
 
 /// One or two descriptors that are no sockets as a transport: pipes, a terminal, a character device.
 final class PipeTransport: Transport, @unchecked Sendable {
@@ -8,12 +9,12 @@ final class PipeTransport: Transport, @unchecked Sendable {
   /// A descriptor that is closed with the last reference.
   private final class End: Sendable {
     let descriptor: CInt
-    /// *its own lock* Whether it is closed at the end.
-    let isOwned = Guarded(false)
+    /// *atomic* Whether it is closed at the end.
+    let isOwned = Atomic(false)
 
     init(_ descriptor: CInt) { self.descriptor = descriptor }
 
-    deinit { if isOwned.withLock(\.self) { _ = Glibc.close(descriptor) } }
+    deinit { if isOwned.load(ordering: .relaxed) { _ = Glibc.close(descriptor) } }
   }
 
   /// *its lock* Nil where there is none, or none any more.
@@ -26,16 +27,17 @@ final class PipeTransport: Transport, @unchecked Sendable {
 
   /// Takes ownership of the descriptors, unless it throws.
   init(reading input: CInt?, writing output: CInt?, on loop: Loop, in mode: Loop.Mode) throws(ConnectionError) {
-    for descriptor in [input, output] {
-      if let descriptor { try asking { () throws(SocketError) in try StreamCalls.prepare(descriptor) } }
-    }
     let (inputEnd, outputEnd) = (input.map(End.init), output.map(End.init))
     func lease(_ end: End?) throws(ConnectionError) -> ReadinessLease? {
       guard let end else { return nil }
       return try ReadinessLease(end.descriptor, of: end, on: loop, in: mode)
     }
     let (inputLease, outputLease) = (try lease(inputEnd), try lease(outputEnd))
-    for end in [inputEnd, outputEnd] { end?.isOwned.withLock { $0 = true } }
+    // Not before: what the loop refuses stays as it is.
+    for end in [inputEnd, outputEnd].compactMap(\.self) {
+      try asking { () throws(SocketError) in try StreamCalls.prepare(end.descriptor) }
+    }
+    for end in [inputEnd, outputEnd] { end?.isOwned.store(true, ordering: .relaxed) }
     ends = Guarded((inputEnd, outputEnd))
     super.init(input: inputLease, output: outputLease)
   }
@@ -62,15 +64,14 @@ final class PipeTransport: Transport, @unchecked Sendable {
     return try asking { () throws(SocketError) in try StreamCalls.write(bytes, to: end.descriptor) }
   }
 
-  override func finish() -> Transfer {
+  override func finish() {
     output?.record.release()
     // The loop lets go of the end, too, and then it is closed.
     _ = ends.withLock { $0.output.take() }
-    return .end
   }
 
   override func close() {
-    _ = finish()
+    finish()
     input?.record.release()
     _ = ends.withLock { $0.input.take() }
   }

@@ -45,7 +45,7 @@ extension Socket {
       let incoming = try connections(on: loop, in: mode)
       while true {
         try await tasks.waitForRoom()
-        let (socket, _) = try await incoming.accept()
+        let socket = try await incoming.accept()
         let (home, leave) = place()
         tasks.begin(try Connection(socket, on: home, in: mode), leave)
       }

@@ -1,3 +1,5 @@
+internal import CLinux
+internal import Glibc
 internal import Rondo
 
 /// A stream socket as a transport.
@@ -25,7 +27,9 @@ final class SocketTransport: Transport, @unchecked Sendable {
   }
 
   override func send(_ bytes: RawSpan) throws(ConnectionError) -> Transfer {
-    try asking { () throws(SocketError) in try StreamCalls.send(bytes, to: stream.descriptor) }
+    let sent = try asking { () throws(SocketError) in try stream.send(bytes) }
+    // What did not find room makes an edge.
+    return sent == 0 ? .blocked : .moved(sent, mayGoOn: sent == bytes.byteCount)
   }
 
   override func send(_ pieces: ArraySlice<[UInt8]>, from start: Int) throws(ConnectionError) -> Transfer {
@@ -41,12 +45,16 @@ final class SocketTransport: Transport, @unchecked Sendable {
     }
   }
 
-  override func finish() throws(ConnectionError) -> Transfer {
+  override func finish() throws(ConnectionError) {
     try asking { () throws(SocketError) in try stream.finishSending() }
-    return .end
   }
 
   override func close() {
-    StreamCalls.close(stream.descriptor)
+    // Bytes that came and were not read would make the kernel reset the connection, and the peer might lose what was
+    // sent to it: some of them are dropped.
+    for _ in 0..<4 {
+      guard case .bytes? = try? stream.receive() else { break }
+    }
+    _ = rondo_shutdown(stream.descriptor, CInt(SHUT_RDWR))
   }
 }

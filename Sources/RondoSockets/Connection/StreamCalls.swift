@@ -24,25 +24,15 @@ enum StreamCalls {
         let bytes = unsafe UnsafeRawBufferPointer(start: received, count: count)
         unsafe inbox!.assumingMemoryBound(to: [UInt8].self).pointee.add(bytes)
       }
-      return if isSocket {
-        unsafe rondo_receive_into(descriptor, limit, took, inbox)
-      } else {
-        unsafe rondo_read_into(descriptor, limit, took, inbox)
-      }
+      return unsafe rondo_receive_into(descriptor, isSocket ? 1 : 0, limit, took, inbox)
     }
     switch count {
     // A socket that gave less has no more: its next bytes make an edge. A pipe's one edge may tell of bytes and the end.
     case 1...: return .moved(count, mayGoOn: count == limit || !isSocket)
     case 0: return .end
-    case -Int(EAGAIN): return .waits(for: .read)
+    case -Int(EAGAIN): return .blocked
     default: throw SocketError(.receive, CInt(count))
     }
-  }
-
-  /// Sends a beginning of the bytes.
-  static func send(_ bytes: RawSpan, to descriptor: CInt) throws(SocketError) -> Transfer {
-    let sent = unsafe bytes.withUnsafeBytes { unsafe rondo_send(descriptor, $0.baseAddress, $0.count, nil, 0) }
-    return try outcome(of: sent, of: bytes.byteCount)
   }
 
   /// Sends a beginning of the pieces, of which there are at most `mostPieces`.
@@ -104,25 +94,10 @@ enum StreamCalls {
   }
 
   private static func outcome(of sent: Int, of count: Int) throws(SocketError) -> Transfer {
-    if sent == -Int(EAGAIN) { return .waits(for: .write) }
+    if sent == -Int(EAGAIN) { return .blocked }
     if sent < 0 { throw SocketError(.send, CInt(sent)) }
     // What did not find room makes an edge.
     return .moved(sent, mayGoOn: sent == count)
-  }
-
-  /// Ends both directions of a socket.
-  ///
-  /// Bytes that came and were not read would make the kernel reset the connection, and the peer might lose what was
-  /// sent to it: some of them are dropped before.
-  static func close(_ descriptor: CInt) {
-    var dropped: [UInt8] = []
-    for _ in 0..<4 {
-      guard case .moved? = try? receive(from: descriptor, atMost: mostReceived, into: &dropped, isSocket: true) else {
-        break
-      }
-      dropped = []
-    }
-    _ = rondo_shutdown(descriptor, CInt(SHUT_RDWR))
   }
 }
 

@@ -1,65 +1,63 @@
 /// What an attempt to move bytes gave.
-package enum Transfer {
+enum Transfer {
   /// So many bytes have moved.
   ///
   /// `mayGoOn` is whether the next attempt may succeed without a wait.
   case moved(Int, mayGoOn: Bool)
   /// The peer sends no more.
   case end
-  /// It waits for the descriptor to be readable or writable.
-  case waits(for: ReadinessDirection)
+  /// It would block.
+  case blocked
 }
 
-/// What carries a connection's bytes: a socket, pipes, or TLS. Its calls do not block.
+/// What carries a connection's bytes: a socket or pipes. Its calls do not block.
 ///
 /// A connection has one reader and one writer at a time, which may be on different threads.
-package class Transport: @unchecked Sendable {
+class Transport: @unchecked Sendable {
   // Unchecked, for a class that others derive from: each says what guards its fields.
 
   /// *constant* Tells when reading may succeed; nil if nothing can be read.
-  package let input: ReadinessLease?
+  let input: ReadinessLease?
   /// *constant* The same for writing.
-  package let output: ReadinessLease?
+  let output: ReadinessLease?
 
-  package init(input: ReadinessLease?, output: ReadinessLease?) {
+  init(input: ReadinessLease?, output: ReadinessLease?) {
     self.input = input
     self.output = output
   }
 
   /// The socket, if there is one.
-  package var socket: Socket? { nil }
+  var socket: Socket? { nil }
 
   /// Appends what can be read at once to `inbox`. The reader.
-  package func receive(atMost limit: Int, into inbox: inout [UInt8]) throws(ConnectionError) -> Transfer {
+  func receive(atMost limit: Int, into inbox: inout [UInt8]) throws(ConnectionError) -> Transfer {
     fatalError("A transport overrides this.")
   }
 
-  /// Sends a beginning of `bytes`. The writer.
-  ///
-  /// What waits is tried again with the same bytes.
-  package func send(_ bytes: RawSpan) throws(ConnectionError) -> Transfer {
+  /// Sends a beginning of `bytes`, of which there is at least one. The writer.
+  func send(_ bytes: RawSpan) throws(ConnectionError) -> Transfer {
     fatalError("A transport overrides this.")
   }
 
   /// Sends a beginning of several pieces, from a place in the first one. The writer.
-  package func send(_ pieces: ArraySlice<[UInt8]>, from start: Int) throws(ConnectionError) -> Transfer {
+  func send(_ pieces: ArraySlice<[UInt8]>, from start: Int) throws(ConnectionError) -> Transfer {
     let piece = pieces.first!
     return try send(unsafe piece.span.bytes.extracting(start...))
   }
 
   /// Sends a part of a file. The writer.
-  package func send(file: CInt, from offset: Int, count: Int) throws(ConnectionError) -> Transfer {
+  func send(file: CInt, from offset: Int, count: Int) throws(ConnectionError) -> Transfer {
     let bytes = try asking { () throws(SocketError) in try StreamCalls.read(file: file, from: offset, atMost: count) }
     return bytes.isEmpty ? .end : try send(unsafe bytes.span.bytes)
   }
 
   /// Tells the peer that nothing more comes. The writer.
-  package func finish() throws(ConnectionError) -> Transfer {
+  func finish() throws(ConnectionError) {
     fatalError("A transport overrides this.")
   }
 
-  /// Ends both directions at once. Any thread.
-  package func close() {
+  /// Ends both directions. Any thread.
+  func close() {
     fatalError("A transport overrides this.")
   }
 }

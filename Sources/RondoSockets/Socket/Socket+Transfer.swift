@@ -55,15 +55,11 @@ extension Socket {
   /// Out of the stack into an array of their own size: a room of 64 KiB on the heap would cost more than all the rest.
   private func receiveCopy(_ limit: Int) throws(SocketError) -> Received {
     var bytes: [UInt8] = []
-    let count = unsafe withUnsafeMutablePointer(to: &bytes) { bytes in
-      unsafe rondo_receive_into(
-        descriptor, limit,
-        { bytes, received, count in
-          unsafe bytes!.assumingMemoryBound(to: [UInt8].self).pointee = Array(
-            UnsafeRawBufferPointer(start: received, count: count))
-        }, bytes)
+    switch try StreamCalls.receive(from: descriptor, atMost: limit, into: &bytes, isSocket: true) {
+    case .moved: return .bytes(bytes)
+    case .end: return .end
+    case .blocked: return .nothing
     }
-    return count > 0 ? .bytes(bytes) : try Received(emptyHanded: count)
   }
 
   /// Ends sending. The peer reads up to the end, and can still send. See shutdown(2).
