@@ -5,7 +5,7 @@
   import Synchronization
   import Testing
 
-  // The example of RondoTLS.md, a server, with a client for it. `ExampleTextTests` compares the two texts.
+  // The examples of RondoTLS.md, servers, with clients for them. `ExampleTextTests` compares the two texts.
 
   @Suite struct TLSDocumentationExamplesTests {
     private final class Log: Sendable {
@@ -19,7 +19,7 @@
         do {
           let log = Log()
           try Self.run(stage, log)
-          #expect(log.text == "hello, 3 bytes")
+          #expect(log.text == "hello")
         } catch {
           Issue.record(error)
         }
@@ -64,19 +64,44 @@
       try loop.add(connection)
 
       #expect(stage.run { !connection.isValid })
-      try sequence(stage, log, try TLSConnection(connectingTo: address, as: "rondo.test", with: client) { _, _ in })
     }
 
-    private static func sequence(_ stage: Stage, _ log: Log, _ connection: TLSConnection) throws {
-      try stage.loop.add(connection)
-      let received = connection.received()
-      let reader = Task {
-        for try await bytes in received { log.note("\(bytes.count) bytes") }
+    @Test func `RondoTLS: a server and its client in async code`() async throws {
+      let (chain, key) = (Certificates.path("server.pem"), Certificates.path("server.key"))
+      let (authorities, address) = (Certificates.path("authority.pem"), SocketAddress.loopback())
+      try await withLoop { loop in
+        let (listener, serving) = try Self.serve(at: address, on: loop, chain, key)
+        let log = Log()
+        try await Self.connect(to: listener.localAddress!, on: loop, authorities, log)
+        #expect(log.text == "hello")
+        serving.cancel()
+        try await serving.value
       }
-      try connection.send([1, 2, 3])
-      #expect(stage.run { log.text.contains("bytes") })
-      connection.invalidate()
-      _ = reader
+    }
+
+    private static func serve(
+      at address: SocketAddress, on loop: Loop, _ chain: String, _ key: String
+    ) throws -> (Socket, Task<Void, any Error>) {
+      let context = try TLSServerContext(certificateChain: chain, privateKey: key)
+      let listener = try Socket.listening(at: address)
+      let serving = Task {
+        try await listener.serve(on: loop) { connection in
+          let connection = try await connection.secured(by: context)
+          for try await bytes in connection { try await connection.write(bytes) }
+        }
+      }
+      return (listener, serving)
+    }
+
+    private static func connect(
+      to address: SocketAddress, on loop: Loop, _ authorities: String, _ log: Log
+    ) async throws {
+      let trust = try TLSClientContext(trusting: .authorities(file: authorities))
+      let plain = try await Connection.connected(to: address, on: loop)
+      let connection = try await plain.secured(as: "rondo.test", by: trust)
+      try await connection.write("hello")
+      try await connection.finishWriting()
+      for try await bytes in connection { log.note(String(decoding: bytes, as: UTF8.self)) }
     }
   }
 #endif

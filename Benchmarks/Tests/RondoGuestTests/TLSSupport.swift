@@ -117,6 +117,19 @@
     }
   }
 
+  /// Runs `body` with a loop of its own thread.
+  func withLoop<Result>(_ body: (Loop) async throws -> Result) async throws -> Result {
+    let thread = try LoopThread(name: "tls")
+    do {
+      let result = try await body(thread.loop)
+      await thread.end()
+      return result
+    } catch {
+      await thread.end()
+      throw error
+    }
+  }
+
   /// Runs `body` with a client and a server that are about to shake hands, in the loop of a new thread.
   func withPair(
     host: String = "rondo.test", trusting authority: String = "authority", server name: String = "server",

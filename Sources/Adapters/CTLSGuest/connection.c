@@ -4,7 +4,6 @@
 
 #include "context.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
@@ -12,16 +11,14 @@
 #include <event2/bufferevent_struct.h>
 #include <event2/event.h>
 #include <openssl/err.h>
-#include <openssl/x509v3.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 
 // *loop thread*
 struct connection {
-  struct bufferevent *events;
   SSL *ssl;
+  struct bufferevent *events;
   int descriptor;
   // Waits for room for close_notify alone; most often there is some.
   struct event *room;
@@ -184,37 +181,20 @@ static void on_event(struct bufferevent *events, short what, void *argument) {
   }
 }
 
-int rondo_tls_is_address(const char *host) {
-  unsigned char address[16];
-  return inet_pton(AF_INET, host, address) == 1 || inet_pton(AF_INET6, host, address) == 1;
-}
-
-// Whom the client wants to talk to: for the server's choice of a certificate, and for the check of it.
-static int set_host(SSL *ssl, const char *host) {
-  if (rondo_tls_is_address(host)) return X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host);
-  // What a name may be has been checked: an empty one would turn the check off, ".com" would take any name below it.
-  // A subject's CN counts for nothing, whether there are other names or not: RFC 9525, 6.3.
-  SSL_set_hostflags(ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
-  return SSL_set1_host(ssl, host) == 1 && SSL_set_tlsext_host_name(ssl, host) == 1;
-}
-
 void *rondo_tls_new(struct event_base *base, void *context, int descriptor, const char *host, size_t low_mark,
                     void (*call)(void *owner, int event), void *owner) {
   struct connection *connection = calloc(1, sizeof *connection);
   if (!connection) return NULL;
   *connection = (struct connection){.descriptor = descriptor, .call = call, .owner = owner};
-  ERR_clear_error();
-  connection->ssl = SSL_new(((struct context *)context)->ssl);
+  connection->ssl = rondo_tls_session(context, host);
   BIO *bio = connection->ssl ? transfer_new(connection) : NULL;
   if (bio) {
     SSL_set_bio(connection->ssl, bio, bio);
-    if (!host || set_host(connection->ssl, host)) {
-      // Deferred, so that no callback can free what libevent is in. It closes neither socket nor SSL: what is queued for
-      // a callback would put that off.
-      connection->events = bufferevent_openssl_socket_new(
-          base, descriptor, connection->ssl, host ? BUFFEREVENT_SSL_CONNECTING : BUFFEREVENT_SSL_ACCEPTING,
-          BEV_OPT_DEFER_CALLBACKS);
-    }
+    // Deferred, so that no callback can free what libevent is in. It closes neither socket nor SSL: what is queued for
+    // a callback would put that off.
+    connection->events = bufferevent_openssl_socket_new(
+        base, descriptor, connection->ssl, host ? BUFFEREVENT_SSL_CONNECTING : BUFFEREVENT_SSL_ACCEPTING,
+        BEV_OPT_DEFER_CALLBACKS);
   }
   if (!connection->events) {
     ERR_clear_error();
@@ -291,20 +271,6 @@ int rondo_tls_has_finished(void *connection) { return ((struct connection *)conn
 
 unsigned long long rondo_tls_moved(void *connection) { return ((struct connection *)connection)->moved; }
 
-const unsigned char *rondo_tls_protocol(void *connection, unsigned *length) {
-  const unsigned char *protocol = NULL;
-  SSL_get0_alpn_selected(((struct connection *)connection)->ssl, &protocol, length);
-  return protocol;
-}
-
-const char *rondo_tls_version(void *connection) { return SSL_get_version(((struct connection *)connection)->ssl); }
-
-static struct rondo_tls_failure failure_new(int reason, int number, const char *text) {
-  struct rondo_tls_failure failure = {.reason = reason, .number = number};
-  strncpy(failure.text, text ? text : "no reason is known", sizeof failure.text - 1);
-  return failure;
-}
-
 struct rondo_tls_failure rondo_tls_failure(void *pointer) {
   struct connection *connection = pointer;
   // The last one it gives is what came first: the cause.
@@ -312,39 +278,7 @@ struct rondo_tls_failure rondo_tls_failure(void *pointer) {
   for (unsigned long next; (next = bufferevent_get_openssl_error(connection->events));) {
     if (ERR_GET_LIB(next)) cause = next;
   }
-  int reason = ERR_GET_REASON(cause);
-  if (!cause && connection->error) return failure_new(RONDO_TLS_SYSTEM, connection->error, "");
-  if (!cause || (ERR_GET_LIB(cause) == ERR_LIB_SSL && reason == SSL_R_UNEXPECTED_EOF_WHILE_READING)) {
-    return failure_new(RONDO_TLS_TRUNCATED, 0, "");
-  }
-  if (ERR_GET_LIB(cause) == ERR_LIB_SSL && reason == SSL_R_CERTIFICATE_VERIFY_FAILED) {
-    long result = SSL_get_verify_result(connection->ssl);
-    return failure_new(RONDO_TLS_CERTIFICATE, (int)result, X509_verify_cert_error_string(result));
-  }
-  if (ERR_GET_LIB(cause) == ERR_LIB_SSL && reason >= SSL_AD_REASON_OFFSET) {
-    int alert = reason - SSL_AD_REASON_OFFSET;
-    return failure_new(RONDO_TLS_ALERT, alert, SSL_alert_desc_string_long(alert));
-  }
-  return failure_new(RONDO_TLS_PROTOCOL, reason, ERR_reason_error_string(cause));
-}
-
-int rondo_tls_problem_expired(void) { return X509_V_ERR_CERT_HAS_EXPIRED; }
-int rondo_tls_problem_not_yet_valid(void) { return X509_V_ERR_CERT_NOT_YET_VALID; }
-int rondo_tls_problem_wrong_host(void) { return X509_V_ERR_HOSTNAME_MISMATCH; }
-int rondo_tls_problem_wrong_address(void) { return X509_V_ERR_IP_ADDRESS_MISMATCH; }
-
-int rondo_tls_is_untrusted(int number) {
-  switch (number) {
-  case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
-  case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
-  case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
-  case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
-  case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
-  case X509_V_ERR_CERT_UNTRUSTED:
-    return 1;
-  default:
-    return 0;
-  }
+  return rondo_tls_why(connection->ssl, cause, connection->error);
 }
 
 #endif

@@ -2,6 +2,8 @@
 
 #include <openssl/ssl.h>
 
+#include "guest_tls.h"
+
 // What the connections of one side share. *constant*
 struct context {
   SSL_CTX *ssl;
@@ -9,3 +11,10 @@ struct context {
   unsigned char *protocols;
   unsigned length;
 };
+
+// A session of a context, with the client's check of whom it talks to: NULL for a server's side. NULL if there is no
+// memory for it.
+SSL *rondo_tls_session(struct context *context, const char *host);
+
+// Why a session has failed, of OpenSSL's first error: 0 for none, and then of errno, which may be 0 too.
+struct rondo_tls_failure rondo_tls_why(SSL *ssl, unsigned long cause, int error);

@@ -1,4 +1,6 @@
 #if TLS
+  public import RondoSockets
+
   extension TLSConnection {
     /// The time limits and queue limits of a connection.
     public struct Limits: Hashable, Sendable {

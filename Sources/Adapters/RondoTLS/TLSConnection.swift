@@ -31,7 +31,6 @@
     @safe @exclusivity(unchecked) private var plan: TLSSession.Plan?
     @safe @exclusivity(unchecked) private var handler: ((TLSConnection, Event) -> Void)?
     @safe @exclusivity(unchecked) private var stay: Stay?
-    @safe @exclusivity(unchecked) private var feed: TLSFeed?
     /// Whether the handshake is over.
     @safe @exclusivity(unchecked) private var isOpen = false
     @safe @exclusivity(unchecked) private var isPaused = false
@@ -218,14 +217,13 @@
       if isClosing { return }
       guard let stay, isOpen else { return invalidate() }
       isClosing = true
-      let old = (handler, feed)
-      handler = nil
-      feed = nil
+      // A closure may own anything: it dies last.
+      let old = handler.take()
       if isPaused, !hasEnded { resume(stay) }
       stay.session.finish()
       stay.loop.arm(stay.timeout, after: limit)
       endIfClosed()
-      old.1?.end(nil)
+      _ = old
     }
 
     /// Ends the connection immediately, and releases the socket. You may call it in the handler.
@@ -233,18 +231,15 @@
     /// Queued bytes are dropped. The peer gets close_notify only if none was queued. The handler is not called again.
     public func invalidate() {
       checkThread()
-      end(nil)
+      end()
     }
 
-    /// - Parameter error: What who reads the sequence is to be told.
-    private func end(_ error: TLSError?) {
+    private func end() {
       // A closure may own anything: it dies last.
-      let old = (stay, handler, feed, plan)
+      let old = (stay, handler, plan)
       stay = nil
       handler = nil
-      feed = nil
       plan = nil
-      old.2?.end(error)
       guard let stay = old.0 else { return }
       stay.loop.discard(stay.timeout)
       stay.keeper.invalidate()
@@ -262,10 +257,14 @@
         session = try unsafe loop.withEventBase(in: mode) { base in
           unsafe TLSSession(plan, lowWater: limits.lowWater, base: base, owner: self)
         }
-      } catch { throw .noEventBase(error) }
+      } catch {
+        switch error {
+        case .noDescriptors(let errno): throw .noEventBase(errno: errno)
+        }
+      }
       guard let session else { throw .noMemory }
       if isPaused { session.pause() }
-      let keeper = Loop.Source(cancel: { [weak self] _, _ in self?.end(nil) }, perform: { _ = self })
+      let keeper = Loop.Source(cancel: { [weak self] _, _ in self?.end() }, perform: { _ = self })
       loop.add(keeper, to: mode)
       let timeout = loop.makeTimeout(after: limits.handshake, in: mode) { [unowned self] in timeIsUp() }
       stay = Stay(loop: loop, mode: mode, session: session, keeper: keeper, timeout: timeout)
@@ -280,7 +279,7 @@
     /// The connection is over. Calls out.
     private func fail(_ error: TLSError) {
       tell(.failed(error))
-      end(error)
+      end()
     }
 
     /// libevent has called back. Calls out.
@@ -300,7 +299,6 @@
       case .end:
         hasEnded = true
         armIdle()
-        feed?.end(nil)
         tell(.end)
       case .failed:
         return fail(session.takeFailure(isOpen: isOpen))
@@ -310,9 +308,7 @@
 
     /// Calls out.
     private func receive(_ bytes: [UInt8]) {
-      if bytes.isEmpty || isClosing { return }
-      guard let feed else { return tell(.received(bytes)) }
-      if feed.offer(bytes) { isReceiving = false }
+      if !bytes.isEmpty, !isClosing { tell(.received(bytes)) }
     }
 
     /// Calls out.
@@ -327,7 +323,7 @@
     }
 
     private func endIfClosed() {
-      if isClosing, hasEnded, stay?.session.hasFinished == true { end(nil) }
+      if isClosing, hasEnded, stay?.session.hasFinished == true { end() }
     }
 
     // MARK: - Time
@@ -342,7 +338,7 @@
     /// So this looks before it cuts. Calls out.
     private func timeIsUp() {
       guard let stay else { return }
-      if isClosing { return end(nil) }
+      if isClosing { return end() }
       let limit = isOpen ? limits.idle ?? limits.handshake : limits.handshake
       let moved = stay.session.movedByteCount
       // Without an end of patience a handshake could be made one byte at a time.
@@ -360,28 +356,6 @@
 
     /// Whether the handshake has been given its time a second time.
     @safe @exclusivity(unchecked) private var hasWaitedLonger = false
-
-    // MARK: - The sequence
-
-    /// Returns the arriving data as an async sequence, which replaces `.received`. Once.
-    ///
-    /// The handler still gets the other events. Call it right after you add the connection, so that the handler gets no
-    /// data before. One task at a time may read the sequence, on any thread. While `limit` bytes or more wait for the
-    /// task, the connection does not read, and the peer must wait.
-    ///
-    /// The sequence ends when the peer ends, and when you close or invalidate the connection. It throws the error with
-    /// which the connection fails. If the task is cancelled, the sequence ends immediately and drops its data.
-    public func received(atMost limit: Int = 65_536) -> Received {
-      checkThread()
-      require(plan == nil, "What arrives is read in a loop. Add the connection to its loop first.")
-      require(feed == nil, "What arrives is for one sequence. Use the one that was made before.")
-      let (loop, mode) = (stay?.loop, stay?.mode ?? .default)
-      let feed = TLSFeed(limit: limit) { [weak self, weak loop] in
-        loop?.perform(in: mode) { if let self, self.isValid { self.isReceiving = true } }
-      }
-      if stay != nil, !hasEnded, !isClosing { self.feed = feed } else { feed.end(nil) }
-      return Received(feed: feed)
-    }
   }
 
   extension Loop {

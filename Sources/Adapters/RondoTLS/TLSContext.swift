@@ -1,6 +1,7 @@
 #if TLS
   internal import CTLSGuest
   internal import Rondo
+  public import RondoSockets
 
   /// The certificate and the protocols that a server's connections share. Any thread.
   ///

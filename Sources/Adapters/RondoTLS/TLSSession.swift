@@ -51,7 +51,7 @@
 
     /// Whether a certificate can be checked against it: a name of DNS with or without underscores, or an address.
     static func isHost(_ host: String) -> Bool {
-      if rondo_tls_is_address(host) != 0 { return !host.utf8.contains(0) }
+      if unsafe rondo_tls_is_address(host) != 0 { return !host.utf8.contains(0) }
       let labels = host.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
       return host.utf8.count <= 253
         && labels.allSatisfy { label in
@@ -105,31 +105,41 @@
 
     // MARK: - What was agreed
 
-    var chosenProtocol: String? {
+    var chosenProtocol: String? { unsafe Self.chosenProtocol(of: pointer) }
+
+    var version: String { unsafe String(cString: rondo_tls_version(pointer)) }
+
+    /// - Parameter pointer: C's half of a session or a stream.
+    @unsafe static func chosenProtocol(of pointer: UnsafeMutableRawPointer) -> String? {
       var length: UInt32 = 0
       guard let name = unsafe rondo_tls_protocol(pointer, &length) else { return nil }
       return unsafe String(decoding: UnsafeBufferPointer(start: name, count: Int(length)), as: UTF8.self)
     }
 
-    var version: String { unsafe String(cString: rondo_tls_version(pointer)) }
-
     // MARK: - Failing
 
     /// Why it failed. Once.
     func takeFailure(isOpen: Bool) -> TLSError {
-      let failure = unsafe rondo_tls_failure(pointer)
-      let number = failure.number
+      TLSError(unsafe rondo_tls_failure(pointer), of: host, isOpen ? .receive : .connect)
+    }
+  }
+
+  extension TLSError {
+    /// - Parameters:
+    ///   - host: Whom the peer's certificate has to be of; nil for a server's side.
+    ///   - call: What failed, if a system call did.
+    init(_ failure: rondo_tls_failure, of host: String?, _ call: SocketError.Call) {
       let text = string(of: failure.text)
       switch UInt32(failure.reason) {
-      case RONDO_TLS_SYSTEM.rawValue: return .connection(SocketError(isOpen ? .receive : .connect, -number))
-      case RONDO_TLS_TRUNCATED.rawValue: return .truncated
-      case RONDO_TLS_CERTIFICATE.rawValue: return .certificate(problem(number, text))
-      case RONDO_TLS_ALERT.rawValue: return .refused(alert: text)
-      default: return .violation(text)
+      case RONDO_TLS_SYSTEM.rawValue: self = .connection(SocketError(call, -failure.number))
+      case RONDO_TLS_TRUNCATED.rawValue: self = .truncated
+      case RONDO_TLS_CERTIFICATE.rawValue: self = .certificate(Self.problem(failure.number, text, host))
+      case RONDO_TLS_ALERT.rawValue: self = .refused(alert: text)
+      default: self = .violation(text)
       }
     }
 
-    private func problem(_ number: CInt, _ text: String) -> TLSError.CertificateProblem {
+    private static func problem(_ number: CInt, _ text: String, _ host: String?) -> CertificateProblem {
       switch number {
       case rondo_tls_problem_wrong_host(), rondo_tls_problem_wrong_address(): .wrongHost(expected: host ?? "")
       case rondo_tls_problem_expired(): .expired

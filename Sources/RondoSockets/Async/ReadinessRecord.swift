@@ -1,12 +1,12 @@
 internal import CLinux
-internal import Rondo
+package import Rondo
 
 /// A descriptor in one loop, for the tasks that read from it and write to it: registered once, until it is let go.
 ///
 /// Its source is edge-triggered, in each direction from the first wait on. So a later wait costs no system call, and an
 /// edge that no task awaits sets a flag. In virtual time the source is level-triggered, and enabled while a task waits:
 /// a script tells readiness once.
-final class ReadinessRecord: ItemDelegate, @unchecked Sendable {
+package final class ReadinessRecord: ItemDelegate, @unchecked Sendable {
   // Unchecked because of the fields under the lock.
 
   /// How many calls may succeed, one after the other, before a task outside the loop's jobs lets others run.
@@ -65,11 +65,16 @@ final class ReadinessRecord: ItemDelegate, @unchecked Sendable {
   /// A call has succeeded. Any thread.
   ///
   /// - Parameter mayGoOn: Whether the next one may succeed, too.
-  func succeed(_ direction: ReadinessDirection, mayGoOn: Bool) {
+  package func succeed(_ direction: ReadinessDirection, mayGoOn: Bool) {
     lock.withLock {
       machine.succeed(direction, mayGoOn: mayGoOn)
       machine.moved(at: loop.now)
     }
+  }
+
+  /// Bytes have moved, and the call goes on: for the limit of idleness. Any thread.
+  package func moved() {
+    lock.withLock { machine.moved(at: loop.now) }
   }
 
   /// Pays for a call that may succeed at once, and ends one of a task that was cancelled. Each operation on a descriptor
@@ -133,7 +138,7 @@ final class ReadinessRecord: ItemDelegate, @unchecked Sendable {
     waiters.write?.resume(.ready)
   }
 
-  func itemWasInvalidated(_ item: Loop.Item) {
+  package func itemWasInvalidated(_ item: Loop.Item) {
     let waiters = lock.withLock { machine.end() }
     waiters.read?.resume(.ended)
     waiters.write?.resume(.ended)
@@ -196,9 +201,9 @@ final class ReadinessRecord: ItemDelegate, @unchecked Sendable {
 }
 
 /// Has a loop watch a descriptor for as long as it lives.
-final class ReadinessLease: Sendable {
+package final class ReadinessLease: Sendable {
   /// *constant*
-  let record: ReadinessRecord
+  package let record: ReadinessRecord
 
   /// Has the loop watch the descriptor. Any thread.
   ///

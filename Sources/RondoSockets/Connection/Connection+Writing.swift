@@ -144,12 +144,12 @@ extension Connection {
       }
       return sent
     } catch {
-      if sent > 0 { isCutShort.store(true, ordering: .relaxed) }
+      if sent > 0 || transport.hasUncounted { isCutShort.store(true, ordering: .relaxed) }
       throw error
     }
   }
 
-  private func checkForCut() throws(ConnectionError) {
-    if isCutShort.load(ordering: .relaxed) { throw isClosed ? .closed : .writeCutShort }
+  func checkForCut() throws(ConnectionError) {
+    if isCutShort.load(ordering: .relaxed) { throw isClosed || isCovered ? .closed : .writeCutShort }
   }
 }

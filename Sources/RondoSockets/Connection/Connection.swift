@@ -4,7 +4,7 @@ internal import Synchronization
 
 /// A stream of bytes to and from a peer, for async code.
 ///
-/// It uses TCP, a Unix-domain socket, or pipes.
+/// It uses TCP, a Unix-domain socket, or pipes; `RondoTLS` makes a secured one of it.
 ///
 /// ```swift
 /// for try await bytes in connection { try await connection.write(bytes) }
@@ -20,7 +20,7 @@ public final class Connection: Sendable {
   /// The loop that watches the descriptor.
   public let loop: Loop
   /// *constant*
-  let transport: Transport
+  package let transport: Transport
   /// *atomic*
   private let hasClosed = Atomic(false)
   /// *atomic* Whether a task reads.
@@ -31,6 +31,10 @@ public final class Connection: Sendable {
   let writers = Turnstile()
   /// *atomic* Whether a write has failed after a part of its bytes. The task that writes sets it.
   let isCutShort = Atomic(false)
+  /// *atomic* Whether another connection reads and writes in its place.
+  private let hasCover = Atomic(false)
+  /// *constant* from `hasCover` on. That connection.
+  @safe private nonisolated(unsafe) weak var cover: Connection?
 
   /// Makes a connection over a transport.
   private init(_ transport: Transport, on loop: Loop) {
@@ -78,6 +82,9 @@ public final class Connection: Sendable {
   /// Whether the connection was closed on this side.
   public var isClosed: Bool { hasClosed.load(ordering: .acquiring) }
 
+  /// Whether another connection reads and writes in its place.
+  var isCovered: Bool { hasCover.load(ordering: .acquiring) }
+
   /// The longest time without a byte while a task waits; nil for no limit.
   ///
   /// It counts from the last byte in either direction, or from the beginning of the wait if that is later. The wait then
@@ -110,6 +117,8 @@ public final class Connection: Sendable {
   /// released closes by itself.
   public func close() {
     if hasClosed.exchange(true, ordering: .acquiringAndReleasing) { return }
+    // First, so that it can say goodbye.
+    if isCovered { cover?.close() }
     for record in records { record.release() }
     transport.close()
   }
@@ -123,15 +132,47 @@ public final class Connection: Sendable {
     if !writers.tryToEnter() { try await writers.enter() }
     defer { writers.leave() }
     _ = try record(of: .write)
-    if isClosed { throw .closed }
+    if isClosed || isCovered { throw .closed }
     try transport.finish()
+  }
+
+  // MARK: - Layers
+
+  /// Makes a connection of a layer over this one's transport, which reads and writes in this one's place from then on.
+  ///
+  /// The limits of time are those of both. If this one closes, the other one does.
+  ///
+  /// - Parameter make: Given what was received and not read, and the right to fill it.
+  /// - Throws: `.wait(.alreadyAwaited)` if a task reads or writes, `.writeCutShort`, `.closed`.
+  package func covered(
+    by make: (Transport, Inbox) throws(ConnectionError) -> any TransportLayer
+  ) throws(ConnectionError) -> Connection {
+    try beginReading()
+    let isFree = writers.tryToEnter()
+    defer { if isFree { writers.leave() } }
+    let layer: any TransportLayer
+    do throws(ConnectionError) {
+      if !isFree { throw .wait(.alreadyAwaited) }
+      if isClosed { throw .closed }
+      try checkForCut()
+      layer = try make(transport, inbox)
+    } catch {
+      endReading()
+      throw error
+    }
+    let connection = Connection(LayeredTransport(layer, over: transport), on: loop)
+    cover = connection
+    hasCover.store(true, ordering: .releasing)
+    // The right to read is never given back.
+    isCutShort.store(true, ordering: .relaxed)
+    return connection
   }
 
   // MARK: - Moving bytes
 
   /// Claims the right to read, for the length of a call.
   func beginReading() throws(ConnectionError) {
-    if isReading.exchange(true, ordering: .acquiring) { throw .wait(.alreadyAwaited) }
+    if isReading.exchange(true, ordering: .acquiring) { throw isCovered ? .closed : .wait(.alreadyAwaited) }
   }
 
   func endReading() {
@@ -139,7 +180,7 @@ public final class Connection: Sendable {
   }
 
   /// Why bytes could not be moved at once.
-  enum Delay {
+  package enum Delay {
     /// Others get their turn first.
     case turn
     case wait
@@ -185,7 +226,7 @@ public final class Connection: Sendable {
   ///
   /// - Returns: How many bytes moved; nil at the end.
   @inline(__always)
-  nonisolated(nonsending) func move(
+  package nonisolated(nonsending) func move(
     _ direction: ReadinessDirection, after delay: Delay, _ attempt: () throws(ConnectionError) -> Transfer
   ) async throws(ConnectionError) -> Int? {
     let record = try record(of: direction)

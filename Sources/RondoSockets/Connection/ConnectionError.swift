@@ -12,8 +12,10 @@ public enum ConnectionError: Error, Hashable, Sendable {
   case tooLong(limit: Int)
   /// An earlier write sent a part of its bytes, and failed. The peer would misread more bytes.
   case writeCutShort
-  /// The connection was closed on this side.
+  /// The connection was closed on this side, or `RondoTLS` has secured it and reads and writes in its place.
   case closed
+  /// TLS failed; for connections that `RondoTLS` has secured.
+  case tls(TLSError)
 }
 
 extension ConnectionError: CustomStringConvertible {
@@ -26,6 +28,7 @@ extension ConnectionError: CustomStringConvertible {
     case .tooLong(let limit): "there is no end of the line in \(limit) bytes"
     case .writeCutShort: "an earlier write sent only a part of its bytes"
     case .closed: "the connection was closed on this side"
+    case .tls(let error): "TLS failed: \(error)"
     }
   }
 }

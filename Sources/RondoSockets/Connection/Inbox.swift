@@ -1,5 +1,5 @@
 /// Bytes that were received and not yet read. *the task that reads*
-final class Inbox: @unchecked Sendable {
+package final class Inbox: @unchecked Sendable {
   // Unchecked: one task at a time reads from a connection.
 
   /// The most memory that a connection keeps while it waits, without bytes in it.
@@ -9,10 +9,10 @@ final class Inbox: @unchecked Sendable {
   @safe @exclusivity(unchecked) private var bytes: [UInt8] = []
   @safe @exclusivity(unchecked) private var start = 0
 
-  var count: Int { bytes.count - start }
+  package var count: Int { bytes.count - start }
 
   /// Has `body` append bytes.
-  func fill<Answer, Failure: Error>(_ body: (inout [UInt8]) throws(Failure) -> Answer) throws(Failure) -> Answer {
+  package func fill<Answer, Failure: Error>(_ body: (inout [UInt8]) throws(Failure) -> Answer) throws(Failure) -> Answer {
     if count == 0 {
       // The memory is used again if the task has let go of it.
       if !bytes.isEmpty { bytes.removeAll(keepingCapacity: true) }
@@ -32,9 +32,9 @@ final class Inbox: @unchecked Sendable {
     return start == 0 && end == bytes.count ? bytes : Array(bytes[start..<end])
   }
 
-  /// Leaves out so many bytes.
-  func skip(_ number: Int) {
-    start += number
+  /// Has `body` take bytes from the front, and leaves out as many as it says.
+  package func consume(_ body: (RawSpan) -> Int) {
+    start += body(unsafe bytes.span.bytes.extracting(start...))
   }
 
   /// How many bytes there are up to and with the first `delimiter`; nil if there is none.
@@ -45,7 +45,7 @@ final class Inbox: @unchecked Sendable {
   }
 
   /// Gives back memory before a wait that may be long.
-  func shrink() {
+  package func shrink() {
     if count == 0, bytes.capacity > Self.mostKept { (bytes, start) = ([], 0) }
   }
 }

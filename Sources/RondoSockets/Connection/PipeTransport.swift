@@ -52,14 +52,14 @@ final class PipeTransport: Transport, @unchecked Sendable {
     throw .closed
   }
 
-  override func receive(atMost limit: Int, into inbox: inout [UInt8]) throws(ConnectionError) -> Transfer {
+  override package func receive(atMost limit: Int, into inbox: inout [UInt8]) throws(ConnectionError) -> Transfer {
     let end = try input()
     return try asking { () throws(SocketError) in
       try StreamCalls.receive(from: end.descriptor, atMost: limit, into: &inbox, isSocket: false)
     }
   }
 
-  override func send(_ bytes: RawSpan) throws(ConnectionError) -> Transfer {
+  override package func send(_ bytes: RawSpan) throws(ConnectionError) -> Transfer {
     let end = try output()
     return try asking { () throws(SocketError) in try StreamCalls.write(bytes, to: end.descriptor) }
   }
@@ -70,7 +70,7 @@ final class PipeTransport: Transport, @unchecked Sendable {
     _ = ends.withLock { $0.output.take() }
   }
 
-  override func close() {
+  override package func close() {
     finish()
     input?.record.release()
     _ = ends.withLock { $0.input.take() }

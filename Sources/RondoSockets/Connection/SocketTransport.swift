@@ -20,13 +20,13 @@ final class SocketTransport: Transport, @unchecked Sendable {
 
   override var socket: Socket? { stream }
 
-  override func receive(atMost limit: Int, into inbox: inout [UInt8]) throws(ConnectionError) -> Transfer {
+  override package func receive(atMost limit: Int, into inbox: inout [UInt8]) throws(ConnectionError) -> Transfer {
     try asking { () throws(SocketError) in
       try StreamCalls.receive(from: stream.descriptor, atMost: limit, into: &inbox, isSocket: true)
     }
   }
 
-  override func send(_ bytes: RawSpan) throws(ConnectionError) -> Transfer {
+  override package func send(_ bytes: RawSpan) throws(ConnectionError) -> Transfer {
     let sent = try asking { () throws(SocketError) in try stream.send(bytes) }
     // What did not find room makes an edge.
     return sent == 0 ? .blocked : .moved(sent, mayGoOn: sent == bytes.byteCount)
@@ -49,7 +49,7 @@ final class SocketTransport: Transport, @unchecked Sendable {
     try asking { () throws(SocketError) in try stream.finishSending() }
   }
 
-  override func close() {
+  override package func close() {
     // Bytes that came and were not read would make the kernel reset the connection, and the peer might lose what was
     // sent to it: some of them are dropped.
     for _ in 0..<4 {

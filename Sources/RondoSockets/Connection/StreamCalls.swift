@@ -20,11 +20,8 @@ enum StreamCalls {
   ) throws(SocketError) -> Transfer {
     let limit = min(limit, mostReceived)
     let count = unsafe withUnsafeMutablePointer(to: &inbox) { inbox in
-      let took: @convention(c) (UnsafeMutableRawPointer?, UnsafeRawPointer?, Int) -> Void = { inbox, received, count in
-        let bytes = unsafe UnsafeRawBufferPointer(start: received, count: count)
-        unsafe inbox!.assumingMemoryBound(to: [UInt8].self).pointee.add(bytes)
-      }
-      return unsafe rondo_receive_into(descriptor, isSocket ? 1 : 0, limit, took, inbox)
+      unsafe rondo_receive_into(
+        descriptor, isSocket ? 1 : 0, limit, { inbox, bytes, count in unsafe append(bytes, count, to: inbox) }, inbox)
     }
     switch count {
     // A socket that gave less has no more: its next bytes make an edge. A pipe's one edge may tell of bytes and the end.
@@ -99,6 +96,13 @@ enum StreamCalls {
     // What did not find room makes an edge.
     return .moved(sent, mayGoOn: sent == count)
   }
+}
+
+/// Appends bytes that C has received to an array that it knows as a pointer.
+@inline(__always)
+@unsafe package func append(_ bytes: UnsafeRawPointer?, _ count: Int, to inbox: UnsafeMutableRawPointer?) {
+  let bytes = unsafe UnsafeRawBufferPointer(start: bytes, count: count)
+  unsafe inbox!.assumingMemoryBound(to: [UInt8].self).pointee.add(bytes)
 }
 
 extension [UInt8] {

@@ -1,5 +1,5 @@
 /// What an attempt to move bytes gave.
-enum Transfer {
+package enum Transfer {
   /// So many bytes have moved.
   ///
   /// `mayGoOn` is whether the next attempt may succeed without a wait.
@@ -13,13 +13,13 @@ enum Transfer {
 /// What carries a connection's bytes: a socket or pipes. Its calls do not block.
 ///
 /// A connection has one reader and one writer at a time, which may be on different threads.
-class Transport: @unchecked Sendable {
+package class Transport: @unchecked Sendable {
   // Unchecked, for a class that others derive from: each says what guards its fields.
 
   /// *constant* Tells when reading may succeed; nil if nothing can be read.
-  let input: ReadinessLease?
+  package let input: ReadinessLease?
   /// *constant* The same for writing.
-  let output: ReadinessLease?
+  package let output: ReadinessLease?
 
   init(input: ReadinessLease?, output: ReadinessLease?) {
     self.input = input
@@ -29,13 +29,16 @@ class Transport: @unchecked Sendable {
   /// The socket, if there is one.
   var socket: Socket? { nil }
 
+  /// Whether bytes are on their way that no attempt to send has counted yet. The writer.
+  var hasUncounted: Bool { false }
+
   /// Appends what can be read at once to `inbox`. The reader.
-  func receive(atMost limit: Int, into inbox: inout [UInt8]) throws(ConnectionError) -> Transfer {
+  package func receive(atMost limit: Int, into inbox: inout [UInt8]) throws(ConnectionError) -> Transfer {
     fatalError("A transport overrides this.")
   }
 
   /// Sends a beginning of `bytes`, of which there is at least one. The writer.
-  func send(_ bytes: RawSpan) throws(ConnectionError) -> Transfer {
+  package func send(_ bytes: RawSpan) throws(ConnectionError) -> Transfer {
     fatalError("A transport overrides this.")
   }
 
@@ -57,7 +60,7 @@ class Transport: @unchecked Sendable {
   }
 
   /// Ends both directions. Any thread.
-  func close() {
+  package func close() {
     fatalError("A transport overrides this.")
   }
 }

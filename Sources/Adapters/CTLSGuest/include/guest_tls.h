@@ -1,4 +1,4 @@
-// TLS on libevent's bufferevents, as connections that a loop hosts. The headers of libevent and OpenSSL stay out of Swift's
+// TLS on libevent's bufferevents, as connections that a loop hosts, and on bytes that the caller moves. The headers of libevent and OpenSSL stay out of Swift's
 // sight, where a program may have them under another module's name.
 #pragma once
 
@@ -77,7 +77,7 @@ int rondo_tls_has_finished(void *connection);
 // How many bytes have gone through the socket, both ways: an idle connection moves none.
 unsigned long long rondo_tls_moved(void *connection);
 
-// The protocol that ALPN has chosen, not terminated, of `*length` bytes; NULL for none.
+// Of a connection or a stream: the protocol that ALPN has chosen, not terminated, of `*length` bytes; NULL for none.
 const unsigned char *rondo_tls_protocol(void *connection, unsigned *length);
 // "TLSv1.3".
 const char *rondo_tls_version(void *connection);
@@ -103,6 +103,46 @@ struct rondo_tls_failure {
 
 // Once, after RONDO_TLS_FAILED.
 struct rondo_tls_failure rondo_tls_failure(void *connection);
+
+// A stream knows no descriptor: its caller moves what it reads and writes. One call at a time, on any thread.
+
+// A client's side for a host, as above, or a server's; NULL if there is no memory for it.
+void *rondo_tls_stream_new(void *context, const char *host);
+void rondo_tls_stream_free(void *stream);
+
+// What the peer has sent, of which a call takes a beginning, and whether that is all.
+struct rondo_tls_input {
+  const void *bytes;
+  size_t count;
+  int has_ended;
+};
+
+enum rondo_tls_outcome {
+  RONDO_TLS_DONE = 1,
+  // All of the input was taken, and there is to be more.
+  RONDO_TLS_WANTS,
+  // The peer's close_notify.
+  RONDO_TLS_ENDED,
+  // There is a failure to ask for.
+  RONDO_TLS_BROKEN
+};
+
+// Each an outcome. Any may have made output.
+int rondo_tls_stream_shake(void *stream, struct rondo_tls_input *input);
+// Gives away as many bytes as there are, at most `limit`; with that many it is done.
+int rondo_tls_stream_read(void *stream, struct rondo_tls_input *input, size_t limit,
+                          void (*took)(void *inbox, const void *bytes, size_t count), void *inbox);
+// Makes records of all bytes.
+int rondo_tls_stream_write(void *stream, const void *bytes, size_t count);
+
+// Makes close_notify of it, once, if the handshake was done and nothing has failed.
+void rondo_tls_stream_finish(void *stream);
+
+// What is to be sent to the peer, and that a beginning of it was.
+const void *rondo_tls_stream_output(void *stream, size_t *count);
+void rondo_tls_stream_sent(void *stream, size_t count);
+
+struct rondo_tls_failure rondo_tls_stream_failure(void *stream);
 
 // Numbers of X509_verify_cert's that have a name of their own.
 int rondo_tls_problem_expired(void);

@@ -1,0 +1,509 @@
+#if RONDO_TLS
+  import Glibc
+  import Rondo
+  import RondoSockets
+  import RondoTLS
+  import Synchronization
+  import Testing
+
+  /// TLS over connections of async code.
+  @Suite(.timeLimit(.minutes(5))) struct TLSStreamTests {
+    @Test func `what one end writes the other reads, both ways`() async throws {
+      try await withSecured { client, server in
+        try await client.write("question\n")
+        #expect(try await server.readLine() == "question")
+        try await server.write(pieces: [Array("ans".utf8), [], Array("wer\n".utf8)])
+        #expect(try await client.read(exactly: 7) == Array("answer\n".utf8))
+        #expect(client.tlsVersion == "TLSv1.3" && client.applicationProtocol == nil)
+        #expect(client.socket != nil && client.peer != nil)
+      }
+    }
+
+    @Test func `a server serves secured connections as plain ones`() async throws {
+      try await withLoop { loop in
+        let listener = try Socket.listening(at: .loopback())
+        let context = try Certificates.server()
+        let serving = Task {
+          try await listener.serve(on: loop) { connection in
+            let connection = try await connection.secured(by: context)
+            for try await bytes in connection { try await connection.write(bytes) }
+          }
+        }
+        for text in ["one", "two"] {
+          let plain = try await Connection.connected(to: listener.localAddress!, on: loop)
+          let client = try await plain.secured(as: "rondo.test", by: Certificates.client())
+          try await client.write(text)
+          try await client.finishWriting()
+          // The server has closed with close_notify.
+          #expect(try await everything(from: client) == Array(text.utf8))
+        }
+        serving.cancel()
+        try await serving.value
+      }
+    }
+
+    @Test func `the end that the server closes is told so, whichever of its connections that is`() async throws {
+      try await withPlain { loop, near, far in
+        let (client, server) = try await secure(near, far)
+        far.close()
+        #expect(server.isClosed)
+        #expect(try await client.read() == nil)
+        await #expect(throws: ConnectionError.closed) { try await server.read() }
+      }
+      try await withSecured { client, server in
+        server.close()
+        let end = try await client.read()
+        #expect(end == nil)
+      }
+    }
+
+    @Test func `an end that is released says goodbye`() async throws {
+      try await withPlain { loop, near, far in
+        let client = try await secure(near, far).client
+        #expect(try await client.read() == nil)
+      }
+    }
+
+    @Test func `a writer waits for a slow reader, and all bytes come`() async throws {
+      try await withSecured { client, server in
+        let data = pattern(10_000_000)
+        let isDone = Mutex(false)
+        async let writing: Void = {
+          try await server.write(data)
+          isDone.withLock { $0 = true }
+          try await server.finishWriting()
+        }()
+        var received: [UInt8] = []
+        while let bytes = try await client.read(upTo: 10_007) {
+          received += bytes
+          // Neither the kernel nor the connection keeps so many.
+          if received.count < data.count / 2 { #expect(!isDone.withLock { $0 }) }
+        }
+        try await writing
+        #expect(received == data)
+      }
+    }
+
+    @Test func `a file is sent through the session`() async throws {
+      try await withSecured { client, server in
+        let data = pattern(300_000)
+        let file = open(Certificates.path("data"), O_RDWR | O_CREAT | O_TRUNC, 0o600)
+        defer { close(file) }
+        #expect(write(file, data, data.count) == data.count)
+        async let sent = server.write(file: file, from: 1)
+        let received = try await client.read(exactly: data.count - 1)
+        let count = try await sent
+        #expect(received == Array(data[1...]) && count == data.count - 1)
+      }
+    }
+
+    // MARK: - Ends
+
+    @Test func `an end without close_notify is an error`() async throws {
+      try await withSecured { client, server in
+        try await client.write("half of")
+        try client.socket!.finishSending()
+        #expect(try await server.read(exactly: 7) == Array("half of".utf8))
+        await #expect(throws: ConnectionError.tls(.truncated)) { try await server.read() }
+        // It stays one.
+        await #expect(throws: ConnectionError.tls(.truncated)) { try await server.read() }
+      }
+    }
+
+    @Test func `after an end with close_notify the other side still writes`() async throws {
+      try await withSecured { client, server in
+        try await client.finishWriting()
+        #expect(try await server.read() == nil)
+        try await server.write("answer")
+        #expect(try await client.read() == Array("answer".utf8))
+        await #expect(throws: ConnectionError.socket(.reset)) { try await client.write([1]) }
+        try await server.finishWriting()
+        #expect(try await client.read() == nil)
+      }
+    }
+
+    @Test func `a peer that resets the connection is told apart`() async throws {
+      try await withLoop { loop in
+        let listener = try Socket.listening(at: .loopback())
+        let plain = try await Connection.connected(to: listener.localAddress!, on: loop)
+        let far = try Connection(try #require(try listener.accept()).socket, on: loop)
+        do {
+          let client = try await secure(plain, far).client
+          try await client.write("hello")
+          var value = linger(l_onoff: 1, l_linger: 0)
+          let descriptor = far.socket!.descriptor
+          setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &value, socklen_t(MemoryLayout<linger>.size))
+          // As a process does that dies: without a goodbye.
+          let none = open("/dev/null", O_RDWR)
+          dup2(none, descriptor)
+          close(none)
+          await #expect(throws: ConnectionError.socket(.reset)) {
+            while try await client.read() != nil {}
+          }
+        }
+      }
+    }
+
+    // MARK: - What is refused
+
+    @Test(arguments: ["other.test", "127.0.0.2"]) func `a certificate of another host is refused`(host: String)
+      async throws
+    {
+      try await expectFailure(
+        host: host, client: .tls(.certificate(.wrongHost(expected: host))),
+        server: .tls(.refused(alert: "bad certificate")))
+    }
+
+    @Test func `a certificate of a stranger is refused`() async throws {
+      let (client, server) = try await failures(server: "untrusted")
+      guard case .tls(.certificate(.untrusted)) = client else {
+        Issue.record("\(String(describing: client))")
+        return
+      }
+      #expect(server == .tls(.refused(alert: "unknown CA")))
+    }
+
+    @Test func `ends without a protocol in common are refused`() async throws {
+      let (client, _) = try await failures(clientProtocols: ["h3"], serverProtocols: ["h2"])
+      #expect(client == .tls(.refused(alert: "no application protocol")))
+    }
+
+    @Test func `ends agree on a protocol`() async throws {
+      try await withPlain { _, near, far in
+        let (client, server) = try await secure(
+          near, far, clientProtocols: ["h3", "http/1.1"], serverProtocols: ["h2", "http/1.1"])
+        #expect(client.applicationProtocol == "http/1.1" && server.applicationProtocol == "http/1.1")
+        #expect(near.applicationProtocol == nil && near.tlsVersion == nil)
+      }
+    }
+
+    @Test func `a host that no certificate can be checked against leaves the connection as it was`() async throws {
+      try await withPlain { _, near, far in
+        let context = try Certificates.client()
+        await #expect(throws: ConnectionError.tls(.host("a..b"))) { try await near.secured(as: "a..b", by: context) }
+        try await near.write("plain")
+        #expect(try await far.read() == Array("plain".utf8))
+      }
+    }
+
+    @Test(arguments: ["GET / HTTP/1.0\r\n\r\n", String(repeating: "\0", count: 64)])
+    func `a peer that does not speak TLS is told apart`(rubbish: String) async throws {
+      try await withPlain { _, near, far in
+        try await near.write(rubbish)
+        guard case .tls(.violation(let text)) = await failure({ _ = try await far.secured(by: Certificates.server()) })
+        else {
+          Issue.record("not a violation")
+          return
+        }
+        #expect(!text.isEmpty && far.isClosed)
+        // It gets an alert, and the end.
+        #expect(try await near.read()?.first == 21)
+        #expect(try await near.read() == nil)
+      }
+    }
+
+    @Test func `a peer that ends in the handshake is told apart`() async throws {
+      try await withPlain { _, near, far in
+        try await near.write("\u{16}\u{3}\u{1}")
+        try await near.finishWriting()
+        #expect(await failure { _ = try await far.secured(by: Certificates.server()) } == .tls(.truncated))
+      }
+    }
+
+    // MARK: - Time, cancellation
+
+    @Test func `a handshake that never ends is given up, never early`() async throws {
+      try await withPlain { loop, near, far in
+        let start = loop.clock.now
+        let context = try Certificates.server()
+        #expect(await failure { _ = try await far.secured(by: context, timeout: .milliseconds(30)) } == .wait(.timedOut))
+        #expect(loop.clock.now - start >= .milliseconds(30))
+        #expect(far.isClosed)
+        #expect(try await near.read() == nil)
+      }
+    }
+
+    @Test func `a handshake ends at the connection's deadline`() async throws {
+      try await withPlain { loop, near, far in
+        let deadline = loop.clock.now + .milliseconds(30)
+        near.deadline = deadline
+        let context = try Certificates.client()
+        #expect(await failure { _ = try await near.secured(as: "rondo.test", by: context) } == .wait(.timedOut))
+        #expect(loop.clock.now >= deadline)
+      }
+    }
+
+    @Test func `a handshake ends when nothing moves for too long`() async throws {
+      try await withPlain { loop, near, far in
+        near.idleLimit = .milliseconds(30)
+        let (start, context) = (loop.clock.now, try Certificates.client())
+        let error = await failure { _ = try await near.secured(as: "rondo.test", by: context, timeout: nil) }
+        #expect(error == .wait(.timedOut) && loop.clock.now - start >= .milliseconds(30))
+      }
+    }
+
+    @Test func `the limits of time outlive the handshake`() async throws {
+      try await withPlain { loop, near, far in
+        let deadline = loop.clock.now + .seconds(3_600)
+        near.deadline = deadline
+        near.idleLimit = .seconds(1_800)
+        let (client, server) = try await secure(near, far)
+        #expect(client.deadline == deadline && client.idleLimit == .seconds(1_800))
+        #expect(server.deadline == nil && server.idleLimit == nil)
+      }
+    }
+
+    @Test func `a handshake that is cancelled closes the connection`() async throws {
+      try await withPlain { _, near, far in
+        let context = try Certificates.client()
+        let task = Task { try await near.secured(as: "rondo.test", by: context) }
+        // The client has said hello, and waits.
+        _ = try await far.read()
+        task.cancel()
+        #expect(await failure { _ = try await task.value } == .wait(.cancelled))
+        #expect(near.isClosed)
+        await #expect(throws: ConnectionError.closed) { try await near.read() }
+      }
+    }
+
+    @Test func `a handshake ends when its connection is closed`() async throws {
+      try await withPlain { _, near, far in
+        let context = try Certificates.client()
+        let task = Task { try await near.secured(as: "rondo.test", by: context) }
+        _ = try await far.read()
+        near.close()
+        #expect(await failure { _ = try await task.value } == .closed)
+      }
+    }
+
+    @Test func `a write that is cancelled in the middle cuts the connection short`() async throws {
+      try await withSecured { client, server in
+        let data = pattern(10_000_000)
+        let task = Task { try await client.write(data) }
+        _ = try await server.read(exactly: 1)
+        task.cancel()
+        #expect(await failure { _ = try await task.value } == .wait(.cancelled))
+        await #expect(throws: ConnectionError.writeCutShort) { try await client.write([1]) }
+      }
+    }
+
+    @Test func `a write that is cancelled in its first record cuts the connection short`() async throws {
+      try await withPlain { _, near, far in
+        let (client, server) = try await secure(near, far)
+        let record = pattern(16_384)
+        var isFull = false
+        // One whole record at a time, until one finds no room.
+        while !isFull {
+          let isDone = Atomic(false)
+          let task = Task {
+            try await client.write(record)
+            isDone.store(true, ordering: .relaxed)
+          }
+          for _ in 0..<1_000 where !isDone.load(ordering: .relaxed) { await Task.yield() }
+          if isDone.load(ordering: .relaxed) { continue }
+          task.cancel()
+          isFull = await failure { _ = try await task.value } != nil
+        }
+        await #expect(throws: ConnectionError.writeCutShort) { try await client.write([1]) }
+        _ = server
+      }
+    }
+
+    // MARK: - Plain and secured
+
+    @Test func `bytes that came with the request for TLS belong to the handshake`() async throws {
+      try await withPlain { _, near, far in
+        let (serverContext, clientContext) = (try Certificates.server(), try Certificates.client())
+        async let client = {
+          try await near.write("STARTTLS\n")
+          return try await near.secured(as: "rondo.test", by: clientContext)
+        }()
+        // Both are in the kernel before the first is read.
+        var room = [UInt8](repeating: 0, count: 200)
+        while recv(far.socket!.descriptor, &room, room.count, CInt(MSG_PEEK)) < room.count {
+          await Task.yield()
+        }
+        #expect(try await far.readLine() == "STARTTLS")
+        let server = try await far.secured(by: serverContext)
+        try await server.write("hello")
+        #expect(try await client.read() == Array("hello".utf8))
+      }
+    }
+
+    @Test func `plain text that was injected before the handshake is never delivered`() async throws {
+      try await withPlain { _, near, far in
+        try await near.write("STARTTLS\nEVIL COMMAND\n")
+        #expect(try await far.readLine() == "STARTTLS")
+        guard case .tls(.violation) = await failure({ _ = try await far.secured(by: Certificates.server()) }) else {
+          Issue.record("the text was taken")
+          return
+        }
+        await #expect(throws: ConnectionError.closed) { try await far.readLine() }
+      }
+    }
+
+    @Test func `the plain connection moves nothing any more`() async throws {
+      try await withPlain { _, near, far in
+        let (client, server) = try await secure(near, far)
+        await #expect(throws: ConnectionError.closed) { try await near.read() }
+        await #expect(throws: ConnectionError.closed) { try await near.write([1]) }
+        await #expect(throws: ConnectionError.closed) { try await near.finishWriting() }
+        let context = try Certificates.client()
+        #expect(await failure { _ = try await near.secured(as: "rondo.test", by: context) } == .closed)
+        try await client.write("secured")
+        #expect(try await server.read() == Array("secured".utf8))
+      }
+    }
+
+    @Test func `a connection that a task reads cannot be secured`() async throws {
+      try await withPlain { _, near, far in
+        // It reads when it is made.
+        let reader = Task.immediate { try await far.read() }
+        let context = try Certificates.server()
+        #expect(await failure { _ = try await far.secured(by: context) } == .wait(.alreadyAwaited))
+        try await near.write("plain")
+        #expect(try await reader.value == Array("plain".utf8))
+      }
+    }
+
+    @Test func `one task reads at a time`() async throws {
+      try await withSecured { client, server in
+        let readers = (0..<2).map { _ in Task { await failure { _ = try await server.read() } } }
+        // The one that comes second ends first.
+        let first = await withTaskGroup { group in
+          for reader in readers { group.addTask { await reader.value } }
+          let first = await group.next()!
+          try? await client.write([1])
+          return first
+        }
+        #expect(first == .wait(.alreadyAwaited))
+      }
+    }
+
+    @Test func `readers and writers on other threads than the loop's get all bytes`() async throws {
+      try await withSecured { client, server in
+        try await withThrowingTaskGroup { group in
+          for (seed, sender, receiver) in [(1, client, server), (2, server, client)] {
+            let data = pattern(2_000_000, seed: seed)
+            group.addTask {
+              var rest = data[...]
+              while !rest.isEmpty {
+                let piece = rest.prefix(.random(in: 1...50_000))
+                try await sender.write(piece)
+                rest = rest.dropFirst(piece.count)
+              }
+              try await sender.finishWriting()
+            }
+            group.addTask {
+              let received = try await everything(from: receiver)
+              #expect(received == data)
+            }
+          }
+          try await group.waitForAll()
+        }
+      }
+    }
+
+    @Test func `handshakes that fail leave no descriptor behind`() async {
+      // Other tests open and close descriptors at the same time.
+      await #expect(processExitsWith: .success) {
+        try await failHandshakes()
+      }
+    }
+  }
+
+  /// Hundreds of handshakes that fail on one side or both.
+  private func failHandshakes() async throws {
+    let (client, server) = (try Certificates.client(), try Certificates.server())
+    try await withLoop { loop in
+      let before = openDescriptors()
+      for round in 0..<200 {
+        let (near, far) = try Connection.pair(on: loop)
+        async let one = failure {
+          _ = try await near.secured(as: "other.test", by: client, timeout: round % 4 == 0 ? .milliseconds(1) : nil)
+        }
+        if round % 4 == 1 { try await far.write("rubbish that is no record of TLS") }
+        if round % 4 != 0 {
+          let other = await failure { _ = try await far.secured(by: server) }
+          precondition(other != nil)
+        }
+        let error = await one
+        precondition(error != nil)
+      }
+      // The loop lets go in its next turn.
+      while openDescriptors() != before { await Task.yield() }
+    }
+  }
+
+  private func openDescriptors() -> Int {
+    (0..<4_096).count { fcntl($0, F_GETFD) != -1 }
+  }
+
+  private func pattern(_ count: Int, seed: Int = 0) -> [UInt8] {
+    (0..<count).map { UInt8(truncatingIfNeeded: ($0 + seed) &* 2_654_435_761 >> 13) }
+  }
+
+  private func everything(from connection: Connection) async throws -> [UInt8] {
+    var all: [UInt8] = []
+    for try await bytes in connection { all += bytes }
+    return all
+  }
+
+  /// What `body` throws.
+  private func failure(_ body: () async throws -> Void) async -> ConnectionError? {
+    do {
+      try await body()
+      return nil
+    } catch {
+      return error as? ConnectionError
+    }
+  }
+
+  /// Runs `body` with two connections to each other.
+  private func withPlain(_ body: (Loop, Connection, Connection) async throws -> Void) async throws {
+    try await withLoop { loop in
+      let (near, far) = try Connection.pair(on: loop)
+      try await body(loop, near, far)
+    }
+  }
+
+  /// Shakes hands.
+  private func secure(
+    _ near: Connection, _ far: Connection, clientProtocols: [String] = [], serverProtocols: [String] = []
+  ) async throws -> (client: Connection, server: Connection) {
+    let context = try Certificates.server(protocols: serverProtocols)
+    async let server = far.secured(by: context)
+    let client = try await near.secured(as: "rondo.test", by: Certificates.client(protocols: clientProtocols))
+    return (client, try await server)
+  }
+
+  /// Runs `body` with both ends of a secured connection.
+  private func withSecured(_ body: (Connection, Connection) async throws -> Void) async throws {
+    try await withPlain { _, near, far in
+      let (client, server) = try await secure(near, far)
+      try await body(client, server)
+    }
+  }
+
+  /// How a handshake fails on both sides.
+  private func failures(
+    host: String = "rondo.test", server name: String = "server", clientProtocols: [String] = [],
+    serverProtocols: [String] = []
+  ) async throws -> (client: ConnectionError?, server: ConnectionError?) {
+    try await withLoop { loop in
+      let (near, far) = try Connection.pair(on: loop)
+      let context = try Certificates.server(name, protocols: serverProtocols)
+      async let server = failure { _ = try await far.secured(by: context) }
+      let client = await failure {
+        _ = try await near.secured(as: host, by: Certificates.client(protocols: clientProtocols))
+      }
+      #expect(near.isClosed)
+      return (client, await server)
+    }
+  }
+
+  private func expectFailure(host: String, client: ConnectionError, server: ConnectionError) async throws {
+    let found = try await failures(host: host)
+    #expect(found.client == client && found.server == server)
+  }
+#endif
