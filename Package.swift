@@ -130,7 +130,7 @@ let package = Package(
     adapterInC("CLibuvGuest", "Libuv", linking: ["uv"]),
     adapter("RondoLibuv", ["Rondo", "RondoGuests", "CLibuvGuest"]),
     adapterInC("CTLSGuest", "TLS", linking: ["event_openssl", "ssl", "crypto"]),
-    adapter("RondoTLS", ["Rondo", "RondoAsync", "RondoGuests", "RondoSockets", "CTLSGuest", "CLinux"]),
+    adapter("RondoTLS", ["Rondo", "RondoGuests", "RondoSockets", "CTLSGuest", "CLinux"]),
     adapter(
       "RondoLog",
       [

@@ -6,8 +6,8 @@
     /// Makes the server's side of a TLS connection of this one, and shakes hands. Any thread.
     ///
     /// The new connection has the same socket, limits of time and loop. It reads and writes in this one's place: later
-    /// calls of this one throw `.closed`, and if you close this one, the new one closes. Bytes that this one has received
-    /// and you have not read belong to the handshake, so no plain text passes for secured data.
+    /// calls of this one throw `.closed`, and if you close this one, the new one closes. If this one has received bytes
+    /// that you have not read, they belong to the handshake. So no plain text passes for secured data.
     ///
     /// ```swift
     /// try await listener.serve(on: loop) { connection in
@@ -16,10 +16,9 @@
     /// }
     /// ```
     ///
-    /// If it throws anything but `.wait(.alreadyAwaited)`, the connection is closed, and the peer gets an alert that says
-    /// why if one fits.
+    /// If the handshake fails, the connection is closed. The peer gets an alert with the reason if one fits.
     ///
-    /// - Parameter timeout: The longest time for the handshake; nil for the connection's own limits.
+    /// - Parameter timeout: The longest time for the handshake; nil for no limit but the connection's own.
     /// - Throws: `.tls` with `.refused`, `.violation` or `.truncated`; `.wait(.timedOut)`, never early;
     ///   `.wait(.cancelled)`; `.wait(.alreadyAwaited)` if another task reads or writes; `.socket`, `.closed`.
     public nonisolated(nonsending) func secured(
@@ -33,11 +32,11 @@
     /// Else as `secured(by:timeout:)`, the server's side.
     ///
     /// - Parameters:
-    ///   - host: The name or address that the server's certificate must match. A name is sent to the server (SNI). It is
-    ///     in ASCII, with `xn--…` for international labels.
-    ///   - timeout: The longest time for the handshake; nil for the connection's own limits.
-    /// - Throws: `.tls` with `.certificate`, `.refused`, `.violation` or `.truncated`; `.tls(.host)`, and the connection
-    ///   is as it was. Else as `secured(by:timeout:)`.
+    ///   - host: The name or address that the server's certificate must match. A name is sent to the server (SNI). It
+    ///     is in ASCII, with `xn--…` for international labels.
+    ///   - timeout: The longest time for the handshake; nil for no limit but the connection's own.
+    /// - Throws: `.tls` with `.certificate`, `.refused`, `.violation` or `.truncated`; `.tls(.host)`, and the
+    ///   connection is as it was. Else as `secured(by:timeout:)`.
     public nonisolated(nonsending) func secured(
       as host: String, by context: TLSClientContext, timeout: Duration? = .seconds(10)
     ) async throws(ConnectionError) -> Connection {

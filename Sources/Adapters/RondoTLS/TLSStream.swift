@@ -5,8 +5,8 @@
 
   /// OpenSSL between a connection and what carries its bytes. It writes a record at a time, and reads what has come.
   @safe final class TLSStream: TransportLayer, @unchecked Sendable {
-    // Unchecked because of the fields under the lock, and because of those of one task at a time: the one that reads, and
-    // before that the one that shakes hands.
+    // Unchecked because of the fields under the lock, and because of those of one task at a time: the one that reads,
+    // and before that the one that shakes hands.
 
     /// The most bytes that one record takes.
     private static let mostSent = 16_384

@@ -12,7 +12,8 @@ package final class Inbox: @unchecked Sendable {
   package var count: Int { bytes.count - start }
 
   /// Has `body` append bytes.
-  package func fill<Answer, Failure: Error>(_ body: (inout [UInt8]) throws(Failure) -> Answer) throws(Failure) -> Answer {
+  package func fill<Answer, Failure: Error>(_ body: (inout [UInt8]) throws(Failure) -> Answer) throws(Failure) -> Answer
+  {
     if count == 0 {
       // The memory is used again if the task has let go of it.
       if !bytes.isEmpty { bytes.removeAll(keepingCapacity: true) }

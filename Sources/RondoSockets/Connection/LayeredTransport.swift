@@ -11,8 +11,8 @@ package protocol TransportLayer: AnyObject, Sendable {
 
 /// A transport over another one, with a layer of another module between them.
 package final class LayeredTransport: Transport, @unchecked Sendable {
-  // A class of another module could override nothing here. The existential is made once, and a call through it costs what
-  // a call of a method does.
+  // A class of another module could override nothing here. The existential is made once, and a call through it costs
+  // what a call of a method does.
 
   /// The most bytes of a file that are read for one attempt: what a record of TLS takes.
   private static let mostRead = 16_384

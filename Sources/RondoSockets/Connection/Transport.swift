@@ -17,9 +17,9 @@ package class Transport: @unchecked Sendable {
   // Unchecked, for a class that others derive from: each says what guards its fields.
 
   /// *constant* Tells when reading may succeed; nil if nothing can be read.
-  package let input: ReadinessLease?
+  package final let input: ReadinessLease?
   /// *constant* The same for writing.
-  package let output: ReadinessLease?
+  package final let output: ReadinessLease?
 
   init(input: ReadinessLease?, output: ReadinessLease?) {
     self.input = input

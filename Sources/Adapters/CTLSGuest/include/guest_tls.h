@@ -1,5 +1,5 @@
-// TLS on libevent's bufferevents, as connections that a loop hosts, and on bytes that the caller moves. The headers of libevent and OpenSSL stay out of Swift's
-// sight, where a program may have them under another module's name.
+// TLS on libevent's bufferevents, as connections that a loop hosts, and on bytes that the caller moves. The headers of
+// libevent and OpenSSL stay out of Swift's sight, where a program may have them under another module's name.
 #pragma once
 
 #include <stddef.h>
