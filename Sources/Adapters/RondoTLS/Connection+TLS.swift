@@ -66,10 +66,10 @@
       return connection
     }
 
-    /// The protocol that ALPN chose; nil without one, and for a connection that is not secured. Any thread.
+    /// The protocol that ALPN chose; nil without one, and without TLS. Any thread.
     public var applicationProtocol: String? { stream?.applicationProtocol }
 
-    /// The TLS version, as `TLSv1.3`; nil for a connection that is not secured. Any thread.
+    /// The TLS version, as `TLSv1.3`; nil without TLS. Any thread.
     public var tlsVersion: String? { stream?.version }
 
     private var stream: TLSStream? { (transport as? LayeredTransport)?.layer as? TLSStream }

@@ -12,7 +12,7 @@ public enum ConnectionError: Error, Hashable, Sendable {
   case tooLong(limit: Int)
   /// An earlier write sent a part of its bytes, and failed. The peer would misread more bytes.
   case writeCutShort
-  /// The connection was closed on this side; or `RondoTLS` has secured it, and the secured one is in its place.
+  /// The connection was closed on this side, or a secured one of `RondoTLS` replaces it.
   case closed
   /// TLS failed; for connections that `RondoTLS` has secured.
   case tls(TLSError)
