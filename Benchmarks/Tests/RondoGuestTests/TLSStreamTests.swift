@@ -85,6 +85,21 @@
       }
     }
 
+    @Test func `the end finds room behind a full socket`() async throws {
+      try await withSecured { client, server in
+        // Whole records, until one finds no room, as far as the peer has not read.
+        let data = pattern(3_000_000)
+        let task = Task.immediate {
+          try await server.write(data)
+          try await server.finishWriting()
+          server.close()
+        }
+        let received = try await everything(from: client)
+        try await task.value
+        #expect(received == data)
+      }
+    }
+
     @Test func `a file is sent through the session`() async throws {
       try await withSecured { client, server in
         let data = pattern(300_000)

@@ -223,13 +223,15 @@
 
     // MARK: - Ends
 
-    func finish() throws(ConnectionError) {
+    func finish() throws(ConnectionError) -> Bool {
       lock.lock()
       defer { lock.unlock() }
       if hasClosed { throw .closed }
       hasFinished = true
       unsafe rondo_tls_stream_finish(pointer)
-      _ = flush()
+      let isFlushed = flush()
+      if let sendFailure { throw sendFailure }
+      return isFlushed
     }
 
     func close() {

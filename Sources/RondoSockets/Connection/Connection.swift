@@ -125,7 +125,7 @@ public final class Connection: Sendable {
 
   /// Ends sending, after earlier writes. The peer can still send. Any thread.
   ///
-  /// It waits for writes of other tasks, and for no room.
+  /// It waits for writes of other tasks, and for no room. A secured connection waits until there is room for close_notify.
   ///
   /// - Throws: `.socket` with errors of shutdown(2), `.wait(.cancelled)`, `.closed`.
   public nonisolated(nonsending) func finishWriting() async throws(ConnectionError) {
@@ -133,7 +133,10 @@ public final class Connection: Sendable {
     defer { writers.leave() }
     _ = try record(of: .write)
     if isClosed || isCovered { throw .closed }
-    try transport.finish()
+    if try transport.finish() { return }
+    _ = try await move(.write, after: .wait) { () throws(ConnectionError) in
+      try transport.finish() ? .moved(0, mayGoOn: true) : .blocked
+    }
   }
 
   // MARK: - Layers

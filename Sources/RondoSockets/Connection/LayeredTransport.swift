@@ -5,7 +5,7 @@ package protocol TransportLayer: AnyObject, Sendable {
   /// Counts the bytes of an earlier attempt to send, once they are sent; nil if there are none.
   func sendUncounted() throws(ConnectionError) -> Transfer?
   var hasUncounted: Bool { get }
-  func finish() throws(ConnectionError)
+  func finish() throws(ConnectionError) -> Bool
   func close()
 }
 
@@ -44,7 +44,7 @@ package final class LayeredTransport: Transport, @unchecked Sendable {
     return try super.send(file: file, from: offset, count: min(count, Self.mostRead))
   }
 
-  override func finish() throws(ConnectionError) { try layer.finish() }
+  override func finish() throws(ConnectionError) -> Bool { try layer.finish() }
 
   override package func close() { layer.close() }
 }

@@ -64,14 +64,15 @@ final class PipeTransport: Transport, @unchecked Sendable {
     return try asking { () throws(SocketError) in try StreamCalls.write(bytes, to: end.descriptor) }
   }
 
-  override func finish() {
+  override func finish() -> Bool {
     output?.record.release()
     // The loop lets go of the end, too, and then it is closed.
     _ = ends.withLock { $0.output.take() }
+    return true
   }
 
   override package func close() {
-    finish()
+    _ = finish()
     input?.record.release()
     _ = ends.withLock { $0.input.take() }
   }

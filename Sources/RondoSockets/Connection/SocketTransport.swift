@@ -45,8 +45,9 @@ final class SocketTransport: Transport, @unchecked Sendable {
     }
   }
 
-  override func finish() throws(ConnectionError) {
+  override func finish() throws(ConnectionError) -> Bool {
     try asking { () throws(SocketError) in try stream.finishSending() }
+    return true
   }
 
   override package func close() {

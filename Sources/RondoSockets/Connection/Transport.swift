@@ -55,7 +55,9 @@ package class Transport: @unchecked Sendable {
   }
 
   /// Tells the peer that nothing more comes. The writer.
-  func finish() throws(ConnectionError) {
+  ///
+  /// - Returns: Whether that is on its way; if not, it waits for room, and the call is made again.
+  func finish() throws(ConnectionError) -> Bool {
     fatalError("A transport overrides this.")
   }
 
