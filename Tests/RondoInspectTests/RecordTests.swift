@@ -112,8 +112,11 @@ import Testing
       #expect(second.callouts == 10)
       #expect(second.run.count == 10)
       #expect(insight.measures.first { $0.name == "other" }?.callouts == 5)
-      #expect(insight.measuresOfLoop.callouts == 15)
-      #expect(insight.measuresByKind.map(\.kind) == ["timer"])
+      // Another test may ask all loops of the process, by a block.
+      let kinds = insight.measuresByKind
+      #expect(kinds.filter { $0.kind != "block" }.map(\.kind) == ["timer"])
+      #expect(kinds.first { $0.kind == "timer" }?.callouts == 15)
+      #expect(insight.measuresOfLoop.callouts == kinds.map(\.callouts).reduce(0, +))
       insight.measure(only: ["other"])
       virtual.advance(by: .seconds(10))
       #expect(insight.measures.first { $0.name == "second" }?.callouts == 10)
@@ -133,7 +136,7 @@ import Testing
       virtual.loop.add(first)
       virtual.loop.add(second)
       virtual.advance(by: .milliseconds(5_500))
-      let all = insight.measures
+      let all = insight.measures.filter { $0.kind == "timer" }
       #expect(all.map(\.callouts).reduce(0, +) == 10)
       #expect(all.map(\.wakeups).reduce(0, +) == 5)
       #expect(all.first { $0.name == "second" }?.coalesced == 5)
@@ -156,7 +159,7 @@ import Testing
       let block = try #require(insight.measures.first { $0.kind == "block" })
       #expect(block.ready.count == 1)
       #expect(block.run.count == 1)
-      #expect(insight.measures.count == 2)
+      #expect(insight.measures.filter { $0.kind != "block" }.count == 1)
     }
   }
 

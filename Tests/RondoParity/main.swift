@@ -1,7 +1,7 @@
 // rondo-parity: puts random scenarios to CFRunLoop and to Rondo.
 //
 //   rondo-parity SEED COUNT [FLAVOUR]
-//                                compares, prints one closing line, fails if the loops differ
+//                                compares, prints what differs and one closing line, fails if the loops differ
 //   rondo-parity model SEED COUNT
 //                                puts random plays of several loops to Rondo and to a model of it
 //   rondo-parity --table         puts every row of the behaviour table to both loops
@@ -28,6 +28,7 @@ func compare(seed: UInt64, count: Int, flavour: String?) -> CInt {
   if let first = report.unsettled.first {
     print("\(report.unsettled.count) scenarios gave a new trace each time; the first:\n\(first)")
   }
+  for difference in report.differences { print("\(difference)\n") }
   if let smallest = report.differences.min(by: { $0.scenario.size < $1.scenario.size }) { explain(smallest) }
   print("parity: \(count) scenarios, SEED \(seed), \(report.differences.count) differences")
   return report.differences.isEmpty ? 0 : 1

@@ -10,9 +10,10 @@
   /// libuv's loops as guests of a loop.
   @Suite struct LibuvTests {
     @Test func `timers are called, not early, and the loop sleeps until they are due`() {
+      // Before libuv reads its clock, from which its timers count.
+      let clock = SuspendingClock()
+      let start = clock.now
       withUV { stage, uv in
-        let clock = SuspendingClock()
-        let start = clock.now
         var due: Duration?
         var count = 0
         uv.timer(20) {

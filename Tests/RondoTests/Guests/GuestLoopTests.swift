@@ -259,7 +259,8 @@ import Testing
         if isNested { return stage.loop.stop() }
         isNested = true
         guest.pipe.write(1)
-        guest.answer = .atMost(.milliseconds(1))
+        // Its time would have it dispatched a second time in a turn that a slow machine begins late.
+        guest.answer = isReentrant ? .forever : .atMost(.milliseconds(1))
         let turns = stage.loop.statistics.turns
         if !isReentrant { stage.timer("own", after: .milliseconds(5)) }
         let result = stage.loop.run(for: .milliseconds(isReentrant ? 60_000 : 20))
