@@ -105,7 +105,7 @@ let package = Package(
     module("RondoGuests", ["Rondo", "CLibevent", "CLinux"]),
     module("RondoMain", ["Rondo", "CLinux"]),
     .target(name: "CDaemon"),
-    module("RondoDaemon", ["Rondo", "RondoSockets", "CDaemon", "CLinux"]),
+    module("RondoDaemon", ["Rondo", "RondoAsync", "RondoSockets", "CDaemon", "CLinux"]),
     module("RondoPorts", ["Rondo", "RondoSockets", "CLinux"]),
     module("RondoRecipes", ["Rondo"]),
     module("RondoTesting", ["Rondo", "CLinux"]),
@@ -195,7 +195,7 @@ let package = Package(
     tests("RondoSocketsTests", ["RondoSockets", "Rondo", "RondoTesting", "RondoTestBridge", "RondoTestSupport"]),
     tests(
       "RondoDaemonTests",
-      ["RondoDaemon", "RondoSockets", "Rondo", "RondoTesting", "RondoTestBridge", "RondoTestSupport"]),
+      ["RondoDaemon", "RondoAsync", "RondoSockets", "Rondo", "RondoTesting", "RondoTestBridge", "RondoTestSupport"]),
     tests(
       "RondoPortsTests",
       ["RondoPorts", "RondoSockets", "Rondo", "RondoTesting", "RondoTestSupport", "RondoFuzz", "rondo-probe"]),

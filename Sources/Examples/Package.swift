@@ -29,7 +29,7 @@ let package = Package(
     example("first-loop", ["Rondo", "RondoDaemon"]),
     example("first-steps", ["Rondo", "RondoDaemon", "RondoSockets"]),
     example("async-main", ["Rondo", "RondoAsync", "RondoMain"]),
-    example("echo-daemon", ["Rondo", "RondoDaemon", "RondoSockets"]),
+    example("echo-daemon", ["Rondo", "RondoAsync", "RondoDaemon", "RondoSockets"]),
     example(
       "rondo-echo", ["Rondo", "RondoDaemon", "RondoSockets"], exclude: ["rondo-echo.service", "rondo-echo.socket"]),
     example("rondo-cron", ["Rondo", "RondoDaemon"], exclude: ["rondo-cron.service"]),

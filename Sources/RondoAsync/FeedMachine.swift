@@ -1,6 +1,6 @@
 internal import Rondo
 
-/// One element at most between a loop and a task. A pure machine.
+/// What a loop's callouts told and a task has not taken yet. A pure machine.
 package struct FeedMachine<Waiter, Element, Failure: Error> {
   /// What a task gets: an element, nil for the end, or why it ended.
   package typealias Answer = Result<Element?, Failure>
@@ -10,7 +10,7 @@ package struct FeedMachine<Waiter, Element, Failure: Error> {
     package let answer: Answer
   }
 
-  private var pending: Element?
+  private var pending: [Element] = []
   private var waiter: Waiter?
   private var isOver = false
   /// Told once, after the last element.
@@ -19,16 +19,18 @@ package struct FeedMachine<Waiter, Element, Failure: Error> {
   package init() {}
 
   /// A new element, for the task that waits or to be kept.
-  package mutating func offer(_ element: Element, _ merge: (Element, Element) -> Element) -> Delivery? {
+  ///
+  /// - Parameter merge: Adds the element to those that are kept, or makes one of it and another.
+  package mutating func offer(_ element: Element, _ merge: (inout [Element], Element) -> Void) -> Delivery? {
     if isOver { return nil }
     if let waiter = waiter.take() { return Delivery(waiter: waiter, answer: .success(element)) }
-    pending = pending.map { merge($0, element) } ?? element
+    merge(&pending, element)
     return nil
   }
 
   /// What there is without waiting; nil if nothing is.
   package mutating func take() -> Answer? {
-    if let element = pending.take() { return .success(element) }
+    if !pending.isEmpty { return .success(pending.removeFirst()) }
     guard isOver else { return nil }
     return failure.take().map { .failure($0) } ?? .success(nil)
   }
@@ -41,7 +43,7 @@ package struct FeedMachine<Waiter, Element, Failure: Error> {
     return nil
   }
 
-  /// No element comes any more; one that is kept is still given.
+  /// No element comes any more; those that are kept are still given.
   package mutating func end(_ failure: Failure?) -> Delivery? {
     if isOver { return nil }
     isOver = true
@@ -52,7 +54,7 @@ package struct FeedMachine<Waiter, Element, Failure: Error> {
 
   /// No element is given any more.
   package mutating func cancel() -> Delivery? {
-    pending = nil
+    pending = []
     failure = nil
     isOver = true
     return waiter.take().map { Delivery(waiter: $0, answer: .success(nil)) }

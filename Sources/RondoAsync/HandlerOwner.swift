@@ -1,6 +1,6 @@
 internal import Rondo
 
-/// The actor that a handler belongs to, which says which loops may call it.
+/// The actor that a handler belongs to, which says which loop may call it.
 @safe struct HandlerOwner: Sendable {
   private let actor: any Actor
 
@@ -8,8 +8,9 @@ internal import Rondo
     self.actor = actor
   }
 
-  /// Traps unless the loop's thread, while it serves the loop, has the actor to itself.
-  func check(_ loop: Loop) {
+  /// Traps unless the calling thread, which serves its loop, has the actor to itself.
+  func check() {
+    let loop = Loop.current
     require(
       isServed(by: loop),
       "A handler of \(type(of: actor)) was given to the loop of \(loop.threadDescription), which that actor does not run on. "

@@ -46,6 +46,11 @@ private final class Shared<Value: Sendable>: Sendable {
     }
   }
 
+  @Test func `a handler sees a value that it captures, and no task local`() async throws {
+    let seen = try await withLoopThread { thread in try await requestNames(on: thread.loop) }
+    #expect(seen == ["none", "7"])
+  }
+
   // MARK: - Cancellation and timeouts
 
   @Test func `a body that takes too long is cancelled when its time is over, and its error is the time's`() {
@@ -185,7 +190,7 @@ private final class Shared<Value: Sendable>: Sendable {
         private(set) var ticks = 0
 
         func start() {
-          Loop.main.add(Loop.Timer.isolated(to: MainActor.shared, every: .seconds(1)) { _ in self.ticks += 1 })
+          Loop.main.add(Loop.Timer(every: .seconds(1), handler: isolated(to: .shared) { _ in self.ticks += 1 }))
         }
       }
 
@@ -225,6 +230,20 @@ private final class Shared<Value: Sendable>: Sendable {
   }
 }
 
+enum Request {
+  @TaskLocal static var name = "none"
+}
+
+func requestNames(on loop: Loop) async throws -> [String] {
+  try await Request.$name.withValue("7") {
+    let name = Request.name
+    return [
+      try await loop.call { Request.name },
+      try await loop.call { Request.$name.withValue(name) { Request.name } },
+    ]
+  }
+}
+
 // MARK: - Examples that several tests use
 
 actor Metronome {
@@ -236,10 +255,12 @@ actor Metronome {
   nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
 
   func start() {
-    let timer = Loop.Timer.isolated(to: self, every: .milliseconds(10)) { metronome, tick in
-      metronome.beats += 1
-      if metronome.beats == 3 { tick.timer.invalidate() }
-    }
+    let timer = Loop.Timer(
+      every: .milliseconds(10),
+      handler: isolated(to: self) { metronome, tick in
+        metronome.beats += 1
+        if metronome.beats == 3 { tick.timer.invalidate() }
+      })
     loop.add(timer)
   }
 }

@@ -91,7 +91,9 @@ import Testing
     init(on loop: Loop) { self.loop = loop }
 
     func start() {
-      loop.add(Loop.Timer.isolated(to: self, every: .milliseconds(1)) { meter, tick in meter.ticks += 1 + tick.missed })
+      loop.add(
+        Loop.Timer(
+          every: .milliseconds(1), handler: isolated(to: self) { meter, tick in meter.ticks += 1 + tick.missed }))
     }
   }
 

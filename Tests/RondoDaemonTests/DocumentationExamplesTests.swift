@@ -1,5 +1,6 @@
 import Glibc
 import Rondo
+import RondoAsync
 import RondoDaemon
 import RondoSockets
 import RondoTestSupport
@@ -20,9 +21,48 @@ private final class Log: Sendable {
 }
 
 @Suite struct DocumentationExamplesTests {
+  @Test func `RondoDaemon: signals, children and handlers of actors in async code`() async {
+    await #expect(processExitsWith: .success) {
+      try await withLoopThread { thread in
+        let server = Server(on: thread.loop)
+        try await server.start()
+        try await runCommand(on: thread.loop)
+        let task = Task { try await printSignals(of: thread.loop) }
+        kill(getpid(), SIGHUP)
+        task.cancel()
+        try await task.value
+      }
+    }
+  }
+
   @Test(.offThePool) func `RondoDaemon: signals, children and a daemon's life`() async {
     await #expect(processExitsWith: .success) { inOwnProcess(Examples.run) }
   }
+}
+
+/// An actor of a loop.
+private actor Server {
+  private let loop: Loop
+
+  init(on loop: Loop) { self.loop = loop }
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
+
+  private func reload() { loop.stop() }
+
+  func start() throws {
+    loop.add(try SignalSource(SIGHUP, handler: isolated(to: self) { server, _, _ in server.reload() }))
+  }
+}
+
+/// In async code.
+private func printSignals(of loop: Loop) async throws {
+  for try await delivery in try loop.signals([SIGHUP, SIGUSR1]) { print("signal \(delivery.signal)") }
+}
+
+private func runCommand(on loop: Loop) async throws {
+  let exit = try await ChildSource.Command("/bin/sh", ["-c", "exit 3"]).run(on: loop)
+  precondition(exit.outcome == .exited(3))
 }
 
 private enum Examples {

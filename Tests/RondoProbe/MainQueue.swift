@@ -48,6 +48,20 @@ func probeOwedMainQueue() {
   report("outer-result", Loop.main.run(for: .zero))
 }
 
+/// The main thread ends with items in its loop, as that of an async `main` does without RondoMain.
+func probeMainThreadEnds() {
+  let timer = Loop.Timer(after: .seconds(600)) { _ in }
+  timer.name = "heartbeat"
+  Loop.main.add(timer)
+  Loop.main.add(Loop.Source {})
+  let other = try! LoopThread(name: "other")
+  other.loop.perform {
+    while timer.isValid { usleep(1_000) }
+    exit(0)
+  }
+  withExtendedLifetime(other) { pthread_exit(nil) }
+}
+
 /// Leaves the main actor, and comes back by suspension.
 private nonisolated func elsewhere(_ number: Int) async {
   if number % 10 == 0 { try? await Task.sleep(for: .microseconds(100)) }

@@ -26,6 +26,7 @@ let subjects: [String: () -> Void] = [
   "ticks": probeTicks,
   "run-main": probeRunMain,
   "exit-code": probeExitCode,
+  "main-ends": probeMainThreadEnds,
   "uncaught": probeUncaught,
   "main-loop": probeMainLoop,
   "starve": probeStarving,

@@ -177,6 +177,13 @@ import Testing
     #expect(![0, 7].contains(Probe.status("uncaught")))
   }
 
+  @Test func `a main thread that ends with items in its loop says so, and what to import`() {
+    let end = Probe.end(["main-ends"])
+    #expect(end.status == 0)
+    #expect(end.output.contains("The main thread ends, and Loop.main with it: heartbeat and 1 more became invalid."))
+    #expect(end.output.contains("import RondoMain"))
+  }
+
   @Test func `a daemon that used its main loop before it forked is served its main queue, and its SIGTERM`() throws {
     #expect(try Probe.findings("daemon") == ["main": "served", "signal": "15", "result": "stopped"])
   }

@@ -97,6 +97,16 @@ static bool greet(client *client, const char *request, size_t bytes) {
   return state == 1;
 }
 
+// Sends and takes what is possible at once; false if the server has gone.
+static bool flood(const client *client, uint32_t events) {
+  static char bytes[room];
+  ssize_t count = 1;
+  if (events & EPOLLIN) count = recv(client->descriptor, bytes, room, 0);
+  if (count == 0 || (count < 0 && errno != EAGAIN)) return false;
+  count = send(client->descriptor, bytes, room, MSG_NOSIGNAL);
+  return count > 0 || errno == EAGAIN;
+}
+
 // The memory of its own that a process has now, in bytes; what it maps from files does not count.
 static int64_t memory_of(pid_t process) {
   char path[64], line[256];
@@ -143,6 +153,10 @@ static bool converse(
     }
     for (int index = 0; index < count && is_good; index++) {
       client *client = events[index].data.ptr;
+      if (client >= clients + echo->connections) {
+        is_good = flood(client, events[index].events);
+        continue;
+      }
       int state = take(client, request, echo->bytes);
       if (state < 0) is_good = false;
       if (state <= 0) continue;
@@ -167,7 +181,8 @@ int bench_echo_run(const char *program, bench_echo *echo) {
   close(listener);
   if (!bench_pin(echo->client) || child < 0) return -1;
   int epoll = epoll_create1(EPOLL_CLOEXEC), made = 0;
-  client *clients = calloc((size_t)echo->connections, sizeof *clients);
+  int all = echo->connections + echo->floods;
+  client *clients = calloc((size_t)all, sizeof *clients);
   int64_t *times = malloc(sizeof *times * most_times);
   char *request = malloc(echo->bytes);
   for (size_t index = 0; index < echo->bytes; index++) request[index] = (char)(index * 31 + 7);
@@ -175,9 +190,10 @@ int bench_echo_run(const char *program, bench_echo *echo) {
   bool is_good = clock_getcpuclockid(child, &clock) == 0;
   // What the first connection takes is the server's own: its code's pages, its buffers.
   int64_t memory = -1;
-  for (; made < echo->connections && is_good; made++) {
+  for (; made < all && is_good; made++) {
     clients[made].descriptor = connected(&address);
-    struct epoll_event event = {.events = EPOLLIN, .data = {.ptr = &clients[made]}};
+    uint32_t events = made < echo->connections ? EPOLLIN : EPOLLIN | EPOLLOUT;
+    struct epoll_event event = {.events = events, .data = {.ptr = &clients[made]}};
     is_good = clients[made].descriptor >= 0 && greet(&clients[made], request, echo->bytes) &&
               epoll_ctl(epoll, EPOLL_CTL_ADD, clients[made].descriptor, &event) == 0;
     if (made == 0) memory = memory_of(child);
@@ -189,6 +205,7 @@ int bench_echo_run(const char *program, bench_echo *echo) {
   echo->p50 = percentile(times, echo->requests, 50);
   echo->p99 = percentile(times, echo->requests, 99);
   echo->p999 = percentile(times, echo->requests, 99.9);
+  echo->worst = percentile(times, echo->requests, 100);
   for (int index = 0; index < made; index++) {
     if (clients[index].descriptor >= 0) close(clients[index].descriptor);
   }

@@ -1,20 +1,24 @@
 import Glibc
 import Rondo
+import RondoAsync
 import RondoDaemon
 import RondoSockets
 
-/// Echoes what clients send. Handlers of the main loop run on the main actor's thread, and so may use its state.
+/// Echoes what clients send. Its handlers belong to the main actor, so they may use its state.
 @MainActor final class EchoService {
   private var peers: [ObjectIdentifier: SocketSource] = [:]
   private var idle: Set<ObjectIdentifier> = []
   init(_ listener: Socket, limit: Duration) {
-    Loop.main.add(SocketSource(listener, for: .accept) { _, event in MainActor.assumeIsolated { self.accept(event) } })
-    Loop.main.add(Loop.Timer(every: limit, tolerance: limit / 10) { _ in MainActor.assumeIsolated { self.dropIdle() } })
+    Loop.main.add(
+      SocketSource(listener, for: .accept, handler: isolated(to: .shared) { _, event in self.accept(event) }))
+    Loop.main.add(
+      Loop.Timer(every: limit, tolerance: limit / 10, handler: isolated(to: .shared) { _ in self.dropIdle() }))
   }
   private func accept(_ event: SocketSource.Event) {
     if case .failed(let error) = event { fatalError("Nobody can connect any more: \(error)") }
     guard case .accepted(let socket, from: _) = event else { return }  // No descriptor is left: it pauses by itself.
-    let peer = SocketSource(socket, for: .data) { peer, event in MainActor.assumeIsolated { self.echo(event, peer) } }
+    let peer = SocketSource(
+      socket, for: .data, handler: isolated(to: .shared) { peer, event in self.echo(event, peer) })
     if Loop.main.add(peer) { peers[ObjectIdentifier(peer)] = peer }
   }
   private func echo(_ event: SocketSource.Event, _ peer: SocketSource) {

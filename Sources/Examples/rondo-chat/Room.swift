@@ -39,7 +39,7 @@ actor Room {
     let limiter = RateLimiter(.init(100, per: .seconds(1)))
     let source = SocketSource(
       connection.socket, for: .data,
-      handler: limiter.limiting { _, event in self.assumeIsolated { room in room.happened(event, to: number) } })
+      handler: limiter.limiting(isolated(to: self) { room, _, event in room.happened(event, to: number) }))
     members[number] = Member(source: source, connection: connection, name: "guest-\(number)")
     loop.add(source, to: .common)
     tell(number, "* Welcome, guest-\(number). /name NAME, /who, /quit")
@@ -135,9 +135,9 @@ actor Room {
     isClosed = true
     tellAll("* The server ends")
     for member in members.values { try? member.source.finishSending() }
-    let end = Loop.Timer.isolated(to: self, after: grace) { room, _ in
+    let end = isolated(to: self) { (room, _: Loop.Timer.Tick) in
       for number in room.members.keys { _ = room.remove(number) }
     }
-    loop.add(end, to: .common)
+    loop.add(Loop.Timer(after: grace, handler: end), to: .common)
   }
 }

@@ -7,6 +7,7 @@
 
 import Glibc
 import Rondo
+import RondoAsync
 import RondoDaemon
 import RondoSockets
 
@@ -35,7 +36,7 @@ func serve(_ options: Options) throws -> CInt {
   let daemon = try Daemon(drainingFor: grace + .seconds(10))
   let room = Room(on: daemon.loop)
   let group = LoopGroup(of: [daemon.loop])
-  daemon.whenStopping { room.assumeIsolated { room in room.close(within: grace) } }
+  daemon.whenStopping(isolated(to: room) { room in room.close(within: grace) })
   var listeners = try ActivatedDescriptor.all().map { try $0.socket() }
   if listeners.isEmpty {
     listeners = try options.addresses.map { try .listening(at: SocketAddress(parsing: $0)) }
@@ -43,9 +44,7 @@ func serve(_ options: Options) throws -> CInt {
     for listener in listeners { daemon.removeFileWhenStopping(of: listener) }
   }
   for listener in listeners {
-    group.accept(from: listener, for: daemon) { connection in
-      room.assumeIsolated { room in room.join(connection) }
-    }
+    group.accept(from: listener, for: daemon, handler: isolated(to: room) { room, connection in room.join(connection) })
     print("listening at \(listener.localAddress.map { "\($0)" } ?? "an address nobody knows")")
   }
   listeners = []

@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 import Synchronization
 
@@ -40,6 +41,21 @@ extension Loop {
       return state.companions
     }
     _ = companions
+  }
+
+  /// Says on stderr that the main thread ends, and its loop with items in it. A program that runs its main loop does not
+  /// get here: an async `main` without RondoMain does, when it suspends for the first time.
+  func warnOfLostItems() {
+    let items = core.allItems
+    guard let first = items.first, rondo_is_ready(STDERR_FILENO, 1) != 0 else { return }
+    let others = items.count == 1 ? "" : " and \(items.count - 1) more"
+    let text = """
+      Rondo: The main thread ends, and Loop.main with it: \(first.name)\(others) became invalid. In a program whose main \
+      is async, import RondoMain; else call Loop.main.run().
+
+      """
+    let bytes = Array(text.utf8)
+    _ = unsafe write(STDERR_FILENO, bytes, bytes.count)
   }
 }
 

@@ -5,7 +5,11 @@ extension Loop {
   ///
   /// For what stands on a descriptor and tells of something else: a socket, a signal, a child. It is called once more
   /// then, with `.givenUp`, on the loop's thread; the source is invalid already and says why.
-  package final class ReportedDescriptorSource: DescriptorSource, @unchecked Sendable {
+  package final class ReportedDescriptorSource: DescriptorSource, DelegatingItem, @unchecked Sendable {
+    @safe @exclusivity(unchecked) package var delegate: (any ItemDelegate)?
+    /// *constant* For the delegate: the loop may give up while another thread invalidates the source.
+    private let delegateLock = Lock()
+
     /// The loop gives up on the descriptor. Calls out.
     override func invalidate(because reason: InvalidationReason) {
       // The invalid source keeps its handler until it has been told.
@@ -14,6 +18,16 @@ extension Loop {
       guard isValid else { return }
       super.invalidate(because: reason)
       handler?(self, .givenUp)
+      tellDelegate()
+    }
+
+    override func wasInvalidated() {
+      // With a reason, the handler is called first.
+      if invalidationReason == nil { tellDelegate() }
+    }
+
+    private func tellDelegate() {
+      delegateLock.withLock { delegate.take() }?.itemWasInvalidated(self)
     }
   }
 }

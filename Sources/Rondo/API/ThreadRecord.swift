@@ -106,6 +106,7 @@ import Synchronization
   /// The thread is ending: so does its loop.
   func end() {
     let loop = loop.withLock { $0 }
+    if isMain, let loop { loop.warnOfLostItems() }
     loop?.tearDown()
     loopAddress.store(0, ordering: .relaxed)
     self.loop.withLock { $0 = nil }

@@ -5,58 +5,26 @@ package protocol ItemDelegate: AnyObject {
   func itemWasInvalidated(_ item: Loop.Item)
 }
 
-/// An item with a delegate, or with a say in which loops it joins. Only items of these classes have the room for them.
+/// An item with a delegate. Only items of these classes have the room for it.
 package protocol DelegatingItem: Loop.Item {
-  /// *constant* once the item is made. Called when the item joins a loop; traps if it must not.
-  var checkLoop: ((Loop) -> Void)? { get set }
   /// *set before the item joins a loop; then of the thread that makes it invalid*
   var delegate: (any ItemDelegate)? { get set }
 }
 
 package final class DelegatingTimer: Loop.Timer, DelegatingItem, @unchecked Sendable {
-  @safe @exclusivity(unchecked) package var checkLoop: ((Loop) -> Void)?
   @safe @exclusivity(unchecked) package var delegate: (any ItemDelegate)?
-
-  override func enter(_ loop: Loop, _ mode: Loop.Mode) -> Bool {
-    checkLoop?(loop)
-    return super.enter(loop, mode)
-  }
 
   override func wasInvalidated() { delegate.take()?.itemWasInvalidated(self) }
 }
 
 package final class DelegatingObserver: Loop.Observer, DelegatingItem, @unchecked Sendable {
-  @safe @exclusivity(unchecked) package var checkLoop: ((Loop) -> Void)?
   @safe @exclusivity(unchecked) package var delegate: (any ItemDelegate)?
-
-  override func enter(_ loop: Loop, _ mode: Loop.Mode) -> Bool {
-    checkLoop?(loop)
-    return super.enter(loop, mode)
-  }
-
-  override func wasInvalidated() { delegate.take()?.itemWasInvalidated(self) }
-}
-
-package final class DelegatingSource: Loop.Source, DelegatingItem, @unchecked Sendable {
-  @safe @exclusivity(unchecked) package var checkLoop: ((Loop) -> Void)?
-  @safe @exclusivity(unchecked) package var delegate: (any ItemDelegate)?
-
-  override func enter(_ loop: Loop, _ mode: Loop.Mode) -> Bool {
-    checkLoop?(loop)
-    return super.enter(loop, mode)
-  }
 
   override func wasInvalidated() { delegate.take()?.itemWasInvalidated(self) }
 }
 
 package final class DelegatingDescriptorSource: Loop.DescriptorSource, DelegatingItem, @unchecked Sendable {
-  @safe @exclusivity(unchecked) package var checkLoop: ((Loop) -> Void)?
   @safe @exclusivity(unchecked) package var delegate: (any ItemDelegate)?
-
-  override func enter(_ loop: Loop, _ mode: Loop.Mode) -> Bool {
-    checkLoop?(loop)
-    return super.enter(loop, mode)
-  }
 
   override func wasInvalidated() { delegate.take()?.itemWasInvalidated(self) }
 }

@@ -16,7 +16,7 @@ public import Rondo
 /// ```
 public struct ChildSource: DaemonSource {
   private let item: Loop.DescriptorSource
-  private let child: Child
+  let child: Child
 
   /// Makes a source for a child that runs, or that ended and was not reaped.
   ///

@@ -48,7 +48,9 @@ import Testing
       for (number, event) in events.enumerated() {
         switch event {
         case .offer:
-          if let delivery = machine.offer([number], +) { see(delivery.answer) }
+          if let delivery = machine.offer([number], { kept, new in kept = [Array(kept.joined()) + new] }) {
+            see(delivery.answer)
+          }
           if !ended { pending.append(number) }
         case .next:
           // One task, which does not ask while it waits.

@@ -26,20 +26,22 @@ import Testing
     func see(_ text: String) { seen.append(text) }
 
     func addEverything(_ descriptor: CInt) throws {
-      loop.add(Loop.Timer.isolated(to: self, after: .zero) { witness, tick in witness.see("timer \(tick.missed)") })
+      loop.add(Loop.Timer(after: .zero, handler: isolated(to: self) { witness, _ in witness.see("timer") }))
       loop.add(
-        Loop.Observer.isolated(to: self, .beforeTimers, repeats: false) { witness, activity in witness.see("observer") }
-      )
+        Loop.Observer(
+          .beforeTimers, repeats: false, handler: isolated(to: self) { witness, _ in witness.see("observer") }))
       loop.add(
-        try Loop.DescriptorSource.isolated(to: self, descriptor, for: .write) { witness, source, readiness in
-          witness.see("descriptor \(readiness)")
-          source.invalidate()
-        })
-      let source = Loop.Source.isolated(to: self) { witness in witness.see("source") }
+        try Loop.DescriptorSource(
+          descriptor, for: .write,
+          handler: isolated(to: self) { witness, source, readiness in
+            witness.see("descriptor \(readiness)")
+            source.invalidate()
+          }))
+      let source = Loop.Source(perform: isolated(to: self) { witness in witness.see("source") })
       loop.add(source)
       source.signal()
-      loop.perform(isolatedTo: self) { witness in witness.see("block") }
-      timeout = loop.makeTimeout(isolatedTo: self, after: .zero) { witness in witness.see("timeout") }
+      loop.perform(isolated(to: self) { witness in witness.see("block") })
+      timeout = loop.makeTimeout(after: .zero, handler: isolated(to: self) { witness in witness.see("timeout") })
     }
   }
 
@@ -53,42 +55,52 @@ import Testing
     let witness = Witness(on: running.loop, in: mode)
     try await witness.addEverything(ends[1])
     while await witness.seen.count < 6 { try await Task.sleep(for: .milliseconds(1)) }
-    #expect(await witness.seen.sorted() == ["block", "descriptor write", "observer", "source", "timeout", "timer 0"])
+    #expect(await witness.seen.sorted() == ["block", "descriptor write", "observer", "source", "timeout", "timer"])
     running.stop()
     for end in ends { close(end) }
   }
 
   @Test(.offThePool)
-  func `end the program when they join a loop that is not their actor's, with a message that names both`()
+  func `end the program when a loop calls them that is not their actor's, with a message that names both`()
     async throws
   {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let (home, other) = (try LoopThread(name: "home"), try LoopThread(name: "other"))
       let witness = Witness(on: home.loop)
-      other.loop.add(Loop.Timer.isolated(to: witness, after: .zero) { _, _ in })
+      other.loop.add(Loop.Timer(after: .zero, handler: isolated(to: witness) { _, _ in }))
+      try await Task.sleep(for: .seconds(600))
+      await other.end()
     }
     try #require(Self.message(result).contains("A handler of Witness was given to the loop of another thread"))
   }
 
-  @Test(.offThePool) func `of the main actor are refused by other loops`() async throws {
+  @Test(.offThePool, arguments: [0, 1, 2])
+  func `of the main actor, with any number of arguments, end the program on other loops`(_ count: Int) async throws {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      [count = count as Int] in
       let other = try LoopThread(name: "other")
-      other.loop.add(Loop.Source.isolated(to: MainActor.shared) {})
+      switch count {
+      case 0: other.loop.perform(isolated(to: .shared) {})
+      case 1: other.loop.add(Loop.Timer(after: .zero, handler: isolated(to: .shared) { _ in }))
+      default:
+        var ends: [CInt] = [0, 0]
+        _ = unsafe pipe(&ends)
+        other.loop.add(try Loop.DescriptorSource(ends[1], for: .write, handler: isolated(to: .shared) { _, _ in }))
+      }
+      try await Task.sleep(for: .seconds(600))
+      await other.end()
     }
     try #require(Self.message(result).contains("A handler of MainActor was given to the loop of another thread"))
   }
 
-  @Test(.offThePool) func `of an actor that has no loop are refused by every loop`() async throws {
+  @Test(.offThePool) func `of an actor that has no loop end the program on every loop`() async throws {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-      Loop.main.perform(isolatedTo: Homeless()) { _ in }
+      let thread = try LoopThread(name: "other")
+      thread.loop.perform(isolated(to: Homeless()) { _ in })
+      try await Task.sleep(for: .seconds(600))
+      await thread.end()
     }
-    try #require(Self.message(result).contains("A handler of Homeless was given to the loop of the main thread"))
-  }
-
-  @Test(.offThePool) func `of the main actor are taken by the main loop`() async {
-    await #expect(processExitsWith: .success) {
-      precondition(Loop.main.add(Loop.Timer.isolated(to: MainActor.shared, after: .seconds(3_600)) { _ in }))
-    }
+    try #require(Self.message(result).contains("A handler of Homeless was given to the loop of another thread"))
   }
 
   private static func message(_ result: ExitTest.Result?) -> String {

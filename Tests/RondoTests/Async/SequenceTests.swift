@@ -64,7 +64,7 @@ import Testing
       stage.loop.run()
       // Each element but the first stands for the 99 ticks of a sleep.
       #expect(stage.text == "102 elements, 10000 ticks")
-      #expect(!ticks.timer.isValid)
+      #expect(!ticks.origin.isValid)
     }
   }
 
@@ -75,7 +75,7 @@ import Testing
         for await _ in ticks { stage.note("tick") }
         stage.noteTime("end")
       }
-      stage.timer("invalidate", after: .milliseconds(5)) { _ in ticks.timer.invalidate() }
+      stage.timer("invalidate", after: .milliseconds(5)) { _ in ticks.origin.invalidate() }
       #expect(stage.loop.run() == .finished)
       #expect(stage.take() == "invalidate end@5")
       Task(executorPreference: stage.loop) {
@@ -91,7 +91,7 @@ import Testing
     withStage(isObserved: false) { stage in
       let ticks = stage.loop.ticks(every: .milliseconds(10))
       stage.loop.run(for: .milliseconds(35))
-      ticks.timer.invalidate()
+      ticks.origin.invalidate()
       Task(executorPreference: stage.loop) {
         for await tick in ticks { stage.note("missed \(tick.missed)") }
         stage.note("end")
@@ -111,7 +111,7 @@ import Testing
       stage.timer("cancel", after: .milliseconds(5)) { _ in task.cancel() }
       #expect(stage.loop.run() == .finished)
       #expect(stage.text == "cancel end@5")
-      #expect(!ticks.timer.isValid)
+      #expect(!ticks.origin.isValid)
     }
   }
 
@@ -125,7 +125,7 @@ import Testing
       }.cancel()
       stage.loop.run()
       #expect(stage.text == "end")
-      #expect(!ticks.timer.isValid)
+      #expect(!ticks.origin.isValid)
     }
   }
 
@@ -134,7 +134,7 @@ import Testing
       let ticks = stage.loop.ticks(every: .milliseconds(10))
       Task(executorPreference: stage.loop) {
         for await _ in ticks { break }
-        stage.note("valid \(ticks.timer.isValid)")
+        stage.note("valid \(ticks.origin.isValid)")
       }
       #expect(stage.loop.run() == .finished)
       #expect(stage.text == "valid false")
@@ -143,7 +143,7 @@ import Testing
 
   @Test func `letting the sequence go invalidates the timer`() {
     withStage(isObserved: false) { stage in
-      let timer = stage.loop.ticks(every: .milliseconds(10)).timer
+      let timer = stage.loop.ticks(every: .milliseconds(10)).origin
       #expect(!timer.isValid)
       #expect(stage.loop.run() == .finished)
     }
@@ -187,7 +187,7 @@ import Testing
     withStage(isObserved: false) { stage in
       let pipe = stage.pipe()
       let sequence = try! stage.loop.readiness(of: pipe.reader, for: .read)
-      let source = sequence.source
+      let source = sequence.origin
       Task(executorPreference: stage.loop) {
         var iterator = sequence.makeAsyncIterator()
         stage.note("enabled \(source.enabled)")
@@ -252,11 +252,11 @@ import Testing
           stage.noteTime("end")
         }
       }
-      stage.timer("invalidate", after: .milliseconds(1)) { _ in sequences[0].source.invalidate() }
+      stage.timer("invalidate", after: .milliseconds(1)) { _ in sequences[0].origin.invalidate() }
       stage.timer("cancel", after: .milliseconds(2)) { _ in tasks[1].cancel() }
       #expect(stage.loop.run() == .finished)
       #expect(stage.text == "invalidate end@1 cancel end@2")
-      #expect(sequences.allSatisfy { !$0.source.isValid })
+      #expect(sequences.allSatisfy { !$0.origin.isValid })
     }
   }
 
@@ -282,7 +282,7 @@ import Testing
       stage.note("/")
       stage.loop.run(for: .zero)
       stage.note("/")
-      sequence.observer.invalidate()
+      sequence.origin.invalidate()
       stage.loop.run(for: .zero)
       // What the first two runs told at their beginning is merged; what they tell at their end waits for the next.
       #expect(stage.text == "entry|beforeWaiting|exit / exit entry / exit end")

@@ -325,6 +325,8 @@ typedef struct bench_echo {
   /// The processors that the server and its clients run on.
   int server, client;
   int connections;
+  /// Beside them: connections that send as much as the server takes, and read what it answers.
+  int floods;
   /// Of each request, and of its answer.
   size_t bytes;
   /// How long the clients ask before it counts, and how long it does.
@@ -332,7 +334,7 @@ typedef struct bench_echo {
   /// What was answered in the time that counts, how long that was, and how long the server's process had a processor.
   int64_t requests, elapsed, processor;
   /// From the first byte of a request to the last of its answer, in nanoseconds.
-  int64_t p50, p99, p999;
+  int64_t p50, p99, p999, worst;
   /// What the server's process has more of with all connections made and idle than with one, by connection, in bytes.
   double memory;
 } bench_echo;

@@ -8,9 +8,11 @@ import Foundation
 struct Echo: Workload {
   private let connections: Int
   private let bytes: Int
+  /// Clients beside them that send without a pause.
+  private let floods: Int
 
-  init(_ connections: Int, _ bytes: Int) {
-    (self.connections, self.bytes) = (connections, bytes)
+  init(_ connections: Int, _ bytes: Int, floods: Int = 0) {
+    (self.connections, self.bytes, self.floods) = (connections, bytes, floods)
   }
 
   /// Those that have a program under Sources/Echo.
@@ -18,8 +20,10 @@ struct Echo: Workload {
     "raw", "libevent", "libuv", "dispatch", "nio", "nio.async", "rondo", "rondo.sockets", "rondo.async",
   ]
 
-  var name: String { "echo.\(connections).\(bytes)" }
-  var summary: String { "\(connections) clients of an echo server, \(bytes) bytes: a request" }
+  var name: String { "echo.\(connections).\(bytes)\(floods > 0 ? ".flood" : "")" }
+  var summary: String {
+    "\(connections) clients of an echo server, \(bytes) bytes\(floods > 0 ? ", beside one that floods it" : ""): a request"
+  }
 
   var obstacle: String? {
     Processors().all.count < 2 ? "needs two processors" : nil
@@ -43,12 +47,12 @@ struct Echo: Workload {
     // Those of the workloads before would leave too few for the clients.
     SocketPairs.close()
     let processors = Processors()
-    let (connections, bytes) = (connections, bytes)
+    let (connections, bytes, floods) = (connections, bytes, floods)
     let answer = Box<(status: Int32, echo: bench_echo)>((-1, bench_echo()))
     let thread = PinnedThread(on: processors.all[0]) { () throws(Refusal) in
       var echo = bench_echo()
       (echo.server, echo.client) = (processors.loop, processors.all[0])
-      (echo.connections, echo.bytes) = (Int32(connections), bytes)
+      (echo.connections, echo.bytes, echo.floods) = (Int32(connections), bytes, Int32(floods))
       (echo.warmup, echo.nanoseconds) = (Int64(size) * 200_000, Int64(size) * 1_000_000)
       answer.value = (bench_echo_run(program, &echo), echo)
     }
@@ -74,6 +78,7 @@ struct Echo: Workload {
         Gauge(metric: "answer p50", unit: "ns", value: Double(echo.p50)),
         Gauge(metric: "answer p99", unit: "ns", value: Double(echo.p99)),
         Gauge(metric: "answer p99.9", unit: "ns", value: Double(echo.p999)),
+        Gauge(metric: "answer worst", unit: "ns", value: Double(echo.worst)),
       ])
   }
 }

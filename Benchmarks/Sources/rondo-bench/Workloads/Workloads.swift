@@ -39,6 +39,7 @@ enum Workloads {
     Echo(64, 64),
     Echo(1000, 64),
     Echo(5000, 64),
+    Echo(1, 64, floods: 1),
     Echo(1, 16_384),
     Echo(64, 16_384),
     Echo(1000, 16_384),
