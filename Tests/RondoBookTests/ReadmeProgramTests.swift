@@ -19,7 +19,7 @@ import Testing
       while answer.count < 6 {
         var query = pollfd(fd: socket.descriptor, events: Int16(POLLIN), revents: 0)
         try #require(unsafe poll(&query, 1, 60_000) == 1)
-        guard case .bytes(let bytes, _) = try socket.receive() else { break }
+        guard case .bytes(let bytes) = try socket.receive() else { break }
         answer += bytes
       }
       #expect(answer == Array("hello\n".utf8))

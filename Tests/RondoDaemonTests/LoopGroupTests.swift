@@ -113,7 +113,7 @@ import Testing
     try socket.send([7], timeout: .seconds(120))
     var query = pollfd(fd: socket.descriptor, events: Int16(POLLIN), revents: 0)
     try #require(unsafe poll(&query, 1, 120_000) == 1)
-    guard case .bytes([7], _) = try socket.receive() else {
+    guard case .bytes([7]) = try socket.receive() else {
       Issue.record("no answer")
       return
     }
@@ -124,7 +124,7 @@ import Testing
     precondition(connection.place.loop.isCurrent)
     served.add(1)
     let source = SocketSource(connection.socket, for: .data) { source, event in
-      if case .received(let bytes, from: _) = event, (try? source.send(bytes)) != nil { return }
+      if case .received(let bytes) = event, (try? source.send(bytes)) != nil { return }
       connection.end()
       source.invalidate()
     }

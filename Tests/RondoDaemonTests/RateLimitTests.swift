@@ -317,7 +317,7 @@ import Testing
         let source = try Loop.DescriptorSource(
           near.descriptor, for: .read, trigger: trigger,
           handler: limiter.limiting { _, _ in
-            while case .bytes(let bytes, _)? = try? near.receive() { count.value += bytes.count }
+            while case .bytes(let bytes)? = try? near.receive() { count.value += bytes.count }
           })
         stage.loop.add(source)
         let sender = TestThread { for _ in 0..<1_000 { while (try? far.send([1])) != 1 { usleep(100) } } }

@@ -187,7 +187,7 @@ final class Inbox: Sendable {
   /// What has come since the last time.
   func messages() -> [String] {
     var found: [String] = []
-    while case .bytes(let bytes, _)? = try? socket.receive() { found.append(String(decoding: bytes, as: UTF8.self)) }
+    while case .datagram(let bytes, _)? = try? socket.receive() { found.append(String(decoding: bytes, as: UTF8.self)) }
     return found
   }
 }

@@ -13,7 +13,7 @@ import Testing
         guard case .accepted(let connection, from: _) = event else { return }
         let echo = SocketSource(connection, for: .data) { source, event in
           switch event {
-          case .received(let bytes, from: _):
+          case .received(let bytes):
             try? source.send(bytes)
             if source.queuedByteCount > 0 { source.disable(.data) }
           case .sent: source.enable(.data)
@@ -35,8 +35,8 @@ import Testing
       var echoed: [UInt8] = []
       while true {
         switch try socket.receive() {
-        case .bytes(let bytes, sender: _): echoed += bytes
-        case .nothing: Thread.sleep(forTimeInterval: 0.001)
+        case .bytes(let bytes): echoed += bytes
+        case .nothing, .datagram: Thread.sleep(forTimeInterval: 0.001)
         case .end: return echoed
         }
       }

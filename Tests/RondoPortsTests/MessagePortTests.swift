@@ -282,7 +282,7 @@ import Testing
     var frames: [Frame] = []
     while frames.count < 1 {
       try ignoringTimeout { () throws(MessagePortError) in try tell(remote, 6, .zero) }
-      if case .bytes(let bytes, _) = try client.receive() { decoder.append(bytes) }
+      if case .bytes(let bytes) = try client.receive() { decoder.append(bytes) }
       while let frame = try decoder.next() { frames.append(frame) }
     }
     #expect(frames[0].payload.count == 4_000_000)

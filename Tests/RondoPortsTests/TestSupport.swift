@@ -149,8 +149,8 @@ final class RawClient {
         received = .end
       }
       switch received {
-      case .bytes(let bytes, _): decoder.append(bytes)
-      case .nothing: usleep(100)
+      case .bytes(let bytes): decoder.append(bytes)
+      case .nothing, .datagram: usleep(100)
       case .end: return frames
       }
       while let frame = try decoder.next() { frames.append(frame) }

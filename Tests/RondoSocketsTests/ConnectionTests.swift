@@ -96,7 +96,7 @@ import Testing
       nonisolated(unsafe) var hasEnded = false
       let receiver = SocketSource(far, for: .data) { _, event in
         switch event {
-        case .received(let more, _): unsafe received += more
+        case .received(let more): unsafe received += more
         case .end: unsafe hasEnded = true
         default: break
         }
@@ -252,7 +252,7 @@ import Testing
       let other = try Socket.datagram(at: .loopback())
       nonisolated(unsafe) var sender: SocketAddress?
       stage.source("receiver", receiver, for: .data) { _, event in
-        if case .received(_, let address) = event { unsafe sender = address }
+        if case .datagram(_, let address) = event { unsafe sender = address }
       }
       for text in ["one", "", "three"] {
         _ = try other.send([UInt8](text)[...], to: receiver.localAddress!)

@@ -66,7 +66,7 @@ import Testing
       #expect(source.isValid)
       var last: [UInt8] = []
       while source.queuedByteCount > 0 || !last.isEmpty && last.last != 5 {
-        if case .bytes(let bytes, _) = try far.receive() { last = bytes }
+        if case .bytes(let bytes) = try far.receive() { last = bytes }
         stage.look()
       }
       try drain(far) { last = $0 }
@@ -108,6 +108,6 @@ import Testing
 
   /// Reads all there is at the moment.
   private func drain(_ socket: Socket, _ each: ([UInt8]) -> Void = { _ in }) throws {
-    while case .bytes(let bytes, _) = try socket.receive() { each(bytes) }
+    while case .bytes(let bytes) = try socket.receive() { each(bytes) }
   }
 }

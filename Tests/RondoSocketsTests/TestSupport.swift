@@ -81,7 +81,7 @@ extension SocketSource.Event {
     case .accepted: "accepted"
     case .acceptPaused(let error, let pause): "paused(\(error), \(pause))"
     case .readable: "readable"
-    case .received(let bytes, _): "received(\(String(decoding: bytes, as: UTF8.self)))"
+    case .received(let bytes), .datagram(let bytes, _): "received(\(String(decoding: bytes, as: UTF8.self)))"
     case .end: "end"
     case .writable: "writable"
     case .sent: "sent"

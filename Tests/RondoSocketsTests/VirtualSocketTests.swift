@@ -20,7 +20,7 @@ import Testing
 
     func hear(_ event: SocketSource.Event) {
       switch event {
-      case .received(let bytes, from: _): note(String(decoding: bytes, as: UTF8.self))
+      case .received(let bytes): note(String(decoding: bytes, as: UTF8.self))
       case .end: note("end")
       case .sent: note("sent")
       case .accepted: note("accepted")
@@ -61,7 +61,7 @@ import Testing
       #expect(source.queuedByteCount > 0 && notes.lines.isEmpty)
       var received = 0
       func drain() {
-        while case .bytes(let bytes, _)? = try? far.receive() { received += bytes.count }
+        while case .bytes(let bytes)? = try? far.receive() { received += bytes.count }
       }
       // As often as it takes, a second apart.
       for second in 6..<600 { virtual.at(.seconds(second)) { drain() } }
@@ -84,7 +84,7 @@ import Testing
         guard case .accepted(let socket, from: _) = event else { return }
         let accepted = SocketSource(socket, for: .data) { source, event in
           notes.hear(event)
-          if case .received(let bytes, from: _) = event { try? source.send(bytes) }
+          if case .received(let bytes) = event { try? source.send(bytes) }
         }
         loop.add(accepted)
         notes.accepted = accepted

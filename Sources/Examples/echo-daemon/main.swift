@@ -24,7 +24,7 @@ import RondoSockets
   private func echo(_ event: SocketSource.Event, _ peer: SocketSource) {
     idle.remove(ObjectIdentifier(peer))
     switch event {
-    case .received(let bytes, from: _) where (try? peer.send(bytes)) != nil:
+    case .received(let bytes) where (try? peer.send(bytes)) != nil:
       if peer.queuedByteCount > 0 { peer.disable(.data) }  // A client that does not read is not read from.
     case .sent: peer.enable(.data)
     default: peers.removeValue(forKey: ObjectIdentifier(peer))?.invalidate()

@@ -21,7 +21,7 @@ let ticks = Loop.Timer(every: .seconds(1), tolerance: .milliseconds(100)) { tick
 }
 let listener = SocketSource(try .listening(at: .loopback()), for: .accept) { _, event in
   switch event {
-  case .accepted(let socket, from: _): _ = try? socket.send(Array("Hello, and goodbye.\n".utf8)[...])
+  case .accepted(let socket, from: _): _ = try? socket.send(Array("Hello, and goodbye.\n".utf8))
   case .failed(let error): fatalError("Nobody can connect any more: \(error)")
   default: break  // No descriptor is left: it pauses by itself.
   }

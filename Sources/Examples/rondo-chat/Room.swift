@@ -48,7 +48,7 @@ actor Room {
 
   private func happened(_ event: SocketSource.Event, to number: Int) {
     switch event {
-    case .received(let bytes, from: _): hear(bytes, from: number)
+    case .received(let bytes): hear(bytes, from: number)
     case .end: leave(number, "has gone")
     case .failed(let error): leave(number, "has gone: \(error)")
     default: break

@@ -38,7 +38,7 @@ final class Worker: @unchecked Sendable {
     guard let client = clients[ObjectIdentifier(source)] else { return }
     loop.arm(client.idle, after: limit)
     switch event {
-    case .received(let bytes, from: _) where (try? source.send(bytes)) != nil:
+    case .received(let bytes) where (try? source.send(bytes)) != nil:
       if source.queuedByteCount > 0 { source.disable(.data) }  // A client that does not read is not read from.
     case .sent: source.enable(.data)
     default: drop(source)

@@ -100,7 +100,7 @@ public final class RateLimiter: @unchecked Sendable {
     let lease = Lease(self)
     return { source, event in
       switch event {
-      case .accepted, .received, .readable:
+      case .accepted, .received, .datagram, .readable:
         lease.limiter.call(.socket(source), mayLeaveOut: false) { handler(source, event) }
       default: handler(source, event)
       }

@@ -114,7 +114,7 @@ final class SocketPortReceiver: @unchecked Sendable {
   private func makeSource(_ socket: Socket, _ port: SocketPort) -> SocketSource {
     guard socket.kind == .stream else {
       return SocketSource(socket, for: .data) { source, event in
-        if case .received(let bytes, let peer) = event { self.takeDatagram(bytes, peer, port) }
+        if case .datagram(let bytes, let peer) = event { self.takeDatagram(bytes, peer, port) }
       }
     }
     return SocketSource(socket, for: .accept) { source, event in
@@ -180,7 +180,7 @@ final class SocketPortReceiver: @unchecked Sendable {
 
   private func take(_ event: SocketSource.Event, of connection: SocketPortConnection, _ port: SocketPort) {
     switch event {
-    case .received(let bytes, _):
+    case .received(let bytes):
       connection.append(bytes)
       serve(connection, port)
       makeRoom()

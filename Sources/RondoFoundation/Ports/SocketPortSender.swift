@@ -75,7 +75,7 @@ final class SocketPortSender: @unchecked Sendable {
     while true {
       switch try? socket.receive() {
       case .nothing: return true
-      case .bytes: continue
+      case .bytes, .datagram: continue
       case .end, nil: return false
       }
     }

@@ -28,12 +28,12 @@ struct Wire {
     guard end == nil else { return false }
     do {
       switch try socket.receive(atMost: Self.longestPiece) {
-      case .bytes(let bytes, _):
+      case .bytes(let bytes):
         decoder.append(bytes)
         return true
       case .end:
         end = .peerGone
-      case .nothing:
+      case .nothing, .datagram:
         return false
       }
     } catch {

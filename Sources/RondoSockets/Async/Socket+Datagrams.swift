@@ -24,7 +24,7 @@ extension Socket {
   /// Datagrams received by a socket; see `Socket.datagrams(on:atMost:in:)`.
   public struct IncomingDatagrams: AsyncSequence, Sendable {
     /// A datagram, and the address of its sender, if it has one.
-    public typealias Element = (bytes: [UInt8], sender: SocketAddress?)
+    public typealias Element = (bytes: [UInt8], from: SocketAddress?)
     /// The reason why the sequence cannot continue.
     public typealias Failure = ConnectionError
 
@@ -65,7 +65,7 @@ extension Socket {
               record.succeed(.read, mayGoOn: true)
               throw .socket(error)
             }
-            if case .bytes(let bytes, let sender) = received {
+            if case .datagram(let bytes, let sender) = received {
               record.succeed(.read, mayGoOn: true)
               return (bytes, sender)
             }

@@ -4,8 +4,10 @@ import Glibc
 extension Socket {
   /// The result of a receive.
   public enum Received: Sendable, Hashable {
-    /// Bytes of a stream, or one datagram. `sender` is the address of a datagram's sender, if it has one.
-    case bytes([UInt8], sender: SocketAddress? = nil)
+    /// Bytes of a stream.
+    case bytes([UInt8])
+    /// One datagram, and its sender's address, if it has one.
+    case datagram([UInt8], from: SocketAddress?)
     /// The peer sends no more.
     case end
     /// No data is available now.
@@ -30,6 +32,11 @@ extension Socket {
     return result
   }
 
+  /// Sends bytes; see `send(_:to:)` of a `RawSpan`.
+  public func send(_ bytes: [UInt8], to address: SocketAddress? = nil) throws(SocketError) -> Int {
+    try unsafe send(bytes.span.bytes, to: address)
+  }
+
   /// Sends bytes of a slice, without a copy; see `send(_:to:)` of a `RawSpan`.
   public func send(_ bytes: ArraySlice<UInt8>, to address: SocketAddress? = nil) throws(SocketError) -> Int {
     try unsafe send(bytes.span.bytes, to: address)
@@ -49,7 +56,7 @@ extension Socket {
     guard count > 0 || count == 0 && kind == .datagram else { return try Received(emptyHanded: count) }
     // The caller gets the received bytes alone, not the room they came in; an array made of an array shares it.
     let own = count == limit ? bytes : unsafe bytes.withUnsafeBufferPointer { unsafe Array($0) }
-    return .bytes(own, sender: kind == .datagram ? room.sender : nil)
+    return kind == .datagram ? .datagram(own, from: room.sender) : .bytes(own)
   }
 
   /// Out of the stack into an array of their own size: a room of 64 KiB on the heap would cost more than all the rest.

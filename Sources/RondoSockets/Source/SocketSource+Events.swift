@@ -141,8 +141,8 @@ extension SocketSource {
   private func receive(_ socket: Socket) {
     do {
       switch try socket.receive() {
-      case .bytes(let bytes, let sender):
-        tell(.received(bytes, from: sender))
+      case .bytes(let bytes): tell(.received(bytes))
+      case .datagram(let bytes, let sender): tell(.datagram(bytes, from: sender))
       case .end:
         state.withLock { state in
           state.hasEnded = true

@@ -42,8 +42,10 @@ public final class SocketSource: @unchecked Sendable {
     case acceptPaused(SocketError, for: Duration)
     /// Data or the end of the data is available to read.
     case readable
-    /// The source read data. `from` is the sender of a datagram, if it has an address.
-    case received([UInt8], from: SocketAddress?)
+    /// The source read bytes of a stream.
+    case received([UInt8])
+    /// The source read a datagram. `from` is the sender's address, if it has one.
+    case datagram([UInt8], from: SocketAddress?)
     /// The peer sends no more. The source is still valid and can send: invalidate it afterwards.
     case end
     /// The socket has room to write.

@@ -9,7 +9,7 @@ loop.add(
     loop.add(
       SocketSource(socket, for: .data) { source, event in
         switch event {
-        case .received(let bytes, from: _) where (try? source.send(bytes)) != nil: break
+        case .received(let bytes) where (try? source.send(bytes)) != nil: break
         default: source.invalidate()
         }
       })

@@ -112,7 +112,7 @@ private final class Guest {
           return String(decoding: received[..<(start + end.count)], as: UTF8.self)
         }
       }
-      guard case .bytes(let bytes, _) = try receive() else {
+      guard case .bytes(let bytes) = try receive() else {
         throw Missing(text: String(decoding: received, as: UTF8.self))
       }
       received += bytes
@@ -121,7 +121,7 @@ private final class Guest {
 
   /// What came up to the end.
   func readToEnd() throws -> String {
-    while case .bytes(let bytes, _) = try receive() { received += bytes }
+    while case .bytes(let bytes) = try receive() { received += bytes }
     return String(decoding: received, as: UTF8.self)
   }
 

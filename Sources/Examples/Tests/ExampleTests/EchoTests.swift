@@ -52,7 +52,7 @@ private func exchange(
     try socket.send(request, timeout: .seconds(120))
     var answer: [UInt8] = []
     while answer.count < request.count {
-      guard try isReadable(socket), case .bytes(let bytes, _) = try socket.receive() else { return answered }
+      guard try isReadable(socket), case .bytes(let bytes) = try socket.receive() else { return answered }
       answer += bytes
     }
     if answer == request { answered += 1 }
