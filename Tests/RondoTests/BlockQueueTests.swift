@@ -116,6 +116,19 @@ import Testing
     }
   }
 
+  @Test func `a run nested in the last block of several modes finds what another thread posted since`() {
+    withStage(isObserved: false) { stage in
+      stage.loop.perform(in: [.default, "m"]) {
+        stage.note("outer")
+        TestThread { stage.block("posted since") }.join()
+        stage.loop.run(for: .zero)
+        stage.note("end")
+      }
+      stage.loop.run(in: "m", for: .zero)
+      #expect(stage.text == "outer posted since end")
+    }
+  }
+
   @Test func `a block that waits while another runs the loop in a third mode is run in its own`() {
     withStage(isObserved: false) { stage in
       let source = Loop.Source {

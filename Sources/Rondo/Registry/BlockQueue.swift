@@ -75,7 +75,7 @@ struct BlockQueue {
 
   /// Takes over posted blocks, and leaves an empty array in their place.
   mutating func append(taking posted: inout [Block]) {
-    if isEmpty, posted.allSatisfy({ $0.modes == .default }) {
+    if isEmpty, isPlain, posted.allSatisfy({ $0.modes == .default }) {
       swap(&plain, &posted)
       isEmpty = plain.isEmpty
     } else {
