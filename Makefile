@@ -44,7 +44,7 @@ BENCH := --package-path Benchmarks --manifest-cache none
 # SwiftNIO takes two minutes to build, so only the full suite has it, in a directory of its own.
 BENCH_FULL := $(BENCH) --traits NIO --scratch-path Benchmarks/.build/full
 # The tests that leave something out of `make test`.
-WHOLE := ^(RondoWholeTests|RondoTests\.(SizeTests|TimerTests|WakeProtocolTests)|RondoPortsTests\.ExhaustionTests)
+WHOLE := ^(RondoWholeTests|RondoTests\.(SizeTests|TimerTests|WakeProtocolTests)|RondoPortsTests\.ExhaustionTests|RondoSocketsTests\.ConnectionCancellationTests)
 # The tests whose loops can have one of Foundation's beside them.
 BRIDGED := ^(RondoTests|RondoDaemonTests|RondoSocketsTests)\.
 # A seed that was asked for; nothing otherwise.

@@ -51,9 +51,10 @@ func probeOwedMainQueue() {
 /// The main thread ends with items in its loop, as that of an async `main` does without RondoMain.
 func probeMainThreadEnds() {
   let timer = Loop.Timer(after: .seconds(600)) { _ in }
-  timer.name = "heartbeat"
   Loop.main.add(timer)
-  Loop.main.add(Loop.Source {})
+  let source = Loop.Source {}
+  source.name = "heartbeat"
+  Loop.main.add(source)
   let other = try! LoopThread(name: "other")
   other.loop.perform {
     while timer.isValid { usleep(1_000) }

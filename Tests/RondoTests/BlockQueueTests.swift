@@ -1,3 +1,4 @@
+import RondoTestSupport
 import Testing
 
 @testable import Rondo

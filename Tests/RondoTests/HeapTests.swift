@@ -1,3 +1,4 @@
+import RondoTestSupport
 import RondoTesting
 import Testing
 
