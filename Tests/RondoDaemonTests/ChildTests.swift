@@ -209,7 +209,7 @@ import Testing
 }
 
 /// A pipe that no child of another test inherits.
-private func pipe2(_ ends: UnsafeMutablePointer<CInt>) -> CInt {
+func pipe2(_ ends: UnsafeMutablePointer<CInt>) -> CInt {
   guard unsafe pipe(ends) == 0 else { return -1 }
   _ = unsafe fcntl(ends[0], F_SETFD, FD_CLOEXEC)
   return unsafe fcntl(ends[1], F_SETFD, FD_CLOEXEC)

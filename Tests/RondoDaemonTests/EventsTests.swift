@@ -118,7 +118,7 @@ import Testing
   @Test func `a cancelled run ends its child, and says how`() async throws {
     try await withLoopThread(name: "children") { thread in
       let loop = thread.loop
-      let task = Task { try await self.shell("sleep 600").run(on: loop) }
+      let task = Task { try await self.shell("exec sleep 600").run(on: loop) }
       try await loop.clock.sleep(for: .milliseconds(20))
       task.cancel()
       do throws(ChildError) {
@@ -142,7 +142,7 @@ import Testing
     try await withLoopThread(name: "children") { thread in
       let loop = thread.loop
       var ends: [CInt] = [0, 0]
-      try #require(unsafe pipe(&ends) == 0)
+      try #require(unsafe pipe2(&ends) == 0)
       var command = shell("trap '' TERM; echo; exec sleep 600")
       command.output = .descriptor(ends[1])
       let (ready, output, stubborn) = (ends[0], ends[1], command)
@@ -171,19 +171,13 @@ import Testing
   @Test func `a loop that ends leaves the child alone, and says so`() async throws {
     let thread = try LoopThread(name: "children")
     let loop = thread.loop
-    var ends: [CInt] = [0, 0]
-    try #require(unsafe pipe(&ends) == 0)
-    var command = shell("echo; read line")
-    command.output = .descriptor(ends[1])
-    var input: [CInt] = [0, 0]
-    try #require(unsafe pipe(&input) == 0)
-    command.input = .descriptor(input[0])
-    let child = command
-    let task = Task { try await child.run(on: loop) }
-    try await loop.readable(ends[0])
+    let process = try shell("exec sleep 600").spawn()
+    let task = Task { try await ChildSource.exit(of: process, on: loop) }
     await thread.end()
-    #expect(try await task.value.outcome == .unwatched(errno: ECANCELED))
-    for end in ends + input { close(end) }
+    #expect(try await task.value?.outcome == .unwatched(errno: ECANCELED))
+    #expect(kill(process, SIGKILL) == 0)
+    var status: CInt = 0
+    #expect(unsafe waitpid(process, &status, 0) == process)
   }
 
   @Test func `the exit of a child that runs already is waited for, and a cancelled wait leaves it alone`() async throws
@@ -191,7 +185,7 @@ import Testing
     try await withLoopThread(name: "children") { thread in
       let loop = thread.loop
       var input: [CInt] = [0, 0]
-      try #require(unsafe pipe(&input) == 0)
+      try #require(unsafe pipe2(&input) == 0)
       var command = shell("read line; exit 5")
       command.input = .descriptor(input[0])
       let process = try command.spawn()

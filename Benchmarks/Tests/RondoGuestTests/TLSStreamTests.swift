@@ -43,6 +43,24 @@
       }
     }
 
+    @Test func `pipes carry a session, too`() async throws {
+      try await withLoop { loop in
+        var (there, back): ([CInt], [CInt]) = ([0, 0], [0, 0])
+        try #require(pipe(&there) == 0 && pipe(&back) == 0)
+        let near = try Connection(reading: back[0], writing: there[1], on: loop)
+        let far = try Connection(reading: there[0], writing: back[1], on: loop)
+        let (client, server) = try await secure(near, far)
+        let data = pattern(300_000)
+        async let writing: Void = {
+          try await server.write(data)
+          try await server.finishWriting()
+        }()
+        let received = try await everything(from: client)
+        try await writing
+        #expect(received == data)
+      }
+    }
+
     @Test func `the end that the server closes is told so, whichever of its connections that is`() async throws {
       try await withPlain { loop, near, far in
         let (client, server) = try await secure(near, far)

@@ -12,6 +12,8 @@
     private static let mostSent = 16_384
     /// The most bytes that are received for one attempt to read.
     private static let mostReceived = 65_536
+    /// How often one attempt receives: a peer may send records without data, as tickets are, for as long as it likes.
+    private static let mostRounds = 4
 
     /// *constant*
     private let carrier: Transport
@@ -98,7 +100,7 @@
       let limit = min(limit, Self.mostReceived)
       let before = inbox.count
       var hasMoved = false
-      while true {
+      for _ in 0..<Self.mostRounds {
         let outcome = unsafe try withUnsafeMutablePointer(to: &inbox) { inbox throws(ConnectionError) in
           try unsafe advance { input in
             unsafe rondo_tls_stream_read(
@@ -117,6 +119,7 @@
         }
         hasMoved = true
       }
+      return .moved(0, mayGoOn: true)
     }
 
     /// Has OpenSSL take from what was received, and sends what it makes of that.

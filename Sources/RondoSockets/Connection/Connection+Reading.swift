@@ -17,7 +17,10 @@ extension Connection {
   fileprivate nonisolated(nonsending) func readPiece(_ limit: Int) async throws(ConnectionError) -> [UInt8]? {
     try beginReading()
     defer { endReading() }
-    if inbox.count == 0, try await !receive(atMost: limit) { return nil }
+    // An attempt may move bytes that are no data: records of TLS.
+    while inbox.count == 0 {
+      if try await !receive(atMost: limit) { return nil }
+    }
     return inbox.take(atMost: limit)
   }
 
