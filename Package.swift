@@ -178,7 +178,8 @@ let package = Package(
     program("rondo-main-program", at: "Tests/RondoMainProgram", ["CLinux", "Rondo", "RondoTestSupport"]),
     // `make parity`, `make counts` and `make soak`.
     program(
-      "rondo-parity", at: "Tests/RondoParity", ["Rondo", "RondoTesting", "CLinux"], exclude: ["README.md"],
+      "rondo-parity", at: "Tests/RondoParity", ["Rondo", "RondoTesting", "RondoTestSupport", "CLinux"],
+      exclude: ["README.md"],
       linking: ["Foundation", "BlocksRuntime"]),
     program(
       "rondo-costs", at: "Sources/Tools/costs", ["CLinux", "Rondo", "RondoInspect", "RondoTestSupport"],

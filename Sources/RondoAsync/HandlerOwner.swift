@@ -1,8 +1,13 @@
 internal import Rondo
+internal import Synchronization
 
 /// The actor that a handler belongs to, which says which loop may call it.
-@safe struct HandlerOwner: Sendable {
+@safe final class HandlerOwner: Sendable {
+  /// *constant*
   private let actor: any Actor
+  /// *atomic* The loop that was found to be the actor's; 0 before. A later loop may have the same identity: the runtime,
+  /// which asks at each call, still refuses it.
+  private let served = Atomic<UInt>(0)
 
   init(_ actor: any Actor) {
     self.actor = actor
@@ -10,11 +15,14 @@ internal import Rondo
 
   /// Traps unless the calling thread, which serves its loop, has the actor to itself.
   func check() {
+    let identity = Loop.identityOfCurrent
+    if identity != 0, identity == served.load(ordering: .relaxed) { return }
     let loop = Loop.current
     require(
       isServed(by: loop),
       "A handler of \(type(of: actor)) was given to the loop of \(loop.threadDescription), which that actor does not run on. "
         + "Give it to \(actor === MainActor.shared ? "Loop.main" : "the loop that is the actor's executor").")
+    served.store(Loop.identityOfCurrent, ordering: .relaxed)
   }
 
   private func isServed(by loop: Loop) -> Bool {

@@ -12,10 +12,12 @@ extension Loop {
   /// for try await delivery in try loop.signals([SIGHUP, SIGUSR1]) { print("signal \(delivery.signal)") }
   /// ```
   ///
+  /// - Parameter signals: At least one; the same one twice counts once.
   /// - Throws: As `SignalSource.init`. No signal is then claimed.
   public func signals(
     _ signals: [CInt], in mode: Mode = .common
   ) throws(SignalError) -> Events<[SignalSource], SignalSource.Delivery, DescriptorSource.InvalidationReason> {
+    require(!signals.isEmpty, "A sequence of no signal would never end. Name one, for example SIGTERM.")
     let feed = Feed<SignalSource.Delivery, DescriptorSource.InvalidationReason> { kept, delivery in
       if let index = kept.firstIndex(where: { $0.signal == delivery.signal }) {
         kept[index] = delivery.counting(kept[index])
@@ -25,7 +27,9 @@ extension Loop {
     }
     feed.failure = { ($0 as? DescriptorSource)?.invalidationReason }
     var sources: [SignalSource] = []
-    for signal in signals { sources.append(try SignalSource(signal) { _, delivery in feed.offer(delivery) }) }
+    for signal in signals where !sources.contains(where: { $0.signal == signal }) {
+      sources.append(try SignalSource(signal) { _, delivery in feed.offer(delivery) })
+    }
     let all = sources
     feed.follow(all.flatMap(\.items), in: mode, of: self) { for source in all { source.invalidate() } }
     return Events(of: all, feed)

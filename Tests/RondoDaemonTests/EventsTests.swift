@@ -13,7 +13,7 @@ import Testing
   @Test(.offThePool) func `signals are told in order, and those of one number that wait are counted together`() async {
     await #expect(processExitsWith: .success) {
       try await withLoopThread(name: "signals") { thread in
-        let signals = try thread.loop.signals([SIGUSR1, SIGUSR2])
+        let signals = try thread.loop.signals([SIGUSR1, SIGUSR2, SIGUSR1])
         var witness = try thread.loop.signals([SIGUSR1, SIGUSR2]).makeAsyncIterator()
         for signal in [SIGUSR1, SIGUSR1, SIGUSR2, SIGUSR1] {
           kill(getpid(), signal)
@@ -50,6 +50,13 @@ import Testing
       kill(getpid(), SIGUSR1)
       try await Task.sleep(for: .seconds(600))
       await thread.end()
+    }
+  }
+
+  @Test(.offThePool) func `a sequence of no signal is a mistake that is told`() async {
+    await #expect(processExitsWith: .failure) {
+      let thread = try LoopThread(name: "signals")
+      _ = try thread.loop.signals([])
     }
   }
 
@@ -174,7 +181,7 @@ import Testing
     let process = try shell("exec sleep 600").spawn()
     let task = Task { try await ChildSource.exit(of: process, on: loop) }
     await thread.end()
-    #expect(try await task.value?.outcome == .unwatched(errno: ECANCELED))
+    #expect(try await task.value.outcome == .unwatched(errno: ECANCELED))
     #expect(kill(process, SIGKILL) == 0)
     var status: CInt = 0
     #expect(unsafe waitpid(process, &status, 0) == process)
@@ -191,9 +198,9 @@ import Testing
       let process = try command.spawn()
       let task = Task { try await ChildSource.exit(of: process, on: loop) }
       task.cancel()
-      #expect(try await task.value == nil)
+      await #expect(throws: ChildError.cancelled) { try await task.value }
       unsafe write(input[1], "\n", 1)
-      #expect(try await ChildSource.exit(of: process, on: loop)?.outcome == .exited(5))
+      #expect(try await ChildSource.exit(of: process, on: loop).outcome == .exited(5))
       await #expect(throws: ChildError.notAChild(process)) { try await ChildSource.exit(of: process, on: loop) }
       for end in input { close(end) }
     }

@@ -45,7 +45,7 @@ import Testing
   }
 
   @Test func `in 100,000 random callouts no interval has more than a burst`() {
-    var random = Random(state: 6)
+    var random = SeededRandom(seed: 6)
     for burst in [1, 2, 7] {
       var machine = RateMachine(RateLimit(burst, per: .nanoseconds(100)))
       var now: Int64 = 0

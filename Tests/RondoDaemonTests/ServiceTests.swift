@@ -65,7 +65,7 @@ import Testing
   }
 
   @Test func `100,000 random environments are read or refused, and never more than is there`() {
-    var random = Random(state: 14)
+    var random = SeededRandom(seed: 14)
     let alphabet = Array("0123456789:-+ a@/\u{0}ü%")
     let names = ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "WATCHDOG_USEC", "WATCHDOG_PID", "NOTIFY_SOCKET"]
     var found = 0

@@ -1,3 +1,5 @@
+internal import RondoTestSupport
+
 /// Random scenarios, a pure function of seed and number.
 ///
 /// Nearly half of them are plain, the others have a flavour: see `Flavour`. It avoids only what Rondo's decisions
@@ -43,7 +45,7 @@
 /// after another thread has woken CFRunLoop for a change: Rondo has no wake to serve before the timer. Of those, what goes wrong with a timer of several
 /// modes is read off CFRunLoop's own descriptors: `CFTimerWatch`.
 package struct Generator {
-  var random: SplitMix64
+  var random: SeededRandom
   let flavour: Flavour
   let modes = ["m", "q", "D"]
   /// The timer that is far away in every mode and that nothing touches.
@@ -78,12 +80,12 @@ package struct Generator {
   /// - Parameter flavour: Makes every scenario one of this flavour.
   package static func scenario(seed: UInt64, number: Int, attempt: Int = 0, flavour wanted: String? = nil) -> Scenario {
     // Three draws keep neighbouring seeds and numbers apart.
-    var mix = SplitMix64(seed: seed)
-    var second = SplitMix64(seed: mix.next() ^ UInt64(number))
+    var mix = SeededRandom(seed: seed)
+    var second = SeededRandom(seed: mix.next() ^ UInt64(number))
     let first = second.next()
     let usual: Flavour = second.chance(45) ? .plain : second.pick(Flavour.weighted)
     let flavour = wanted.flatMap(Flavour.init(rawValue:)) ?? usual
-    var generator = Generator(random: SplitMix64(seed: first ^ UInt64(attempt)), flavour: flavour)
+    var generator = Generator(random: SeededRandom(seed: first ^ UInt64(attempt)), flavour: flavour)
     return generator.make()
   }
 
@@ -102,7 +104,7 @@ package struct Generator {
     return true
   }
 
-  private init(random: SplitMix64, flavour: Flavour) {
+  private init(random: SeededRandom, flavour: Flavour) {
     self.random = random
     self.flavour = flavour
   }

@@ -1,5 +1,5 @@
-/// A repeatable random sequence: SplitMix64.
-package struct SeededRandom: RandomNumberGenerator {
+/// A repeatable random sequence, SplitMix64: the same numbers for a seed on every machine.
+package struct SeededRandom: RandomNumberGenerator, Sendable {
   private var state: UInt64
 
   package init(seed: UInt64) {

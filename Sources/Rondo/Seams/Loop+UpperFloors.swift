@@ -116,6 +116,11 @@ extension Loop {
   /// Whether the loop's thread is the main one, also of a loop in virtual time. Any thread.
   package var isOfMainThread: Bool { thread.isMain }
 
+  /// Tells the calling thread's present loop from every other one that lives; 0 if there is none. Takes no lock.
+  package static var identityOfCurrent: UInt {
+    UInt(bitPattern: unsafe ThreadRecord.loopAddress)
+  }
+
   /// Whether the loop waits by script.
   package var isVirtual: Bool { core.wait.kernel == nil }
 }

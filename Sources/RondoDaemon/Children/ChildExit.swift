@@ -70,7 +70,7 @@ public enum ChildError: Error, Hashable, Sendable, CustomStringConvertible {
   case notAChild(CInt)
   /// The child has been reaped.
   case gone
-  /// The task was cancelled before it started a child.
+  /// The task was cancelled. It has started no child, or leaves one that runs alone.
   case cancelled
   /// No signal has this number.
   case unknownSignal(CInt)
@@ -90,7 +90,7 @@ public enum ChildError: Error, Hashable, Sendable, CustomStringConvertible {
     case .notPermitted: "not permitted"
     case .notAChild(let process): "process \(process) is no child of this one, or has been reaped"
     case .gone: "the child has been reaped"
-    case .cancelled: "the task was cancelled before it started a child"
+    case .cancelled: "the task was cancelled"
     case .unknownSignal(let signal): "no signal has the number \(signal)"
     case .containsZero(let text): "'\(text)' contains a zero byte, where it would end for the child"
     case .exhausted: "no descriptor, or no process, is left"

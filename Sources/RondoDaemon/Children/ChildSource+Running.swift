@@ -25,14 +25,15 @@ extension ChildSource.Command {
 extension ChildSource {
   /// Suspends until a child that runs already has ended, and reaps it. Any thread.
   ///
-  /// - Returns: How it ended; nil if the task was cancelled, which leaves the child alone.
-  /// - Throws: As `ChildSource.init(_:)`.
+  /// - Returns: How it ended; `.unwatched` if the loop ends first.
+  /// - Throws: As `ChildSource.init(_:)`; `.cancelled` if the task was cancelled, which leaves the child alone.
   public nonisolated(nonsending) static func exit(
     of process: CInt, on loop: Loop, in mode: Loop.Mode = .common
-  ) async throws(ChildError) -> ChildExit? {
+  ) async throws(ChildError) -> ChildExit {
     let source = try ChildSource(process) { _, _ in }
     let exit = await ChildEnd(source).wait(on: loop, in: mode) { source.invalidate() }
-    return exit.outcome == .unwatched(errno: ECANCELED) && Task.isCancelled ? nil : exit
+    if Task.isCancelled, exit.outcome == .unwatched(errno: ECANCELED) { throw .cancelled }
+    return exit
   }
 }
 

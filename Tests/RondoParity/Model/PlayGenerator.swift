@@ -1,9 +1,11 @@
+internal import RondoTestSupport
+
 /// Random plays, a pure function of seed and number.
 ///
 /// A loop is not run while it runs: that, CFRunLoop can say. Timers and observers have orders of their own, so that
 /// equal dates have one sequence whatever happened before. Intervals are even, so that half of one is whole.
 package struct PlayGenerator {
-  private var random: SplitMix64
+  private var random: SeededRandom
   private var items: [Play.Item] = []
   private var blocks = 0
   private let loopCount: Int
@@ -11,13 +13,13 @@ package struct PlayGenerator {
   private let isEdge: Bool
 
   package static func play(seed: UInt64, number: Int) -> Play {
-    var mix = SplitMix64(seed: seed ^ 0x9D_1A5E)
-    var second = SplitMix64(seed: mix.next() ^ UInt64(number))
-    var generator = PlayGenerator(random: SplitMix64(seed: second.next()))
+    var mix = SeededRandom(seed: seed ^ 0x9D_1A5E)
+    var second = SeededRandom(seed: mix.next() ^ UInt64(number))
+    var generator = PlayGenerator(random: SeededRandom(seed: second.next()))
     return generator.make()
   }
 
-  private init(random: SplitMix64) {
+  private init(random: SeededRandom) {
     self.random = random
     loopCount = self.random.number(2...3)
     isEdge = self.random.chance(50)
