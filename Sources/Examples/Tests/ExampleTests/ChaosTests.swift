@@ -29,7 +29,7 @@ import Testing
       stage.loop.add(echo)
       defer { try? echo.send(SIGKILL) }
       let addresses = [try Self.address(in: file, echo), try SocketAddress.abstract(name)]
-      var mob = Mob(count, addresses, Random(state: seed))
+      var mob = Mob(count, addresses, SeededRandom(seed: seed))
       // One client that has gone: what a server opens and keeps, it has opened.
       mob.visit(count: 1, for: .zero)
       #expect(mob.disperse() == "")
@@ -120,7 +120,7 @@ import Testing
 private struct Mob {
   private var clients: [Client?]
   private let addresses: [SocketAddress]
-  private var random: Random
+  private var random: SeededRandom
   private(set) var connections = 0
   private var (resets, halves, stalls, bytes) = (0, 0, 0, 0)
   /// What went wrong.
@@ -137,7 +137,7 @@ private struct Mob {
     var isStalled = false
   }
 
-  init(_ count: Int, _ addresses: [SocketAddress], _ random: Random) {
+  init(_ count: Int, _ addresses: [SocketAddress], _ random: SeededRandom) {
     clients = Array(repeating: nil, count: count)
     self.addresses = addresses
     self.random = random
