@@ -16,6 +16,8 @@ CHAOS_SECONDS ?= 60
 CHAOS_CONNECTIONS ?= 5000
 # How many inputs `make fuzz` gives each decoder, beside the corpus.
 RUNS ?= 200000
+# Of the whole lengths, `make stress` goes one part of so many.
+PART ?= 1
 # How often `make tsan` passes each kind of item from loop to loop.
 HAND_OVERS ?= 100000
 # ONLY: the mutants, operations, programs or proofs with these names. SINCE, MOST: which mutants, and how many of them.
@@ -41,6 +43,8 @@ EXAMPLE ?= async-echo
 EXAMPLES := --package-path Sources/Examples --scratch-path .build/examples
 # SwiftPM would remember for which libraries the manifest looked last time.
 BENCH := --package-path Benchmarks --manifest-cache none
+# Built as the benchmarks are, but for what tests see of a program.
+BENCH_TEST := $(BENCH) -c release -Xswiftc -enable-testing --scratch-path Benchmarks/.build/tests
 # SwiftNIO takes two minutes to build, so only the full suite has it, in a directory of its own.
 BENCH_FULL := $(BENCH) --traits NIO --scratch-path Benchmarks/.build/full
 # The tests that leave something out of `make test`.
@@ -97,7 +101,7 @@ bench-report: setup-bench ## Measure everything, write FILE.html and FILE.json; 
 	[[ -z '$(PUBLISH)' ]] || "$$bench" publish '$(FILE).json' \
 	  --readme README.md --page Benchmarks/Figures.md --pictures Benchmarks/Pictures
 bench-test: setup-bench ## Run the tests of the benchmarks' arithmetic and reports, and those that need other libraries.
-	swift test $(BENCH)
+	swift test $(BENCH_TEST)
 
 prove: ## Run every proof there is, each at a depth that takes minutes; ONLY='fuzz counts' runs those alone.
 	@Sources/Tools/prove.sh $(ONLY)
@@ -105,8 +109,8 @@ parity: setup ## Compare with CFRunLoop on COUNT random scenarios from SEED, and
 	swift build -c release --product rondo-parity
 	"$$(swift build -c release --show-bin-path)/rondo-parity" model $(SEED) $(COUNT)
 	"$$(swift build -c release --show-bin-path)/rondo-parity" $(SEED) $(COUNT)
-stress: setup ## The races and counts of the tests at thirty times their length, and of programs built in release.
-	RONDO_WHOLE=1 swift test --filter '$(WHOLE)'
+stress: setup ## The races and counts of the tests at 30 times their length, over PART; and of programs built in release.
+	RONDO_WHOLE=$(PART) swift test --filter '$(WHOLE)'
 examples: setup ## Run the tests of the examples, a package of its own: each is a process that clients attack.
 	swift test $(EXAMPLES)
 api: setup ## Compare the public declarations in Swift and C with those of a commit: SINCE=main; without it, the newest tag.
@@ -118,7 +122,7 @@ chaos: setup ## Open, half-close, reset and stall CHAOS_CONNECTIONS at random fo
 	  swift test $(EXAMPLES) --filter ChaosTests
 bridge: setup-bench ## Run the tests of real loops and of guests with a loop of Foundation's beside each.
 	RONDO_BRIDGE=1 swift test --filter '$(BRIDGED)'
-	RONDO_BRIDGE=1 swift test $(BENCH) --filter RondoGuestTests
+	RONDO_BRIDGE=1 swift test $(BENCH_TEST) --filter RondoGuestTests
 tsan: setup ## Run the threaded tests under the thread sanitizer.
 	@HAND_OVERS=$(HAND_OVERS) Sources/Tools/sanitize.sh thread
 asan: setup ## Run the threaded tests and the examples under the address sanitizer, leaks included.

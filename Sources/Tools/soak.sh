@@ -8,8 +8,9 @@ seed=${SEED:-$((RANDOM * 32768 + RANDOM + 1))}
 seconds=$(((SOAK_SECONDS + 1) / 2))
 for sanitizer in thread address; do
   # What is built for debugging keeps each item for as long as it is used: of memory that is freed too early it shows less.
-  [[ $sanitizer == thread ]] && build=(--scratch-path .build/tsan) || build=(-c release --scratch-path .build/asan)
-  build+=(--sanitize=$sanitizer -Xswiftc -gline-tables-only)
+  build=(--sanitize=$sanitizer -Xswiftc -gline-tables-only)
+  [[ $sanitizer == thread ]] && build+=(--scratch-path .build/tsan -Xswiftc -whole-module-optimization -Xswiftc -num-threads -Xswiftc 2) ||
+    build+=(-c release --scratch-path .build/asan)
   swift build "${build[@]}" --product rondo-soak
   soak=$(swift build "${build[@]}" --show-bin-path)/rondo-soak
   echo "Under the $sanitizer sanitizer, for $seconds s:"

@@ -75,7 +75,7 @@ import Testing
     withStage(isObserved: false) { stage in
       call(in: .common, stage).cancel()
       stage.loop.run()
-      #expect(stage.text == "cancelled")
+      #expect(stage.text == "the task was cancelled before its call began")
     }
   }
 
@@ -85,7 +85,7 @@ import Testing
       stage.loop.run()
       task.cancel()
       stage.loop.run()
-      #expect(stage.take() == "cancelled")
+      #expect(stage.take() == "the task was cancelled before its call began")
       stage.loop.run(in: "m")
       #expect(stage.take() == "")
     }
@@ -111,7 +111,7 @@ import Testing
       stage.loop.run()
       #expect(text.value == "")
     }
-    #expect(text.value == "loopEnded loopEnded ")
+    #expect(text.value == "the loop's thread has ended the loop's thread has ended ")
   }
 
   // MARK: - Descriptors
@@ -177,7 +177,7 @@ import Testing
         }
       }
       #expect(stage.loop.run() == .finished)
-      #expect(stage.text == "timedOut@250")
+      #expect(stage.text == "the time given is over@250")
     }
   }
 
@@ -197,12 +197,12 @@ import Testing
       let pipe = stage.pipe()
       wait(stage) { () throws(Loop.WaitError) in try await stage.loop.readable(pipe.reader) }.cancel()
       stage.loop.run()
-      #expect(stage.take() == "cancelled")
+      #expect(stage.take() == "the task was cancelled")
 
       let task = wait(stage) { () throws(Loop.WaitError) in try await stage.loop.readable(pipe.reader) }
       stage.timer("cancel", after: .milliseconds(1)) { _ in task.cancel() }
       stage.loop.run()
-      #expect(stage.take() == "cancel cancelled")
+      #expect(stage.take() == "cancel the task was cancelled")
       #expect(stage.loop.run() == .finished)
 
       let late = wait(stage) { () throws(Loop.WaitError) in
@@ -210,7 +210,7 @@ import Testing
       }
       stage.loop.run()
       late.cancel()
-      #expect(stage.take() == "timedOut")
+      #expect(stage.take() == "the time given is over")
       #expect(stage.loop.run() == .finished)
     }
   }
@@ -219,7 +219,7 @@ import Testing
     withStage(isObserved: false) { stage in
       wait(stage) { () throws(Loop.WaitError) in try await stage.loop.readable(-1) }
       stage.loop.run()
-      #expect(stage.text == "descriptor(descriptor -1 is not open)")
+      #expect(stage.text == "descriptor -1 is not open")
     }
   }
 
@@ -231,7 +231,7 @@ import Testing
       stage.loop.run()
       return stage.text
     }
-    #expect(text == "invalidated(\(Loop.DescriptorSource.InvalidationReason.mixedTriggers))")
+    #expect(text == "the loop gave up: \(Loop.DescriptorSource.InvalidationReason.mixedTriggers)")
   }
 
   @Test func `the end of the loop ends the wait for a descriptor`() {
@@ -243,7 +243,7 @@ import Testing
       }
       stage.loop.run(for: .zero)
     }
-    #expect(told.value == "loopEnded")
+    #expect(told.value == "the loop's thread has ended")
   }
 
   // MARK: - Threads

@@ -437,40 +437,41 @@
       }
     }
 
-    @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/openssl")))
+    @Test(.enabled(if: Peer.isInstalled))
     func `a peer renews the keys, and both ends go on`() async throws {
       try await withLoop { loop in
         let listener = try Socket.listening(at: .loopback())
-        let context = try Certificates.server()
-        let serving = Task {
-          try await listener.serve(on: loop) { connection in
-            let connection = try await connection.secured(by: context)
-            for try await line in connection.lines() { try await connection.write("\(line)!\n") }
-          }
-        }
-        let (input, output, errors) = (Pipe(), Pipe(), Pipe())
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/openssl")
-        process.arguments = ["s_client", "-tls1_3", "-connect", "\(listener.localAddress!)"]
-        (process.standardInput, process.standardOutput, process.standardError) = (input, output, errors)
-        try process.run()
-        let client = try Connection(
-          reading: dup(output.fileHandleForReading.fileDescriptor),
-          writing: dup(input.fileHandleForWriting.fileDescriptor), on: loop)
-        let notes = try Connection(reading: dup(errors.fileHandleForReading.fileDescriptor), on: loop)
-        func wait(for line: String, from connection: Connection) async throws {
-          while try #require(try await connection.readLine()) != line {}
-        }
-        try await client.write("one\n")
-        try await wait(for: "one!", from: client)
+        let serving = try serveLines(listener, on: loop)
+        let peer = try Peer(of: listener, ["-tls1_3"], on: loop)
+        try await peer.answers.write("one\n")
+        try await Peer.wait(for: "one!", from: peer.answers)
         // Its command for new keys, of both ends.
-        try await client.write("K\n")
-        try await wait(for: "KEYUPDATE", from: notes)
+        try await peer.answers.write("K\n")
+        try await Peer.wait(for: "KEYUPDATE", from: peer.notes)
         for line in ["two", "three"] {
-          try await client.write("\(line)\n")
-          try await wait(for: "\(line)!", from: client)
+          try await peer.answers.write("\(line)\n")
+          try await Peer.wait(for: "\(line)!", from: peer.answers)
         }
-        process.terminate()
+        peer.process.terminate()
+        serving.cancel()
+        try await serving.value
+      }
+    }
+
+    @Test(.enabled(if: Peer.isInstalled))
+    func `a peer that knows only TLS 1.2 is served`() async throws {
+      try await withLoop { loop in
+        let listener = try Socket.listening(at: .loopback())
+        let serving = try serveLines(listener, on: loop)
+        let peer = try Peer(of: listener, ["-tls1_2", "-brief"], on: loop)
+        try await Peer.wait(for: "Protocol version: TLSv1.2", from: peer.notes)
+        for line in ["one", "two"] {
+          try await peer.answers.write("\(line)\n")
+          try await Peer.wait(for: "\(line)!", from: peer.answers)
+        }
+        // Its command for the end.
+        try await peer.answers.write("Q\n")
+        try await Peer.wait(for: "DONE", from: peer.notes)
         serving.cancel()
         try await serving.value
       }
@@ -480,6 +481,45 @@
       // Other tests open and close descriptors at the same time.
       await #expect(processExitsWith: .success) {
         try await failHandshakes()
+      }
+    }
+  }
+
+  /// The command of OpenSSL that is a client of TLS, with its standard streams.
+  private struct Peer {
+    static let path = "/usr/bin/openssl"
+    static var isInstalled: Bool { FileManager.default.isExecutableFile(atPath: path) }
+
+    let process = Process()
+    /// Its standard input, and its standard output.
+    let answers: Connection
+    /// Its standard error.
+    let notes: Connection
+
+    init(of listener: Socket, _ options: [String], on loop: Loop) throws {
+      let (input, output, errors) = (Pipe(), Pipe(), Pipe())
+      process.executableURL = URL(filePath: Self.path)
+      process.arguments = ["s_client", "-connect", "\(listener.localAddress!)"] + options
+      (process.standardInput, process.standardOutput, process.standardError) = (input, output, errors)
+      try process.run()
+      answers = try Connection(
+        reading: dup(output.fileHandleForReading.fileDescriptor),
+        writing: dup(input.fileHandleForWriting.fileDescriptor), on: loop)
+      notes = try Connection(reading: dup(errors.fileHandleForReading.fileDescriptor), on: loop)
+    }
+
+    static func wait(for line: String, from connection: Connection) async throws {
+      while try #require(try await connection.readLine()) != line {}
+    }
+  }
+
+  /// Has a server answer each line.
+  private func serveLines(_ listener: Socket, on loop: Loop) throws -> Task<Void, any Error> {
+    let context = try Certificates.server()
+    return Task {
+      try await listener.serve(on: loop) { connection in
+        let connection = try await connection.secured(by: context)
+        for try await line in connection.lines() { try await connection.write("\(line)!\n") }
       }
     }
   }

@@ -131,6 +131,31 @@ extension Loop {
   }
 }
 
+extension Loop.CallError: CustomStringConvertible {
+  /// A sentence with the cause.
+  public var description: String {
+    switch self {
+    case .cancelled: "the task was cancelled before its call began"
+    case .loopEnded: "the loop's thread has ended"
+    case .body(let error): "\(error)"
+    }
+  }
+}
+
+extension Loop.WaitError: CustomStringConvertible {
+  /// A sentence with the cause.
+  public var description: String {
+    switch self {
+    case .cancelled: "the task was cancelled"
+    case .timedOut: "the time given is over"
+    case .loopEnded: "the loop's thread has ended"
+    case .alreadyAwaited: "another task waits for the same direction of the socket"
+    case .descriptor(let error): "\(error)"
+    case .invalidated(let reason): "the loop gave up: \(reason)"
+    }
+  }
+}
+
 private typealias CallResult<Value, Failure: Error> = Result<Value, Loop.CallError<Failure>>
 
 /// A call's place in its block: if the block dies unrun, the task hears of it.

@@ -33,3 +33,13 @@ extension LoopThread {
     case body(Failure)
   }
 }
+
+extension LoopThread.ScopeError: CustomStringConvertible {
+  /// A sentence with the cause.
+  public var description: String {
+    switch self {
+    case .notStarted(let error): "\(error)"
+    case .body(let error): "\(error)"
+    }
+  }
+}
