@@ -73,6 +73,7 @@ let package = Package(
     .library(name: "RondoMetrics", targets: ["RondoMetrics"]),
     .library(name: "RondoPorts", targets: ["RondoPorts"]),
     .library(name: "RondoRecipes", targets: ["RondoRecipes"]),
+    .library(name: "RondoSeeds", targets: ["RondoSeeds"]),
     .library(name: "RondoServiceLifecycle", targets: ["RondoServiceLifecycle"]),
     .library(name: "RondoSockets", targets: ["RondoSockets"]),
     .library(name: "RondoTLS", targets: ["RondoTLS"]),
@@ -109,6 +110,7 @@ let package = Package(
     module("RondoPorts", ["Rondo", "RondoSockets", "CLinux"]),
     module("RondoRecipes", ["Rondo"]),
     module("RondoTesting", ["Rondo", "CLinux"]),
+    module("RondoSeeds", ["RondoTesting"]),
     module("RondoFoundation", ["Rondo", "RondoPorts", "RondoSockets", "CLinux"]),
     .target(name: "CInspect", dependencies: ["CLinux"]),
     module("RondoInspect", ["Rondo", "CInspect", "CLinux"]),
@@ -190,7 +192,7 @@ let package = Package(
     tests(
       "RondoTests",
       [
-        "CLibevent", "CTests", "Rondo", "RondoAsync", "RondoGuests", "RondoTesting", "RondoTestBridge",
+        "CLibevent", "CTests", "Rondo", "RondoAsync", "RondoGuests", "RondoSeeds", "RondoTesting", "RondoTestBridge",
         "RondoTestSupport",
       ]),
     tests("RondoSocketsTests", ["RondoSockets", "Rondo", "RondoTesting", "RondoTestBridge", "RondoTestSupport"]),
@@ -220,7 +222,7 @@ let package = Package(
       "RondoBookTests",
       [
         "Rondo", "RondoAsync", "RondoDaemon", "RondoGuests", "RondoSockets", "RondoPorts", "RondoInspect",
-        "RondoRecipes", "RondoTesting", "RondoFoundation", "RondoTestSupport", "CLinux",
+        "RondoRecipes", "RondoSeeds", "RondoTesting", "RondoFoundation", "RondoTestSupport", "CLinux",
       ]),
     // Counts, races and programs that `make stress` takes at their whole length.
     tests("RondoWholeTests", ["Rondo", "RondoAsync", "RondoTestSupport", "foundation-probe", "rondo-probe"]),

@@ -20,8 +20,23 @@ final class Script: WaitScript {
     let action: () -> Void
   }
 
-  init(start: Instant) {
+  /// Chooses where the contract leaves the order open; the documented order without one.
+  private let seed: Seed?
+  private let log = ChoiceLog.current
+  /// How many choices there have been.
+  private(set) var choices = 0
+
+  init(start: Instant, seed: Seed?) {
     clock = Atomic(start.nanoseconds)
+    self.seed = seed
+  }
+
+  func choose(among count: Int) -> Int {
+    guard let seed, count > 1 else { return 0 }
+    defer { choices += 1 }
+    let choice = seed.choice(at: choices, among: count)
+    if choice != 0 { log?.note(choices) }
+    return choice
   }
 
   private(set) var now: Instant {
@@ -90,13 +105,15 @@ final class Script: WaitScript {
   }
 
   private func runDueEvents() {
-    while let event = events.first, event.time <= now {
-      events.removeFirst()
-      event.action()
+    while let next = events.first, next.time <= now {
+      // Each may be another thread's.
+      let tied = events.prefix { $0.time == next.time }.count
+      events.remove(at: choose(among: tied)).action()
     }
   }
 
   private func collect(_ turn: ScriptedTurn) {
+    permute(&readiness)
     readiness.removeAll { entry in
       switch entry.subject {
       case .source(let source): turn.collect(source, entry.readiness)
@@ -110,11 +127,17 @@ final class Script: WaitScript {
 
   /// Asks the kernel what is ready, of what is enabled: one poll(2) for each direction of each source.
   private func poll(_ turn: ScriptedTurn) {
-    for source in turn.sources {
+    var found = turn.sources.compactMap { source in
       var ready: Loop.DescriptorSource.Readiness = []
       if source.enabled.contains(.read), rondo_is_ready(source.descriptor, 0) != 0 { ready.insert(.read) }
       if source.enabled.contains(.write), rondo_is_ready(source.descriptor, 1) != 0 { ready.insert(.write) }
-      _ = turn.collect(source, ready)
+      return ready.isEmpty ? nil : (source: source, readiness: ready)
     }
+    permute(&found)
+    for (source, readiness) in found { _ = turn.collect(source, readiness) }
+  }
+
+  private func permute<Element>(_ things: inout [Element]) {
+    for place in things.indices { things.swapAt(place, place + choose(among: things.count - place)) }
   }
 }

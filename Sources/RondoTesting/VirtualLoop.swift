@@ -12,11 +12,16 @@ public final class VirtualLoop: @unchecked Sendable {
   /// *thread of the scope*
   private let ownScript: Script
   private let start: Instant
+  /// The seed that picks the orders which the contract leaves open.
+  ///
+  /// Nil for the documented orders.
+  public let seed: Seed?
 
-  init() {
+  init(_ seed: Seed?) {
+    self.seed = seed
     // A date that looks like a monotonic clock's, away from zero so that earlier instants exist.
     start = Instant(nanoseconds: 1_000_000_000_000)
-    ownScript = Script(start: start)
+    ownScript = Script(start: start, seed: seed)
     loop = Loop.makeVirtual(ownScript)
   }
 
@@ -37,6 +42,9 @@ public final class VirtualLoop: @unchecked Sendable {
 
   /// How often the loop has slept.
   public var sleeps: Int { script.sleeps }
+
+  /// How many choices the seed has made so far.
+  public var choices: Int { script.choices }
 
   // MARK: - The script
 
@@ -130,8 +138,14 @@ public final class VirtualLoop: @unchecked Sendable {
 }
 
 /// Runs `body` with a loop in virtual time as the thread's current loop. Not from async code.
+///
+/// - Parameter seed: Picks the order where the loop's contract leaves it open: of ready descriptors and of signalled
+///   sources of one order, of timers of one date and order, of jobs of one priority, and of scripted events of one
+///   moment. Nil for the documented order.
 @available(*, noasync, message: "A virtual loop belongs to a thread; use it in a synchronous test.")
-public func withVirtualLoop<Result>(_ body: (VirtualLoop) throws -> Result) rethrows -> Result {
-  let virtual = VirtualLoop()
+public func withVirtualLoop<Result>(
+  seed: Seed? = Seed.current, _ body: (VirtualLoop) throws -> Result
+) rethrows -> Result {
+  let virtual = VirtualLoop(seed)
   return try Loop.withVirtual(virtual.loop) { try body(virtual) }
 }

@@ -1,6 +1,7 @@
 import Glibc
 import Rondo
 import RondoDaemon
+import RondoSeeds
 import RondoSockets
 import RondoTesting
 import Testing
@@ -24,6 +25,22 @@ final class TestedSession {
 }
 
 @Suite struct TestingTests {
+  @Test(.seeds(100)) func `an answer at the moment of its limit is told once`() {
+    withVirtualLoop { virtual in
+      let trace = Trace()
+      let limit = Loop.Timer(after: .seconds(1)) { _ in trace.note("too late") }
+      let answer = Loop.Timer(after: .seconds(1)) { _ in
+        guard limit.isValid else { return }
+        limit.invalidate()
+        trace.note("in time")
+      }
+      virtual.loop.add(answer)
+      virtual.loop.add(limit)
+      virtual.advance(by: .seconds(2))
+      #expect(trace.tokens.count == 1)
+    }
+  }
+
   @Test func `a session ends after thirty silent seconds`() {
     withVirtualLoop { virtual in
       let session = TestedSession(on: virtual.loop, limit: .seconds(30))

@@ -2,6 +2,7 @@ import Glibc
 import Rondo
 import RondoSockets
 import RondoTestSupport
+import RondoTesting
 import Testing
 
 @testable import RondoDaemon

@@ -1,4 +1,4 @@
-import RondoTestSupport
+import RondoTesting
 
 extension SeededRandom {
   /// True `percent` times of a hundred.

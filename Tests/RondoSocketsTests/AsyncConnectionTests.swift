@@ -59,10 +59,15 @@ import Testing
     }
   }
 
-  @Test func `a task whose bytes are always there lets others run every few pieces`() async throws {
+  /// Small pieces, 17 at most between two turns of another task; and pieces of 16 KiB, which cost twice as much.
+  @Test(arguments: [(size: 1, pieces: 1_280, turns: 1_280 / 17 - 1), (size: 16_384, pieces: 16, turns: 1)])
+  func `a task whose bytes are always there lets others run every few pieces`(
+    _ size: Int, _ pieces: Int, _ fewest: Int
+  ) async throws {
     try await withLoop { loop in
       let (near, far) = try Connection.pair(on: loop)
-      try await near.write([UInt8](repeating: 1, count: 1_280))
+      try near.socket!.setOption(SOL_SOCKET, SO_SNDBUF, 4 << 20)
+      #expect(try near.socket!.send([UInt8](repeating: 1, count: size * pieces)) == size * pieces)
       let turns = Turns()
       let neighbour = Task(executorPreference: loop) {
         while !Task.isCancelled {
@@ -72,17 +77,15 @@ import Testing
       }
       let reading = Task(executorPreference: loop) {
         var start: Int?
-        var pieces = 0
-        while try await far.read(upTo: 1) != nil {
+        for _ in 0..<pieces {
+          let piece = try await far.read(upTo: size)
+          #expect(piece?.count == size)
           // What the neighbour did before counts for nothing.
           start = start ?? turns.count.load(ordering: .relaxed)
-          pieces += 1
-          if pieces == 1_280 { break }
         }
         return turns.count.load(ordering: .relaxed) - start!
       }
-      // 64 pieces at most between two turns of the neighbour.
-      #expect(try await reading.value >= 1_280 / 64 - 1)
+      #expect(try await reading.value >= fewest)
       neighbour.cancel()
     }
   }

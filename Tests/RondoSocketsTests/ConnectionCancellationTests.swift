@@ -1,6 +1,7 @@
 import Rondo
 import RondoSockets
 import RondoTestSupport
+import RondoTesting
 import Testing
 
 /// Calls that are cancelled at any point, on the loop's thread and on the runtime's.

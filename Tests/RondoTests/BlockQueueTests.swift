@@ -1,4 +1,4 @@
-import RondoTestSupport
+import RondoTesting
 import Testing
 
 @testable import Rondo

@@ -1,4 +1,3 @@
-import RondoTestSupport
 import RondoTesting
 import Testing
 

@@ -145,7 +145,7 @@ import Testing
   }
 
   private static let longFiles: [String: Int] = [:]
-  private static let mostLinesOfTheCore = 6_518
+  private static let mostLinesOfTheCore = 6_511
 
   // MARK: - Walks
 

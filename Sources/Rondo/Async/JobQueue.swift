@@ -73,6 +73,12 @@ struct JobQueue {
     return nil
   }
 
+  /// Has a script choose the order of the jobs of each priority.
+  mutating func permute(by wait: Wait) {
+    guard case .scripted = wait else { return }
+    for index in levels.indices { levels[index].jobs.permute(by: wait) }
+  }
+
   /// The highest priority that a job waits with; -1 for none.
   var topPriority: Int {
     levels.first { !$0.jobs.isEmpty }.map { Int($0.priority) } ?? -1
@@ -109,6 +115,11 @@ private struct JobRing {
     count &-= 1
     if places.count > ArrayMemory.mostKept, count < places.count / 4 { resize(places.count / 2) }
     return job
+  }
+
+  mutating func permute(by wait: Wait) {
+    resize(places.count)
+    wait.permute(&places[..<count]) { _, _ in true }
   }
 
   private mutating func resize(_ newCount: Int) {

@@ -43,19 +43,13 @@ enum Wait {
   /// Makes the mode the one in which a post finds the loop, before the loop says that it sleeps.
   @inline(__always)
   func choose(_ mode: ModeState, servesMainQueue: Bool) {
-    switch self {
-    case .kernel(let kernel): _ = kernel.choose(mode, servesMainQueue: servesMainQueue)
-    case .scripted: break
-    }
+    if case .kernel(let kernel) = self { _ = kernel.choose(mode, servesMainQueue: servesMainQueue) }
   }
 
   /// Has the chosen mode's wait end at `date`.
   @inline(__always)
   func arm(_ date: Instant) {
-    switch self {
-    case .kernel(let kernel): kernel.arm(date)
-    case .scripted: break
-    }
+    if case .kernel(let kernel) = self { kernel.arm(date) }
   }
 
   /// Sleeps in a mode until something is ready, a poster wakes the loop or `deadline`, armed, has come; or polls.
@@ -81,10 +75,7 @@ enum Wait {
   }
 
   func endHosting() {
-    switch self {
-    case .kernel(let kernel): kernel.endHosting()
-    case .scripted: break
-    }
+    if case .kernel(let kernel) = self { kernel.endHosting() }
   }
 
   /// Whether `prepare(_:)` has something to do before a wait in the mode.

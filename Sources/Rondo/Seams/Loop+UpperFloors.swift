@@ -23,6 +23,17 @@ extension Loop {
     return core.operationsLeft >= 0
   }
 
+  /// Takes from the budget of the job that runs what an operation cost that moved so many bytes. Any thread.
+  @inline(__always)
+  package func payForBytes(_ count: Int) {
+    // To copy so many takes longer than the call itself.
+    if count >= 16_384 { payForOperations(count / 16_384) }
+  }
+
+  private func payForOperations(_ count: Int) {
+    if isCurrent, core.isServingJob { core.operationsLeft -= count }
+  }
+
   /// Whether the loop has ended with its thread. Any thread.
   package var hasEnded: Bool { mailbox.life == .ended }
 

@@ -8,6 +8,9 @@ package protocol WaitScript: AnyObject {
   /// - Returns: False if nothing is left that could end the sleep. The run ends.
   func wait(_ turn: ScriptedTurn, until deadline: Instant, blocks: Bool) -> Bool
 
+  /// Which of so many things goes first, where the contract leaves their order open; 0 is the documented one.
+  func choose(among count: Int) -> Int
+
   /// Drops what has not happened: the loop ends.
   func close()
 }
@@ -54,5 +57,29 @@ final class ScriptedWait {
 
   func wait(_ frame: RunFrame, until deadline: Instant, blocks: Bool) -> WaitOutcome {
     script.wait(ScriptedTurn(frame: frame, core: core), until: deadline, blocks: blocks) ? .returned : .exhausted
+  }
+}
+
+extension Wait {
+  /// Has a script choose the order of neighbours that are tied, of things in their documented order.
+  @inline(__always)
+  func permute<Things: RandomAccessCollection & MutableCollection>(
+    _ things: inout Things, _ areTied: (Things.Element, Things.Element) -> Bool
+  ) where Things.Index == Int {
+    if case .scripted(let scripted) = self { scripted.permute(&things, areTied) }
+  }
+}
+
+extension ScriptedWait {
+  fileprivate func permute<Things: RandomAccessCollection & MutableCollection>(
+    _ things: inout Things, _ areTied: (Things.Element, Things.Element) -> Bool
+  ) where Things.Index == Int {
+    var start = things.startIndex
+    while start < things.endIndex {
+      var end = start + 1
+      while end < things.endIndex, areTied(things[start], things[end]) { end += 1 }
+      for place in start..<end - 1 { things.swapAt(place, place + script.choose(among: end - place)) }
+      start = end
+    }
   }
 }

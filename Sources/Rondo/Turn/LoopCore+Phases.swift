@@ -113,6 +113,7 @@ extension LoopCore {
       return false
     }
     signalled.sort { ($0.source.order, $0.source.ticket) < ($1.source.order, $1.source.ticket) }
+    wait.permute(&signalled) { $0.source.order == $1.source.order }
     for (source, token) in signalled {
       if slots.holds(token) {
         perform(source, token, frame)
@@ -177,6 +178,7 @@ extension LoopCore {
   private func fireTimersPresent(_ frame: RunFrame, _ limit: Instant) {
     collectDue(limit, frame)
     if frame.due.isEmpty { return }
+    wait.permute(&frame.due) { $0.date == $1.date && $0.order == $1.order }
     pulse.enter(.timers)
     frame.nextDue = 0
     while frame.nextDue < frame.due.count {

@@ -217,6 +217,7 @@ public final class Connection: Sendable {
     switch try attempt() {
     case .moved(let count, let mayGoOn):
       record.succeed(direction, mayGoOn: mayGoOn)
+      loop.payForBytes(count)
       return .moved(count)
     case .end:
       record.succeed(direction, mayGoOn: true)

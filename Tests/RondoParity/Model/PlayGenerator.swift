@@ -1,4 +1,4 @@
-internal import RondoTestSupport
+internal import RondoTesting
 
 /// Random plays, a pure function of seed and number.
 ///

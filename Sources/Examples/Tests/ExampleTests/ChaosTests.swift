@@ -2,6 +2,7 @@ import Glibc
 import Rondo
 import RondoDaemon
 import RondoSockets
+import RondoTesting
 import Testing
 
 /// The example `rondo-echo` with clients that behave as badly as they can: for longer with `make chaos`.

@@ -1,12 +1,14 @@
 /// A repeatable random sequence, SplitMix64: the same numbers for a seed on every machine.
-package struct SeededRandom: RandomNumberGenerator, Sendable {
+public struct SeededRandom: RandomNumberGenerator, Sendable {
   private var state: UInt64
 
-  package init(seed: UInt64) {
+  /// Makes the sequence of a seed.
+  public init(seed: UInt64) {
     state = seed
   }
 
-  package mutating func next() -> UInt64 {
+  /// Returns the next number.
+  public mutating func next() -> UInt64 {
     state &+= 0x9E37_79B9_7F4A_7C15
     var mixed = state
     mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
