@@ -48,7 +48,7 @@ BENCH_TEST := $(BENCH) -c release -Xswiftc -enable-testing --scratch-path Benchm
 # SwiftNIO takes two minutes to build, so only the full suite has it, in a directory of its own.
 BENCH_FULL := $(BENCH) --traits NIO --scratch-path Benchmarks/.build/full
 # The tests that leave something out of `make test`.
-WHOLE := ^(RondoWholeTests|RondoTests\.(SizeTests|TimerTests|WakeProtocolTests)|RondoPortsTests\.ExhaustionTests|RondoSocketsTests\.ConnectionCancellationTests)
+WHOLE := ^(RondoWholeTests|RondoTests\.(SizeTests|TimerTests|WakeProtocolTests)|RondoPortsTests\.ExhaustionTests|RondoSocketsTests\.(ConnectionCancellationTests|ServingTests))
 # The tests whose loops can have one of Foundation's beside them.
 BRIDGED := ^(RondoTests|RondoDaemonTests|RondoSocketsTests)\.
 # A seed that was asked for; nothing otherwise.

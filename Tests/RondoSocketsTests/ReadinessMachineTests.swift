@@ -10,9 +10,12 @@ import Testing
 
     func begin(_ direction: ReadinessDirection) -> Bool { machine.begin(direction) }
     /// Begins a wait, so many seconds after the start.
-    func wait(_ direction: ReadinessDirection, _ waiter: Int, at seconds: Int = 0) -> ReadinessAnswer? {
-      machine.wait(direction, waiter, at: date(seconds))
+    func wait(
+      _ direction: ReadinessDirection, _ waiter: Int, at seconds: Int = 0, isServed: Bool = false
+    ) -> ReadinessAnswer? {
+      machine.wait(direction, waiter, isServed: isServed, at: date(seconds))
     }
+    func takeServed(_ direction: ReadinessDirection) -> Int? { machine.takeServed(direction) }
     func edge(_ readiness: Loop.DescriptorSource.Readiness) -> (Int?, Int?) { machine.edge(readiness) }
     func take(_ direction: ReadinessDirection) -> Int? { machine.take(direction) }
     func limit(idle: Int? = nil, deadline: Int? = nil, at seconds: Int = 0) {
@@ -172,6 +175,20 @@ import Testing
     #expect(machine.wait(.read, 1) == nil)
     machine.limit(idle: 30, at: 50)
     #expect(machine.nextLimit == .seconds(80))
+  }
+
+  @Test func `the server's cancellation takes out its own task alone`() {
+    let machine = drained()
+    #expect(machine.wait(.read, 1, isServed: true) == nil)
+    #expect(machine.wait(.write, 2) == nil)
+    #expect(machine.takeServed(.write) == nil)
+    #expect(machine.takeServed(.read) == 1)
+    #expect(machine.takeServed(.read) == nil)
+    // The next waiter is another task.
+    #expect(machine.wait(.read, 3) == nil)
+    #expect(machine.takeServed(.read) == nil)
+    #expect(machine.take(.read) == 3)
+    #expect(machine.take(.write) == 2)
   }
 }
 

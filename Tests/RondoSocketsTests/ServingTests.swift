@@ -1,5 +1,6 @@
 import Rondo
 import RondoSockets
+import RondoTestSupport
 import Synchronization
 import Testing
 
@@ -132,6 +133,39 @@ import Testing
     }
   }
 
+  @Test(arguments: [true, false])
+  func `of the tasks that a handler starts, children are cancelled with the server`(_ isChild: Bool) async throws {
+    try await withLoop { loop in
+      let listener = try Socket.listening(at: .loopback())
+      let own = Mutex<Task<[UInt8]?, any Error>?>(nil)
+      let serving = Task {
+        try await listener.serve(on: loop) { connection in
+          if isChild {
+            async let ending = connection.read()
+            own.withLock { $0 = Task { nil } }
+            do {
+              _ = try await ending
+            } catch {
+              #expect(error as? ConnectionError == .wait(.cancelled))
+            }
+          } else {
+            own.withLock { $0 = Task { try await connection.read() } }
+            try? await Task.sleep(for: .seconds(3_600))
+          }
+        }
+      }
+      let client = try await Connection.connected(to: listener.localAddress!, on: loop)
+      while own.withLock({ $0 }) == nil { await Task.yield() }
+      // The reader waits by now, or soon.
+      for _ in 0..<10 { try await loop.call {} }
+      serving.cancel()
+      try await serving.value
+      // The end of the handler closed its connection.
+      if !isChild { await #expect(throws: ConnectionError.closed) { try await own.withLock { $0 }!.value } }
+      #expect(try await client.read() == nil)
+    }
+  }
+
   @Test func `what a handler throws ends its connection alone, and is told`() async throws {
     struct Failure: Error {}
     try await withLoop { loop in
@@ -167,11 +201,11 @@ import Testing
     await #expect(throws: ConnectionError.wait(.loopEnded)) { try await serving.value }
   }
 
-  @Test func `a thousand cancellations at any point leave no connection behind`() async throws {
+  @Test func `cancellations at any point leave no connection behind`() async throws {
     try await withLoop { loop in
       let listener = try Socket.listening(at: .loopback())
       let tally = Tally()
-      for round in 0..<100 {
+      for round in 0..<stressCount(3_000) {
         let serving = Task {
           try await listener.serve(on: loop) { connection in
             tally.enter()
@@ -186,7 +220,7 @@ import Testing
             _ = try await client.read()
           }
         }
-        for _ in 0..<round { await Task.yield() }
+        for _ in 0..<round % 100 { await Task.yield() }
         for client in clients { client.cancel() }
         serving.cancel()
         try await serving.value

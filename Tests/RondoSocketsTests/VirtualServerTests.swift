@@ -64,10 +64,10 @@ import Testing
         notes.lines == [
           "1 quick!", "1 slow!", "7 quick!", "13 quick!",
           // 30 seconds after its last byte.
-          "22 slow!", "43 the wait for the socket ended: timedOut", "43 quick is told of the end",
+          "22 slow!", "43 the wait for the socket ended: the time given is over", "43 quick is told of the end",
           "43 slow!", "64 slow!", "85 slow!", "106 slow!", "127 slow!",
           // The grace is over.
-          "130 the wait for the socket ended: cancelled", "130 served",
+          "130 the wait for the socket ended: the task was cancelled", "130 served",
           // It writes to a closed connection.
           "147 slow: the peer has gone",
         ])

@@ -21,7 +21,7 @@ import Testing
         }
       }
       #expect(stage.loop.run() == .finished)
-      #expect(stage.text == "timedOut@0")
+      #expect(stage.text == "the time given is over@0")
     }
   }
 

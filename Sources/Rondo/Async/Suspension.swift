@@ -74,8 +74,9 @@ final class Suspension<Outcome>: ItemDelegate, @unchecked Sendable {
 @safe package struct Waiter<Outcome> {
   @usableFromInline let continuation: UnsafeContinuation<Outcome, Never>
 
+  /// For waits that do not call `wait(_:)`: its frame takes room in the task's memory.
   @inlinable
-  init(continuation: UnsafeContinuation<Outcome, Never>) {
+  package init(continuation: UnsafeContinuation<Outcome, Never>) {
     unsafe self.continuation = unsafe continuation
   }
 

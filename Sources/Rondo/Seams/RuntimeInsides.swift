@@ -30,7 +30,7 @@ package enum RuntimeInsides {
     package static let areKnown = true
 
     /// The task that the calling thread runs, by its place in memory; nil outside of tasks.
-    static var current: UInt? {
+    package static var current: UInt? {
       unsafe withUnsafeCurrentTask { task in unsafe task.map { unsafe unsafeBitCast($0, to: UInt.self) } }
     }
 
@@ -52,7 +52,7 @@ package enum RuntimeInsides {
   #else
 
     package static let areKnown = false
-    static var current: UInt? { nil }
+    package static var current: UInt? { nil }
     static func cancelled(_ job: UnownedJob) -> UInt? { nil }
     static func code(of job: UnownedJob) -> UInt { 0 }
 

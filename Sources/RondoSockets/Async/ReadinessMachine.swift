@@ -29,6 +29,8 @@ package struct ReadinessMachine<Waiter> {
     // The first call is tried: no edge tells of what was there before.
     var mayGo = true
     var waiter: Waiter?
+    /// Whether the waiter is the task that the descriptor's server made for it.
+    var isServed = false
     /// When the wait began, if there is a limit of idleness.
     var start = Instant.distantPast
     /// Calls that succeeded since the task waited or yielded, outside the loop's jobs.
@@ -90,8 +92,10 @@ package struct ReadinessMachine<Waiter> {
   }
 
   /// The answer that there is already; nil if the waiter waits from now on.
+  ///
+  /// - Parameter isServed: Whether `takeServed(_:)` takes the waiter out.
   package mutating func wait(
-    _ direction: ReadinessDirection, _ waiter: Waiter, at now: @autoclosure () -> Instant
+    _ direction: ReadinessDirection, _ waiter: Waiter, isServed: Bool = false, at now: @autoclosure () -> Instant
   ) -> ReadinessAnswer? {
     if isOver { return .ended }
     if direction == .read, mayHaveFailed {
@@ -101,6 +105,7 @@ package struct ReadinessMachine<Waiter> {
     if self[direction].mayGo { return .ready }
     if self[direction].waiter != nil { return .taken }
     self[direction].waiter = waiter
+    self[direction].isServed = isServed
     self[direction].calls = 0
     if idleLimit != nil { self[direction].start = now() }
     return nil
@@ -147,6 +152,11 @@ package struct ReadinessMachine<Waiter> {
   /// Takes out the waiter of a direction, whose wait is over for another reason.
   package mutating func take(_ direction: ReadinessDirection) -> Waiter? {
     self[direction].waiter.take()
+  }
+
+  /// Takes out the waiter of a direction, if it is the server's task, which was cancelled.
+  package mutating func takeServed(_ direction: ReadinessDirection) -> Waiter? {
+    self[direction].isServed ? take(direction) : nil
   }
 
   /// The loop watches no longer. Both waiters are taken out.

@@ -1,5 +1,6 @@
 internal import CLinux
 package import Rondo
+internal import Synchronization
 
 /// A descriptor in one loop, for the tasks that read from it and write to it: registered once, until it is let go.
 ///
@@ -22,6 +23,8 @@ package final class ReadinessRecord: ItemDelegate, @unchecked Sendable {
   private let lock = Lock()
   /// *its own lock*
   @safe @exclusivity(unchecked) private var machine = ReadinessMachine<Waiter<ReadinessAnswer>>()
+  /// *atomic* The task that a server made for the descriptor, by its place in memory; 0 if there is none.
+  private let served = Atomic<UInt>(0)
   /// *its own lock* Nil before the loop watches, and once the record is let go.
   @safe @exclusivity(unchecked) private var source: DelegatingDescriptorSource?
   /// *its own lock* Fires when the first waiter may have waited long enough, or before; nil if none has a limit.
@@ -88,6 +91,7 @@ package final class ReadinessRecord: ItemDelegate, @unchecked Sendable {
   }
 
   /// Suspends until others have had their turn.
+  @inline(never)
   nonisolated(nonsending) func letOthersRun() async throws(ConnectionError) {
     await Task.yield()
     if Task.isCancelled { throw .wait(.cancelled) }
@@ -99,11 +103,11 @@ package final class ReadinessRecord: ItemDelegate, @unchecked Sendable {
   @inline(__always)
   nonisolated(nonsending) func wait(for direction: ReadinessDirection) async throws(ConnectionError) {
     if Task.isCancelled { throw .wait(.cancelled) }
-    let answer = await Waiter.wait(isolation: #isolation) { waiter in
-      begin(waiter, direction)
-    } onCancel: {
-      resume(direction, .cancelled)
-    }
+    // A handler of cancellation costs a sixth of a request, and the memory of its frames.
+    let answer =
+      isServed
+      ? await unsafe withUnsafeContinuation { begin(unsafe Waiter(continuation: $0), direction, isServed: true) }
+      : await waitUntilCancelled(direction)
     switch answer {
     case .ready: return
     case .timedOut: throw .wait(.timedOut)
@@ -115,9 +119,19 @@ package final class ReadinessRecord: ItemDelegate, @unchecked Sendable {
     }
   }
 
-  private func begin(_ waiter: Waiter<ReadinessAnswer>, _ direction: ReadinessDirection) {
+  /// For tasks that others cancel. A function of its own: its frame takes room, and served tasks do without.
+  @inline(never)
+  private nonisolated(nonsending) func waitUntilCancelled(_ direction: ReadinessDirection) async -> ReadinessAnswer {
+    await Waiter.wait(isolation: #isolation) { waiter in
+      begin(waiter, direction, isServed: false)
+    } onCancel: {
+      resume(direction, .cancelled)
+    }
+  }
+
+  private func begin(_ waiter: Waiter<ReadinessAnswer>, _ direction: ReadinessDirection, isServed: Bool) {
     let (answer, source) = lock.withLock {
-      let answer = machine.wait(direction, waiter, at: loop.now)
+      let answer = machine.wait(direction, waiter, isServed: isServed, at: loop.now)
       if answer == nil { armTimer() }
       return (answer, self.source)
     }
@@ -142,6 +156,25 @@ package final class ReadinessRecord: ItemDelegate, @unchecked Sendable {
     let waiters = lock.withLock { machine.end() }
     waiters.read?.resume(.ended)
     waiters.write?.resume(.ended)
+  }
+
+  // MARK: - Serving
+
+  /// Says that the calling task's server ends its waits, by `cancelServed()`: they need no handler for that.
+  func serve() {
+    served.store(RuntimeInsides.current ?? 0, ordering: .relaxed)
+  }
+
+  private var isServed: Bool {
+    let task = served.load(ordering: .relaxed)
+    return task != 0 && task == RuntimeInsides.current
+  }
+
+  /// The server has cancelled its task for the descriptor. Any thread.
+  func cancelServed() {
+    for direction in ReadinessDirection.allCases {
+      lock.withLock { machine.takeServed(direction) }?.resume(.cancelled)
+    }
   }
 
   // MARK: - Limits

@@ -139,6 +139,18 @@ public final class Connection: Sendable {
     }
   }
 
+  // MARK: - Serving
+
+  /// Says that the calling task is the one that a server made for the connection, and cancels by `cancelServed()`.
+  func serve() {
+    for record in records { record.serve() }
+  }
+
+  /// Ends the waits of the server's task, which was cancelled. Any thread.
+  func cancelServed() {
+    for record in records { record.cancelServed() }
+  }
+
   // MARK: - Layers
 
   /// Makes a connection of a layer over this one's transport, which reads and writes in this one's place from then on.

@@ -3,7 +3,7 @@ internal import Rondo
 /// The tasks of a server's connections, each on the loop of its connection. Any thread.
 final class ConnectionTasks: Sendable {
   private struct State {
-    var tasks: [Int: Task<Void, Never>] = [:]
+    var tasks: [Int: (task: Task<Void, any Error>, connection: Connection)] = [:]
     var lastNumber = 0
     /// Waits for room, with true, or for the end of all. One at a time: the task that serves.
     var waiter: (waiter: Waiter<Void>, isForRoom: Bool)?
@@ -33,12 +33,15 @@ final class ConnectionTasks: Sendable {
     state.withLock { state in
       state.lastNumber += 1
       let number = state.lastNumber
-      state.tasks[number] = Task(executorPreference: connection.loop) { [self] in
+      // A task that cannot fail calls its function through two others, whose frames take room.
+      let task: Task<Void, any Error> = Task(executorPreference: connection.loop) { [self] in
+        connection.serve()
         do { try await body(connection) } catch { report(error) }
         connection.close()
         leave()
         finish(number)
       }
+      state.tasks[number] = (task, connection)
     }
   }
 
@@ -96,6 +99,9 @@ final class ConnectionTasks: Sendable {
 
   private func cancel() {
     let tasks = state.withLock { $0.tasks.values.map(\.self) }
-    for task in tasks { task.cancel() }
+    for (task, connection) in tasks {
+      task.cancel()
+      connection.cancelServed()
+    }
   }
 }
