@@ -31,7 +31,8 @@ package enum RuntimeInsides {
 
     /// The task that the calling thread runs, by its place in memory; nil outside of tasks.
     package static var current: UInt? {
-      unsafe withUnsafeCurrentTask { task in unsafe task.map { unsafe unsafeBitCast($0, to: UInt.self) } }
+      let place = unsafe withUnsafeCurrentTask { task in unsafe unsafeBitCast(task, to: UInt.self) }
+      return place == 0 ? nil : place
     }
 
     /// The task that a job, which has yet to run, resumes, if it is one that was cancelled.

@@ -70,6 +70,15 @@ extension Wait {
   }
 }
 
+extension LoopCore {
+  /// The same of due timers.
+  @inline(never)
+  func permuteDue(_ frame: RunFrame) {
+    assertOwnThread()
+    wait.permute(&frame.due) { $0.date == $1.date && $0.order == $1.order }
+  }
+}
+
 extension ScriptedWait {
   fileprivate func permute<Things: RandomAccessCollection & MutableCollection>(
     _ things: inout Things, _ areTied: (Things.Element, Things.Element) -> Bool

@@ -178,9 +178,9 @@ extension LoopCore {
   private func fireTimersPresent(_ frame: RunFrame, _ limit: Instant) {
     collectDue(limit, frame)
     if frame.due.isEmpty { return }
-    wait.permute(&frame.due) { $0.date == $1.date && $0.order == $1.order }
     pulse.enter(.timers)
     frame.nextDue = 0
+    if frame.due.count > 1 { permuteDue(frame) }
     while frame.nextDue < frame.due.count {
       let token = frame.due[frame.nextDue].token
       announceDue(frame)

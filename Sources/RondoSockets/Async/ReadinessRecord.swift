@@ -102,7 +102,6 @@ package final class ReadinessRecord: ItemDelegate, @unchecked Sendable {
   /// Suspends until a call in this direction may succeed. Any thread; one task at a time in each direction.
   @inline(__always)
   nonisolated(nonsending) func wait(for direction: ReadinessDirection) async throws(ConnectionError) {
-    if Task.isCancelled { throw .wait(.cancelled) }
     // A handler of cancellation costs a sixth of a request, and the memory of its frames.
     let answer =
       isServed

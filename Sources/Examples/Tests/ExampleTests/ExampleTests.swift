@@ -13,7 +13,7 @@ import Testing
     #expect(
       try lines(of: "permanent-thread") == [
         "lines so far: 300", "lines at the end: 301", "each writer's lines in order: true",
-        "a call afterwards: loopEnded",
+        "a call afterwards: the loop's thread has ended",
       ])
   }
 
