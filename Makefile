@@ -43,8 +43,6 @@ EXAMPLE ?= async-echo
 EXAMPLES := --package-path Sources/Examples --scratch-path .build/examples
 # SwiftPM would remember for which libraries the manifest looked last time.
 BENCH := --package-path Benchmarks --manifest-cache none
-# Built as the benchmarks are, but for what tests see of a program.
-BENCH_TEST := $(BENCH) -c release -Xswiftc -enable-testing --scratch-path Benchmarks/.build/tests
 # SwiftNIO takes two minutes to build, so only the full suite has it, in a directory of its own.
 BENCH_FULL := $(BENCH) --traits NIO --scratch-path Benchmarks/.build/full
 # The tests that leave something out of `make test`.
@@ -101,7 +99,7 @@ bench-report: setup-bench ## Measure everything, write FILE.html and FILE.json; 
 	[[ -z '$(PUBLISH)' ]] || "$$bench" publish '$(FILE).json' \
 	  --readme README.md --page Benchmarks/Figures.md --pictures Benchmarks/Pictures
 bench-test: setup-bench ## Run the tests of the benchmarks' arithmetic and reports, and those that need other libraries.
-	swift test $(BENCH_TEST)
+	swift test $(BENCH)
 
 prove: ## Run every proof there is, each at a depth that takes minutes; ONLY='fuzz counts' runs those alone.
 	@Sources/Tools/prove.sh $(ONLY)
@@ -122,7 +120,7 @@ chaos: setup ## Open, half-close, reset and stall CHAOS_CONNECTIONS at random fo
 	  swift test $(EXAMPLES) --filter ChaosTests
 bridge: setup-bench ## Run the tests of real loops and of guests with a loop of Foundation's beside each.
 	RONDO_BRIDGE=1 swift test --filter '$(BRIDGED)'
-	RONDO_BRIDGE=1 swift test $(BENCH_TEST) --filter RondoGuestTests
+	RONDO_BRIDGE=1 swift test $(BENCH) --filter RondoGuestTests
 tsan: setup ## Run the threaded tests under the thread sanitizer.
 	@HAND_OVERS=$(HAND_OVERS) Sources/Tools/sanitize.sh thread
 asan: setup ## Run the threaded tests and the examples under the address sanitizer, leaks included.

@@ -69,7 +69,8 @@ prove chaos "twice 30 s, 1000 connections" chaos CHAOS_SECONDS=30 CHAOS_CONNECTI
 prove api "since the newest tag" api
 wait
 prove stress "a fifth of their lengths" stress PART=5
-prove bench "all tests, built for release" bench-test
+prove bench "built for release" bench-build
+prove bench-test "all tests" bench-test
 prove bridge "all tests of real loops" bridge
 prove asan "threaded tests, leaks" asan
 prove tsan "threaded tests, 20000 hand-overs" tsan HAND_OVERS=20000
