@@ -64,7 +64,9 @@ case $1 in
     alone='RondoTests\.(HeapTests|ModeSizeTests|SizeTests|SlotMemoryTests|TimeoutModelTests|TimerEntryTests)'
     # These let other tasks run at each step: beside a thousand tests a step would wait for all of them.
     yielding='RondoSocketsTests\.ConnectionCancellationTests|an item that another thread passes from loop to loop'
-    swift test "${thread[@]}" --filter "^RondoTests\.($threaded)\b|$others)\." \
+    swift build --build-tests "${thread[@]}"
+    # One after the other, as above.
+    swift test "${thread[@]}" --skip-build --no-parallel --filter "^RondoTests\.($threaded)\b|$others)\." \
       --skip "$unsafe|$unfit|$alone|RondoBookTests|RondoSocketsTests\.ConnectionCancellationTests"
     HAND_OVERS=$hand_overs swift test "${thread[@]}" --skip-build --filter "$yielding"
     ;;
