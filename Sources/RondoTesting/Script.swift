@@ -24,7 +24,7 @@ final class Script: WaitScript {
   private let seed: Seed?
   private let log = ChoiceLog.current
   /// How many choices there have been.
-  private(set) var choices = 0
+  private var choices = 0
 
   init(start: Instant, seed: Seed?) {
     clock = Atomic(start.nanoseconds)

@@ -43,9 +43,6 @@ public final class VirtualLoop: @unchecked Sendable {
   /// How often the loop has slept.
   public var sleeps: Int { script.sleeps }
 
-  /// How many choices the seed has made so far.
-  public var choices: Int { script.choices }
-
   // MARK: - The script
 
   /// Calls `action` when `offset` has passed since the scope began, during a wait.

@@ -51,7 +51,7 @@ base() {
 since=$(base 2>/dev/null || true)
 
 make --no-print-directory setup-prove
-# Each of these keeps one processor busy: two at a time, which build in different folders.
+# Each of these keeps one processor busy: two at a time. Where both build in one folder, one waits for the other to have built.
 prove parity "20000 scenarios, seed $seed" parity SEED="$seed" COUNT=20000 &
 prove fuzz "40000 inputs a decoder" fuzz RUNS=40000
 wait

@@ -144,7 +144,8 @@ import Testing
             async let ending = connection.read()
             own.withLock { $0 = Task { nil } }
             do {
-              _ = try await ending
+              let bytes = try await ending
+              Issue.record("The child was not cancelled, and read \(String(describing: bytes)).")
             } catch {
               #expect(error as? ConnectionError == .wait(.cancelled))
             }

@@ -7,8 +7,8 @@ extension LoopCore {
   /// A turn that only looks costs some 600 ns; shared by 256 jobs, that is nothing beside the 100 ns of a job.
   static let jobsAtATime = 256
 
-  /// The most reads and writes, of those that succeed at once, that a job makes before its task yields. Chosen: beside a
-  /// client that floods, with 64 a neighbour waited for four times as long, and with 4 for half as long.
+  /// The most reads and writes, of those that succeed at once, that a job makes before its task yields. Chosen: of a
+  /// neighbour of a client that floods, the 99th of 100 answers took 4.3 ms with 64, 1.2 ms with 16, and 0.6 ms with 4.
   static let operationsOfJob = 16
   /// The most that the jobs of one turn make, so that many busy tasks do not keep a timer waiting. Chosen.
   static let operationsAtATime = 128

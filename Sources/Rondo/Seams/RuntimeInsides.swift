@@ -18,7 +18,8 @@
 /// - the factory that makes the main actor's executor: RondoMain's `MainExecutors.swift`, without it the main loop is run
 ///   by `LoopProgram`, `Loop.runMain` or the program itself;
 /// - a task is a job, at the same place, and `UnsafeCurrentTask` is a pointer to it: `current` and `cancelled(_:)`, without
-///   them the timer of a cancelled sleep would stay until its date;
+///   them the timer of a cancelled sleep would stay until its date, and each wait of a server's task would have a handler
+///   of cancellation;
 /// - where a job keeps the code at which it goes on: `code(of:)`, without it records of jobs name no code.
 ///
 /// libdispatch's two functions for run loops (CLinux/shim.h) and libevent's (CLibevent/shim.h) are weak symbols, and no
