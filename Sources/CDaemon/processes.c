@@ -13,19 +13,31 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../CLinux/simulated.h"
+
 extern char **environ;
 
 static int or_errno(long result) { return result < 0 ? -errno : (int)result; }
 
-int rondo_pidfd_open(int process) { return or_errno(syscall(SYS_pidfd_open, process, 0)); }
+int rondo_pidfd_open(int process) {
+  long simulated = rondo_simulate(RONDO_CHILD, -1, process, 0, 0, 0);
+  return simulated != -ENOSYS ? (int)simulated : or_errno(syscall(SYS_pidfd_open, process, 0));
+}
 
 int rondo_pidfd_signal(int descriptor, int signal) {
+  if (rondo_is_simulated(descriptor)) return (int)rondo_simulate(RONDO_CHILD_SIGNAL, descriptor, signal, 0, 0, 0);
   return or_errno(syscall(SYS_pidfd_send_signal, descriptor, signal, NULL, 0));
 }
 
 static int64_t microseconds(struct timeval time) { return (int64_t)time.tv_sec * 1000000 + time.tv_usec; }
 
 int rondo_child_look(int descriptor, int reaps, struct rondo_child_end *end) {
+  if (rondo_is_simulated(descriptor)) {
+    int told[2] = {0, 0};
+    int result = (int)rondo_simulate(RONDO_CHILD_LOOK, descriptor, reaps, (long)told, 0, 0);
+    if (result > 0) *end = (struct rondo_child_end){.was_killed = told[0], .status = told[1]};
+    return result;
+  }
   siginfo_t info = {0};
   struct rusage usage = {0};
   long result;
@@ -82,6 +94,8 @@ static int add_stream(posix_spawn_file_actions_t *actions, int stream, int descr
 }
 
 int rondo_spawn(const struct rondo_command *command) {
+  long simulated = rondo_simulate(RONDO_SPAWN, -1, (long)command->executable, (long)command->arguments, 0, 0);
+  if (simulated != -ENOSYS) return (int)simulated;
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   int copies[3] = {-1, -1, -1};

@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "simulated.h"
 
 // CLOCK_BOOTTIME, which also counts the time the machine was suspended.
 static inline int64_t rondo_boottime_now(void) {
@@ -183,6 +184,8 @@ struct rondo_identity {
   uint32_t type;  // S_IFMT bits
 };
 static inline int rondo_identify(int descriptor, struct rondo_identity *identity) {
+  if (rondo_is_simulated(descriptor))
+    return (int)-rondo_simulate(RONDO_STATUS, descriptor, (long)identity, 0, 0, 0);
   struct stat status;
   if (fstat(descriptor, &status) != 0) return errno;
   identity->device = status.st_dev;
@@ -192,13 +195,23 @@ static inline int rondo_identify(int descriptor, struct rondo_identity *identity
 }
 
 // Whether the peer has hung up, asked of the kernel directly: poll(2).
+// Without a retry: on Linux the number is free whatever close(2) says.
+static inline void rondo_close(int descriptor) {
+  if (rondo_is_simulated(descriptor)) {
+    rondo_simulate(RONDO_CLOSE, descriptor, 0, 0, 0, 0);
+  } else {
+    close(descriptor);
+  }
+}
 static inline int rondo_has_hung_up(int descriptor) {
   struct pollfd query = {descriptor, 0x2000 /* POLLRDHUP, which needs _GNU_SOURCE */, 0};
+  if (rondo_is_simulated(descriptor)) return rondo_simulate(RONDO_POLL, descriptor, query.events, 0, 0, 0) > 0;
   return poll(&query, 1, 0) == 1 && (query.revents & (0x2000 | POLLHUP | POLLERR));
 }
 // Whether reading, or writing, would not block, for whatever reason.
 static inline int rondo_is_ready(int descriptor, int writing) {
   struct pollfd query = {descriptor, writing ? POLLOUT : POLLIN, 0};
+  if (rondo_is_simulated(descriptor)) return rondo_simulate(RONDO_POLL, descriptor, query.events, 0, 0, 0) > 0;
   return poll(&query, 1, 0) == 1;
 }
 static inline int rondo_is_readable(int descriptor) {

@@ -14,29 +14,39 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "simulated.h"
+
 static inline long rondo_or_errno(long result) { return result < 0 ? -errno : result; }
 
 static inline int rondo_socket(int family, int type, int protocol) {
+  long simulated = rondo_simulate(RONDO_SOCKET, -1, family, type, 0, 0);
+  if (simulated != -ENOSYS) return (int)simulated;
   return (int)rondo_or_errno(socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, protocol));
 }
 static inline int rondo_socket_pair(int type, int *ends) {
+  long simulated = rondo_simulate(RONDO_SOCKET_PAIR, -1, type, (long)ends, 0, 0);
+  if (simulated != -ENOSYS) return (int)simulated;
   return (int)rondo_or_errno(socketpair(AF_UNIX, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends));
 }
 static inline int rondo_bind(int descriptor, const void *address, uint32_t length) {
+  if (rondo_is_simulated(descriptor)) return (int)rondo_simulate(RONDO_BIND, descriptor, (long)address, length, 0, 0);
   return (int)rondo_or_errno(bind(descriptor, (const struct sockaddr *)address, length));
 }
 static inline int rondo_listen(int descriptor, int backlog) {
+  if (rondo_is_simulated(descriptor)) return (int)rondo_simulate(RONDO_LISTEN, descriptor, backlog, 0, 0, 0);
   return (int)rondo_or_errno(listen(descriptor, backlog));
 }
 
 // A connect(2) that a signal interrupts goes on by itself.
 static inline int rondo_connect(int descriptor, const void *address, uint32_t length) {
+  if (rondo_is_simulated(descriptor)) return (int)rondo_simulate(RONDO_CONNECT, descriptor, (long)address, length, 0, 0);
   if (connect(descriptor, (const struct sockaddr *)address, length) == 0) return 0;
   return errno == EINTR ? -EINPROGRESS : -errno;
 }
 
 // accept4(2), which <sys/socket.h> shows only to _GNU_SOURCE.
 static inline int rondo_accept(int descriptor, void *address, uint32_t *length) {
+  if (rondo_is_simulated(descriptor)) return (int)rondo_simulate(RONDO_ACCEPT, descriptor, (long)address, (long)length, 0, 0);
   long result;
   do {
     result = syscall(SYS_accept4, descriptor, address, length, SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -47,6 +57,7 @@ static inline int rondo_accept(int descriptor, void *address, uint32_t *length) 
 // Never raises SIGPIPE.
 static inline long rondo_send(
     int descriptor, const void *bytes, size_t count, const void *address, uint32_t length) {
+  if (rondo_is_simulated(descriptor)) return rondo_simulate(RONDO_SEND, descriptor, (long)bytes, (long)count, (long)address, length);
   long result;
   do {
     result = sendto(
@@ -57,9 +68,20 @@ static inline long rondo_send(
 
 // At most `count` bytes of a stream, or the beginning of one datagram.
 static inline long rondo_receive(int descriptor, void *bytes, size_t count, void *address, uint32_t *length) {
+  if (rondo_is_simulated(descriptor)) return rondo_simulate(RONDO_RECEIVE, descriptor, (long)bytes, (long)count, (long)address, (long)length);
   long result;
   do {
     result = recvfrom(descriptor, bytes, count, MSG_DONTWAIT, (struct sockaddr *)address, length);
+  } while (result < 0 && errno == EINTR);
+  return rondo_or_errno(result);
+}
+
+static inline long rondo_read(int descriptor, void *bytes, size_t count) {
+  if (rondo_is_simulated(descriptor))
+    return rondo_simulate(RONDO_RECEIVE, descriptor, (long)bytes, (long)count, 0, 0);
+  long result;
+  do {
+    result = read(descriptor, bytes, count);
   } while (result < 0 && errno == EINTR);
   return rondo_or_errno(result);
 }
@@ -71,16 +93,14 @@ static inline long rondo_receive_into(
     void *context) {
   char room[65536];
   if (count > sizeof room) count = sizeof room;
-  long result;
-  do {
-    result = is_socket ? recv(descriptor, room, count, MSG_DONTWAIT) : read(descriptor, room, count);
-  } while (result < 0 && errno == EINTR);
+  long result = is_socket ? rondo_receive(descriptor, room, count, NULL, NULL) : rondo_read(descriptor, room, count);
   if (result > 0) took(context, room, (size_t)result);
-  return rondo_or_errno(result);
+  return result;
 }
 
 // Several pieces in one call. Never raises SIGPIPE.
 static inline long rondo_send_pieces(int descriptor, const struct iovec *pieces, size_t count) {
+  if (rondo_is_simulated(descriptor)) return rondo_simulate(RONDO_SEND_PIECES, descriptor, (long)pieces, (long)count, 0, 0);
   struct msghdr message = {.msg_iov = (struct iovec *)pieces, .msg_iovlen = count};
   long result;
   do {
@@ -92,6 +112,8 @@ static inline long rondo_send_pieces(int descriptor, const struct iovec *pieces,
 // write(2), or sendfile(2) out of `file`, to a stream that has no flag against SIGPIPE: the thread blocks the signal
 // during the call, and takes back the one that the call has raised.
 static inline long rondo_write_quietly(int descriptor, const void *bytes, int file, off_t *offset, size_t count) {
+  if (rondo_is_simulated(descriptor))
+    return rondo_simulate(RONDO_SEND_FILE, descriptor, file, (long)offset, (long)count, 0);
   sigset_t pipe, old, pending;
   sigemptyset(&pipe);
   sigaddset(&pipe, SIGPIPE);
@@ -110,32 +132,41 @@ static inline long rondo_write_quietly(int descriptor, const void *bytes, int fi
   return result;
 }
 
-static inline int rondo_shutdown(int descriptor, int how) { return (int)rondo_or_errno(shutdown(descriptor, how)); }
+static inline int rondo_shutdown(int descriptor, int how) {
+  if (rondo_is_simulated(descriptor)) return (int)rondo_simulate(RONDO_SHUTDOWN, descriptor, how, 0, 0, 0);
+  return (int)rondo_or_errno(shutdown(descriptor, how));
+}
 
 static inline int rondo_socket_name(int descriptor, void *address, uint32_t *length) {
+  if (rondo_is_simulated(descriptor)) return (int)rondo_simulate(RONDO_NAME, descriptor, (long)address, (long)length, 0, 0);
   return (int)rondo_or_errno(getsockname(descriptor, (struct sockaddr *)address, length));
 }
 static inline int rondo_socket_peer_name(int descriptor, void *address, uint32_t *length) {
+  if (rondo_is_simulated(descriptor)) return (int)rondo_simulate(RONDO_PEER_NAME, descriptor, (long)address, (long)length, 0, 0);
   return (int)rondo_or_errno(getpeername(descriptor, (struct sockaddr *)address, length));
 }
 
 static inline int rondo_socket_option(int descriptor, int level, int option) {
+  if (rondo_is_simulated(descriptor)) return (int)rondo_simulate(RONDO_OPTION, descriptor, level, option, 0, 0);
   int value = 0;
   socklen_t length = sizeof value;
   if (getsockopt(descriptor, level, option, &value, &length) != 0) return -errno;
   return value;
 }
 static inline int rondo_set_socket_option(int descriptor, int level, int option, int value) {
+  if (rondo_is_simulated(descriptor)) return (int)rondo_simulate(RONDO_SET_OPTION, descriptor, level, option, value, 0);
   return (int)rondo_or_errno(setsockopt(descriptor, level, option, &value, sizeof value));
 }
 
 static inline int rondo_set_nonblocking(int descriptor) {
+  if (rondo_is_simulated(descriptor)) return 0;
   int flags = fcntl(descriptor, F_GETFL);
   if (flags < 0) return -errno;
   return (int)rondo_or_errno(fcntl(descriptor, F_SETFL, flags | O_NONBLOCK));
 }
 
 static inline int rondo_close_on_exec(int descriptor) {
+  if (rondo_is_simulated(descriptor)) return 0;
   int flags = fcntl(descriptor, F_GETFD);
   if (flags < 0 || flags & FD_CLOEXEC) return flags < 0 ? -errno : 0;
   return (int)rondo_or_errno(fcntl(descriptor, F_SETFD, flags | FD_CLOEXEC));
@@ -148,6 +179,7 @@ struct rondo_credentials {
   uint32_t group;
 };
 static inline int rondo_peer_credentials(int descriptor, struct rondo_credentials *credentials) {
+  if (rondo_is_simulated(descriptor)) return (int)rondo_simulate(RONDO_CREDENTIALS, descriptor, (long)credentials, 0, 0, 0);
   socklen_t length = sizeof *credentials;
   return (int)rondo_or_errno(getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, credentials, &length));
 }
@@ -155,6 +187,7 @@ static inline int rondo_peer_credentials(int descriptor, struct rondo_credential
 // Waits for a descriptor, or for another one to be readable (-1 for none); a signal ends the wait early.
 // -1 milliseconds waits without limit.
 static inline int rondo_poll_two(int descriptor, int events, int other, int milliseconds) {
+  if (rondo_is_simulated(descriptor)) return (int)rondo_simulate(RONDO_POLL, descriptor, events, milliseconds, 0, 0);
   struct pollfd queries[2] = {{descriptor, (short)events, 0}, {other, POLLIN, 0}};
   int result = poll(queries, 2, milliseconds);
   if (result < 0) return errno == EINTR ? 0 : -errno;

@@ -1,71 +1,27 @@
 internal import CLinux
+internal import Glibc
 internal import Rondo
-import Synchronization
 
-/// Virtual time: the clock jumps to the next deadline or scripted event. *loop thread*
+/// Virtual time of one loop: the clock jumps to the next deadline or scripted event. *loop thread*
 final class Script: WaitScript {
-  /// *atomic* The clock: any task may ask it.
-  private let clock: Atomic<Int64>
-  /// What happens while the loop sleeps, by time.
-  private var events: [Event] = []
-  /// Whether the run shall end, instead of trapping, when nothing would end its sleep.
-  var endsWhenIdle = true
-  /// The latest instant the clock may jump to; a sleep beyond ends the run.
-  var horizon = Instant.distantFuture
+  /// *constant*
+  let timeline: Timeline
   /// How often the loop slept.
   private(set) var sleeps = 0
 
-  private struct Event {
-    let time: Instant
-    let action: () -> Void
-  }
-
-  /// Chooses where the contract leaves the order open; the documented order without one.
-  private let seed: Seed?
-  private let log = ChoiceLog.current
-  /// How many choices there have been.
-  private var choices = 0
-
   init(start: Instant, seed: Seed?) {
-    clock = Atomic(start.nanoseconds)
-    self.seed = seed
+    timeline = Timeline(start: start, seed: seed)
   }
 
-  func choose(among count: Int) -> Int {
-    guard let seed, count > 1 else { return 0 }
-    defer { choices += 1 }
-    let choice = seed.choice(at: choices, among: count)
-    if choice != 0 { log?.note(choices) }
-    return choice
-  }
+  var now: Instant { timeline.now }
+  var isSeeded: Bool { timeline.seed != nil }
 
-  private(set) var now: Instant {
-    get { Instant(nanoseconds: clock.load(ordering: .relaxed)) }
-    set { clock.store(newValue.nanoseconds, ordering: .relaxed) }
-  }
+  func choose(among count: Int) -> Int { timeline.choose(among: count) }
+  func close() { timeline.close() }
 
-  /// Has `action` happen at `time`, on the loop's thread, while the loop sleeps or looks.
-  func schedule(at time: Instant, _ action: @escaping () -> Void) {
-    let place = events.firstIndex { $0.time > time } ?? events.count
-    events.insert(Event(time: time, action: action), at: place)
-  }
-
-  /// Drops the events that will not happen any more.
-  func close() {
-    let events = self.events
-    self.events = []
-    _ = events
-  }
-
-  /// The time of the next scripted event.
-  var nextEvent: Instant {
-    events.first?.time ?? .distantFuture
-  }
-
-  /// Moves the clock without running the loop, as a busy callout would.
-  func pass(_ nanoseconds: Int64) {
-    now = now.advanced(by: nanoseconds)
-  }
+  func call(_ call: rondo_call, _ first: Int, _ second: Int) -> Int { -Int(ENOSYS) }
+  func watch(_ source: Loop.DescriptorSource, in mode: UInt64) {}
+  func unwatch(_ source: Loop.DescriptorSource, in mode: UInt64) {}
 
   /// Readiness told by script; consumed by the next wait in a mode that holds the source, or one of that descriptor.
   private var readiness: [(subject: Subject, readiness: Loop.DescriptorSource.Readiness)] = []
@@ -88,32 +44,20 @@ final class Script: WaitScript {
   }
 
   func wait(_ turn: ScriptedTurn, until deadline: Instant, blocks: Bool) -> Bool {
-    runDueEvents()
+    timeline.runDueEvents()
     collect(turn)
     guard blocks, !turn.isReady, deadline > now else { return true }
-    let next = min(deadline, nextEvent)
-    if next > horizon || (next == .distantFuture && endsWhenIdle) {
-      if horizon != .distantFuture { now = max(now, horizon) }
-      return false
-    }
-    require(next != .distantFuture, "The loop would sleep for ever: no timer, deadline or scripted event is left.")
+    let next = min(deadline, timeline.nextEvent)
+    guard next < .distantFuture else { return false }
     sleeps += 1
-    now = max(now, next)
-    runDueEvents()
+    timeline.advance(to: next)
+    timeline.runDueEvents()
     collect(turn)
     return true
   }
 
-  private func runDueEvents() {
-    while let next = events.first, next.time <= now {
-      // Each may be another thread's.
-      let tied = events.prefix { $0.time == next.time }.count
-      events.remove(at: choose(among: tied)).action()
-    }
-  }
-
   private func collect(_ turn: ScriptedTurn) {
-    permute(&readiness)
+    timeline.permute(&readiness)
     readiness.removeAll { entry in
       switch entry.subject {
       case .source(let source): turn.collect(source, entry.readiness)
@@ -133,11 +77,7 @@ final class Script: WaitScript {
       if source.enabled.contains(.write), rondo_is_ready(source.descriptor, 1) != 0 { ready.insert(.write) }
       return ready.isEmpty ? nil : (source: source, readiness: ready)
     }
-    permute(&found)
+    timeline.permute(&found)
     for (source, readiness) in found { _ = turn.collect(source, readiness) }
-  }
-
-  private func permute<Element>(_ things: inout [Element]) {
-    for place in things.indices { things.swapAt(place, place + choose(among: things.count - place)) }
   }
 }

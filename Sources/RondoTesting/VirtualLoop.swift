@@ -11,7 +11,8 @@ public final class VirtualLoop: @unchecked Sendable {
   public let loop: Loop
   /// *thread of the scope*
   private let ownScript: Script
-  private let start: Instant
+  /// A date that looks like a monotonic clock's, away from zero so that earlier instants exist.
+  static let start = Instant(nanoseconds: 1_000_000_000_000)
   /// The seed that picks the orders which the contract leaves open.
   ///
   /// Nil for the documented orders.
@@ -19,9 +20,7 @@ public final class VirtualLoop: @unchecked Sendable {
 
   init(_ seed: Seed?) {
     self.seed = seed
-    // A date that looks like a monotonic clock's, away from zero so that earlier instants exist.
-    start = Instant(nanoseconds: 1_000_000_000_000)
-    ownScript = Script(start: start, seed: seed)
+    ownScript = Script(start: Self.start, seed: seed)
     loop = Loop.makeVirtual(ownScript)
   }
 
@@ -32,7 +31,7 @@ public final class VirtualLoop: @unchecked Sendable {
 
   /// The virtual time since the scope began.
   public var elapsed: Duration {
-    .nanoseconds(script.now.nanoseconds - start.nanoseconds)
+    .nanoseconds(script.now.nanoseconds - Self.start.nanoseconds)
   }
 
   /// The present date of the virtual clock.
@@ -49,7 +48,7 @@ public final class VirtualLoop: @unchecked Sendable {
   ///
   /// The action takes the place of another thread: let it wake, stop, signal or post.
   public func at(_ offset: Duration, _ action: @escaping () -> Void) {
-    script.schedule(at: start.advanced(by: offset.saturatingNanoseconds), action)
+    script.timeline.schedule(at: Self.start.advanced(by: offset.saturatingNanoseconds), action)
   }
 
   /// Makes `source` ready for one wait of the loop: the next, or at `offset`.
@@ -85,7 +84,7 @@ public final class VirtualLoop: @unchecked Sendable {
 
   /// Moves the clock forward inside a callout, as work would.
   public func spend(_ duration: Duration) {
-    script.pass(duration.saturatingNanoseconds)
+    script.timeline.advance(to: script.now.advanced(by: duration.saturatingNanoseconds))
   }
 
   // MARK: - Moving on
@@ -97,9 +96,9 @@ public final class VirtualLoop: @unchecked Sendable {
   @discardableResult
   public func runUntilIdle(in mode: Loop.Mode = .default, turns: Int = 10_000) -> Bool {
     for _ in 0..<turns {
-      let before = callouts
+      let before = loop.callouts
       loop.run(in: mode, for: .zero)
-      if callouts == before { return true }
+      if loop.callouts == before { return true }
     }
     return false
   }
@@ -110,9 +109,9 @@ public final class VirtualLoop: @unchecked Sendable {
   @discardableResult
   public func advanceToNextDeadline(in mode: Loop.Mode = .default) -> Bool {
     let timer = loop.nextFireDate(in: mode).map { Instant($0) } ?? .distantFuture
-    let next = min(timer, script.nextEvent)
+    let next = min(timer, script.timeline.nextEvent)
     guard next != .distantFuture else { return false }
-    script.pass(max(0, next.nanoseconds - script.now.nanoseconds))
+    script.timeline.advance(to: next)
     runUntilIdle(in: mode)
     return true
   }
@@ -122,15 +121,8 @@ public final class VirtualLoop: @unchecked Sendable {
   public func advance(by duration: Duration, in mode: Loop.Mode = .default) -> Loop.RunResult {
     let end = script.now.advanced(by: duration.saturatingNanoseconds)
     let result = loop.run(in: mode, until: end.suspending)
-    if script.now < end { script.pass(end.nanoseconds - script.now.nanoseconds) }
+    script.timeline.advance(to: end)
     return result
-  }
-
-  /// Callouts other than observers', which come with every turn.
-  private var callouts: UInt64 {
-    let statistics = loop.statistics
-    return statistics.timerCallouts + statistics.sourceCallouts + statistics.descriptorCallouts
-      + statistics.blockCallouts + statistics.mainQueueCallouts + statistics.jobCallouts
   }
 }
 

@@ -92,6 +92,7 @@ flags=(
 link=(-L "$scratch" -Xlinker '-rpath=$ORIGIN')
 read -ra libevent <<<"$(pkg-config --libs libevent_core 2>/dev/null || echo -levent_core)"
 mapfile -t core < <(find "$tree/Sources/Rondo" -name '*.swift')
+mapfile -t testing < <(find "$tree/Sources/RondoTesting" -name '*.swift')
 
 # Compiles what there is of a module, one object a file, in the directory it is called in.
 compile() {
@@ -111,7 +112,7 @@ build_tests() (
   cd "$scratch/core"
   compile "${maps[@]}" -module-name Rondo -emit-module -emit-module-path "$scratch/Rondo.swiftmodule" "${core[@]}"
   swiftc -emit-library -o "$scratch/libRondo.so" ./*.o "${libevent[@]}"
-  swiftc "${flags[@]}" "${link[@]}" "${maps[@]}" -wmo -module-name RondoTesting "$tree"/Sources/RondoTesting/*.swift \
+  swiftc "${flags[@]}" "${link[@]}" "${maps[@]}" -wmo -module-name RondoTesting "${testing[@]}" \
     -emit-library -o "$scratch/libRondoTesting.so" -emit-module -emit-module-path "$scratch/RondoTesting.swiftmodule" \
     -lRondo
   cat >"$scratch/Main.swift" <<'MAIN'

@@ -169,7 +169,7 @@ extension Loop {
       guard closesOnInvalidation, invalidationReason != .descriptorClosed,
         !isClosed.exchange(true, ordering: .sequentiallyConsistent), hasItsFile
       else { return }
-      _ = Glibc.close(descriptor)
+      rondo_close(descriptor)
     }
   }
 

@@ -75,7 +75,7 @@ struct JobQueue {
 
   /// Has a script choose the order of the jobs of each priority.
   mutating func permute(by wait: Wait) {
-    guard case .scripted = wait else { return }
+    guard case .scripted(let scripted) = wait, scripted.script.isSeeded else { return }
     for index in levels.indices { levels[index].jobs.permute(by: wait) }
   }
 

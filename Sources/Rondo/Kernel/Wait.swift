@@ -24,7 +24,7 @@ enum Wait {
   func watch(_ source: Loop.DescriptorSource, _ token: Token, in mode: ModeState, _ slots: SlotTable) {
     switch self {
     case .kernel(let kernel): kernel.watch(source, token, in: mode, slots)
-    case .scripted: break
+    case .scripted(let scripted): scripted.watch(source, in: mode)
     }
   }
 
@@ -36,7 +36,7 @@ enum Wait {
   ) -> [RejectedSource] {
     switch self {
     case .kernel(let kernel): kernel.unwatch(source, token, in: mode, slots)
-    case .scripted: []
+    case .scripted(let scripted): scripted.unwatch(source, in: mode)
     }
   }
 

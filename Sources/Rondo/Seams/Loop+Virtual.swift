@@ -10,12 +10,23 @@ extension Loop {
 
   /// Has `loop` stand in for the thread's own while `body` runs; its items are invalidated afterwards.
   package static func withVirtual<Result>(_ loop: Loop, _ body: () throws -> Result) rethrows -> Result {
+    try standingIn(loop) {
+      defer { loop.tearDown() }
+      return try body()
+    }
+  }
+
+  /// The same, for a loop that goes on afterwards.
+  package static func standingIn<Result>(_ loop: Loop, _ body: () throws -> Result) rethrows -> Result {
     let record = ThreadRecord.current
     let outer = record.standIn(loop)
-    defer {
-      loop.tearDown()
-      _ = record.standIn(outer)
-    }
+    defer { _ = record.standIn(outer) }
     return try body()
   }
+
+  /// Ends a loop that waits by script, and invalidates its items.
+  package func endVirtual() { tearDown() }
+
+  /// Whether there is something that was posted to it, and that it has not looked at.
+  package var isPostedTo: Bool { core.wakeup.has([.mail, .signals, .wake, .stop]) }
 }

@@ -1,3 +1,5 @@
+package import CLinux
+
 /// What passes the time of a loop in virtual time: `RondoTesting` has it. The loop's thread, but for the clock.
 package protocol WaitScript: AnyObject {
   /// The clock. Any thread.
@@ -8,8 +10,20 @@ package protocol WaitScript: AnyObject {
   /// - Returns: False if nothing is left that could end the sleep. The run ends.
   func wait(_ turn: ScriptedTurn, until deadline: Instant, blocks: Bool) -> Bool
 
+  /// Whether `choose(among:)` may take another order than the documented one.
+  var isSeeded: Bool { get }
+
   /// Which of so many things goes first, where the contract leaves their order open; 0 is the documented one.
   func choose(among count: Int) -> Int
+
+  /// A descriptor source wants something in a mode, by its bit, or wants something else than before.
+  func watch(_ source: Loop.DescriptorSource, in mode: UInt64)
+
+  /// It is in the mode no more.
+  func unwatch(_ source: Loop.DescriptorSource, in mode: UInt64)
+
+  /// Answers a system call without a descriptor, such as one that makes one; -ENOSYS to have the kernel answer it.
+  func call(_ call: rondo_call, _ first: Int, _ second: Int) -> Int
 
   /// Drops what has not happened: the loop ends.
   func close()
@@ -19,6 +33,9 @@ package protocol WaitScript: AnyObject {
 package struct ScriptedTurn {
   fileprivate let frame: RunFrame
   fileprivate let core: LoopCore
+
+  /// Whether another run of the loop is under way, in which this one is nested.
+  package var isNested: Bool { core.frames.dropFirst().contains { _ in true } }
 
   /// Whether readiness has been collected.
   package var isReady: Bool { !frame.ready.isEmpty }
@@ -53,6 +70,15 @@ final class ScriptedWait {
   /// Out of the way of loops that ask the kernel's clock.
   var now: Instant {
     @inline(never) get { script.now }
+  }
+
+  func watch(_ source: Loop.DescriptorSource, in mode: ModeState) {
+    script.watch(source, in: mode.bit)
+  }
+
+  func unwatch(_ source: Loop.DescriptorSource, in mode: ModeState) -> [RejectedSource] {
+    script.unwatch(source, in: mode.bit)
+    return []
   }
 
   func wait(_ frame: RunFrame, until deadline: Instant, blocks: Bool) -> WaitOutcome {

@@ -1,4 +1,5 @@
 import CDaemon
+import CLinux
 import Glibc
 import Rondo
 
@@ -18,7 +19,7 @@ final class Child: Sendable {
     var end = rondo_child_end()
     let result = unsafe rondo_child_look(descriptor, 0, &end)
     guard result >= 0 else {
-      close(descriptor)
+      rondo_close(descriptor)
       throw ChildError(process, -result)
     }
     self.process = process
@@ -27,7 +28,7 @@ final class Child: Sendable {
   }
 
   deinit {
-    close(descriptor)
+    rondo_close(descriptor)
   }
 
   /// How it ended; nil while it runs. Leaves it to be reaped.

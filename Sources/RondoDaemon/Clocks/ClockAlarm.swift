@@ -1,4 +1,5 @@
 import CDaemon
+import CLinux
 import Glibc
 import Rondo
 
@@ -30,7 +31,7 @@ final class ClockAlarm: Sendable {
   }
 
   deinit {
-    close(descriptor)
+    rondo_close(descriptor)
   }
 
   /// The date that is waited for; nil for none any more.

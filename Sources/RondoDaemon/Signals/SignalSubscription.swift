@@ -13,19 +13,22 @@ final class SignalSubscription: Sendable {
   let signal: CInt
   /// *constant*
   let descriptor: CInt
-  /// *constant* As the C side counts.
+  /// *constant* As the C side counts, from 1.
   private let number: Int64
+  /// The number of each that a simulated machine has.
+  private static let simulated: Int64 = 0
   /// *atomic*
   private let isCancelled = Atomic<Bool>(false)
 
   init(_ signal: CInt) throws(SignalError) {
     try SignalError.check(signal)
     self.signal = signal
-    descriptor = rondo_eventfd()
-    guard descriptor >= 0 else { throw SignalError(signal, errno: errno) }
-    number = rondo_signal_subscribe(signal, descriptor)
+    let simulated = rondo_simulate(RONDO_SIGNAL, -1, Int(signal), 0, 0, 0)
+    descriptor = simulated == -Int(ENOSYS) ? rondo_eventfd() : CInt(simulated)
+    guard descriptor >= 0 else { throw SignalError(signal, errno: simulated == -Int(ENOSYS) ? errno : -descriptor) }
+    number = rondo_is_simulated(descriptor) != 0 ? Self.simulated : rondo_signal_subscribe(signal, descriptor)
     if number < 0 {
-      close(descriptor)
+      rondo_close(descriptor)
       isCancelled.store(true, ordering: .relaxed)
       throw SignalError(signal, errno: CInt(-number))
     }
@@ -34,12 +37,17 @@ final class SignalSubscription: Sendable {
   deinit {
     if number < 0 { return }
     cancel()
-    close(descriptor)
+    rondo_close(descriptor)
   }
 
   /// No signal is counted from now on. Any thread.
   func cancel() {
-    if !isCancelled.exchange(true, ordering: .relaxed) { rondo_signal_unsubscribe(signal, number) }
+    if isCancelled.exchange(true, ordering: .relaxed) { return }
+    if number == Self.simulated {
+      rondo_shutdown(descriptor, CInt(SHUT_RDWR))
+    } else {
+      rondo_signal_unsubscribe(signal, number)
+    }
   }
 
   /// The loop cannot watch it: the signal is given back. One that came is sent again if its disposition is the default.
@@ -56,8 +64,10 @@ final class SignalSubscription: Sendable {
   /// What was counted since the last time; nil for nothing.
   func take() -> SignalSource.Delivery? {
     var count: UInt64 = 0
-    guard unsafe read(descriptor, &count, MemoryLayout<UInt64>.size) == MemoryLayout<UInt64>.size else { return nil }
-    let sender = rondo_signal_sender(signal, number)
+    guard unsafe rondo_read(descriptor, &count, MemoryLayout<UInt64>.size) == MemoryLayout<UInt64>.size else {
+      return nil
+    }
+    let sender = number == Self.simulated ? 0 : rondo_signal_sender(signal, number)
     let process = CInt(truncatingIfNeeded: sender >> 32)
     return SignalSource.Delivery(
       signal: signal, count: Int(clamping: count),

@@ -98,8 +98,9 @@ final class ConnectionTasks: Sendable {
   }
 
   private func cancel() {
-    let tasks = state.withLock { $0.tasks.values.map(\.self) }
-    for (task, connection) in tasks {
+    // In their order, so that a simulation does the same in each run.
+    let tasks = state.withLock { $0.tasks.sorted { $0.key < $1.key } }
+    for (_, (task, connection)) in tasks {
       task.cancel()
       connection.cancelServed()
     }

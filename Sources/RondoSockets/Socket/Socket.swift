@@ -46,7 +46,7 @@ public final class Socket: Sendable {
   }
 
   deinit {
-    _ = Glibc.close(descriptor)
+    rondo_close(descriptor)
   }
 }
 

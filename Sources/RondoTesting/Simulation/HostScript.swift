@@ -1,0 +1,78 @@
+internal import CLinux
+internal import Rondo
+
+/// How the loop of a simulated host waits: the other hosts go on, or the simulation does. *the thread of the simulation*
+final class HostScript: WaitScript, @unchecked Sendable {
+  private let timeline: Timeline
+  unowned var host: Host!
+  /// Whether the simulation runs the loop, until it would sleep.
+  var isServed = false
+  /// When the loop that the simulation runs wants to go on.
+  var wakeDate = Instant.distantPast
+  /// The sources of descriptors that the kernel has, each with the bits of its modes.
+  private(set) var real: [(source: Loop.DescriptorSource, modes: UInt64)] = []
+  /// How many waits of the host's own runs are under way.
+  private(set) var depth = 0
+
+  init(_ timeline: Timeline) { self.timeline = timeline }
+
+  var now: Instant { timeline.now }
+  var isSeeded: Bool { timeline.seed != nil }
+
+  func choose(among count: Int) -> Int { timeline.choose(among: count) }
+  func close() {}
+
+  func call(_ call: rondo_call, _ first: Int, _ second: Int) -> Int { host.network.call(call, on: host, first, second) }
+
+  func watch(_ source: Loop.DescriptorSource, in mode: UInt64) {
+    if let endpoint = host.network.endpoint(source.descriptor) { return endpoint.watch(source, in: mode) }
+    if let place = real.firstIndex(where: { $0.source === source }) {
+      real[place].modes |= mode
+    } else {
+      real.append((source, mode))
+    }
+  }
+
+  func unwatch(_ source: Loop.DescriptorSource, in mode: UInt64) {
+    if let endpoint = host.network.endpoint(source.descriptor) { return endpoint.unwatch(source, in: mode) }
+    guard let place = real.firstIndex(where: { $0.source === source }) else { return }
+    real[place].modes &= ~mode
+    if real[place].modes == 0 { real.remove(at: place) }
+  }
+
+  /// Asks the kernel about what is not simulated: files, pipes.
+  private func lookAtReal(_ turn: ScriptedTurn) {
+    for (source, _) in real {
+      var ready: Loop.DescriptorSource.Readiness = []
+      if rondo_is_ready(source.descriptor, 0) != 0 { ready.insert(.read) }
+      if rondo_is_ready(source.descriptor, 1) != 0 { ready.insert(.write) }
+      if source.enabled.contains(.closed), rondo_has_hung_up(source.descriptor) != 0 { ready.insert(.closed) }
+      if !ready.isDisjoint(with: source.enabled) { _ = turn.collect(source, ready) }
+    }
+  }
+
+  func wait(_ turn: ScriptedTurn, until deadline: Instant, blocks: Bool) -> Bool {
+    if !isServed { timeline.runDueEvents() }
+    host.collect(turn)
+    lookAtReal(turn)
+    guard blocks, !turn.isReady, deadline > now else { return true }
+    if isServed, !turn.isNested {
+      wakeDate = deadline
+      return false
+    }
+    // Code of the host has begun this run, in a callout or by `Host.run`.
+    depth += 1
+    let isServed = isServed
+    self.isServed = false
+    defer {
+      depth -= 1
+      self.isServed = isServed
+    }
+    let hasTime = host.simulation.pass(until: deadline, for: host) { [self] in
+      host.hasCandidates || !real.isEmpty || host.loop.isPostedTo
+    }
+    host.collect(turn)
+    lookAtReal(turn)
+    return hasTime
+  }
+}

@@ -1,0 +1,188 @@
+import Glibc
+import Rondo
+import RondoDaemon
+import RondoSockets
+import RondoTesting
+import Testing
+
+/// The rest of a daemon on simulated hosts: signals, clocks that jump, children, files.
+@Suite struct SimulatedDaemonTests {
+  private static let address = try! SocketAddress(parsing: "10.0.0.1:7007")
+
+  // MARK: - Signals
+
+  @Test func `README's server drains at SIGTERM, within its grace`() {
+    withSimulation { simulation in
+      let (server, client) = (simulation.host("10.0.0.1"), simulation.host("10.0.0.2"))
+      let trace = Trace()
+      let loop = server.loop
+      server.start {
+        let listener = try Socket.listening(at: Self.address)
+        let signal = try await withCancellation(by: [SIGINT, SIGTERM], on: loop) {
+          try await listener.serve(on: loop, grace: .seconds(10)) { connection in
+            for try await bytes in connection { try await connection.write(bytes) }
+          }
+        }
+        trace.note("\(simulation.elapsed.components.seconds) ended by \(signal ?? 0)")
+      }
+      for seconds in [3, 100] {
+        client.start {
+          do {
+            let connection = try await Connection.connected(to: Self.address, on: client.loop)
+            for _ in 0..<seconds {
+              try await connection.write("a")
+              _ = try await connection.read()
+              try await client.loop.clock.sleep(for: .seconds(1))
+            }
+            trace.note("\(simulation.elapsed.components.seconds) a client has finished")
+          } catch { trace.note("\(simulation.elapsed.components.seconds) \(error)") }
+        }
+      }
+      simulation.at(.seconds(1)) { server.send(signal: SIGTERM) }
+      simulation.run(for: .seconds(200))
+      #expect(
+        trace.tokens == [
+          "3 a client has finished", "11 ended by 15", "12 the peer has gone",
+        ])
+      #expect(server.openDescriptorCount == 0)
+    }
+  }
+
+  @Test func `a signal without a source ends the process, and the kernel closes its sockets`() {
+    withSimulation { simulation in
+      let (server, client) = (simulation.host("10.0.0.1"), simulation.host("10.0.0.2"))
+      let trace = Trace()
+      server.start {
+        let listener = try Socket.listening(at: Self.address)
+        for try await connection in try listener.connections(on: server.loop) {
+          for try await _ in connection {}
+          trace.note("not reached")
+        }
+      }
+      func ask() {
+        client.start {
+          do {
+            let connection = try await Connection.connected(to: Self.address, on: client.loop)
+            trace.note("\(try await connection.read() == nil)")
+          } catch { trace.note("\(error)") }
+        }
+      }
+      ask()
+      simulation.run(for: .seconds(1))
+      let before = server.loop
+      server.send(signal: SIGHUP)
+      simulation.run(for: .seconds(1))
+      #expect(server.openDescriptorCount == 0 && server.loop !== before)
+      // The host is there, and its process is not.
+      ask()
+      simulation.run(for: .seconds(1))
+      #expect(trace.tokens == ["true", "nobody listens at 10.0.0.1:7007"])
+    }
+  }
+
+  @Test func `deliveries are counted until the source is told, and each source is told`() throws {
+    try withSimulation { simulation in
+      let host = simulation.host("10.0.0.1")
+      let trace = Trace()
+      let sources = try host.run {
+        try (1...2).map { number in
+          try SignalSource(SIGUSR1) { _, delivery in trace.note("\(number): \(delivery.count)") }
+        }
+      }
+      for source in sources { host.loop.add(source) }
+      host.send(signal: SIGUSR1)
+      host.send(signal: SIGUSR1)
+      simulation.run(for: .zero)
+      sources[0].invalidate()
+      host.send(signal: SIGUSR1)
+      simulation.run(for: .zero)
+      #expect(trace.tokens.sorted() == ["1: 2", "2: 1", "2: 2"])
+      sources[1].invalidate()
+    }
+  }
+
+  // MARK: - Clocks
+
+  @Test func `a calendar's timer follows a clock that jumps, forward and back`() throws {
+    try withSimulation { simulation in
+      let host = simulation.host("10.0.0.1")
+      let trace = Trace()
+      let timer = try host.run {
+        try ClockTimer(by: CalendarRule("30 3 * * *", in: .utc)) { _, tick in
+          trace.note("\((tick.actual.components.seconds - 1_767_225_600) / 60) \(tick.missed)")
+        }
+      }
+      host.loop.add(timer)
+      simulation.run(for: .seconds(86_400))
+      #expect(trace.take() == "210 0")
+      // Two days on: the days between count as missed.
+      host.realTime += .seconds(2 * 86_400)
+      simulation.run(for: .seconds(1))
+      #expect(trace.take() == "4320 1")
+      host.realTime -= .seconds(3_600)
+      simulation.run(for: .seconds(6 * 3_600))
+      #expect(trace.take() == "4530 0")
+      timer.invalidate()
+    }
+  }
+
+  // MARK: - Children
+
+  @Test func `a child ends when the test says so, and by signals of its parent`() throws {
+    try withSimulation { simulation in
+      let host = simulation.host("10.0.0.1")
+      let trace = Trace()
+      host.onSpawn = { child in
+        trace.note("\(child.executable) \(child.arguments.joined(separator: ","))")
+        switch child.arguments.first {
+        case "stubborn": child.onSignal = { trace.note("ignores \($0)") }
+        case "quick": simulation.at(simulation.elapsed + .seconds(5)) { child.exit(3) }
+        default: break
+        }
+      }
+      func start(_ arguments: [String]) throws -> ChildSource {
+        let source = try host.run {
+          try ChildSource(spawning: .init("worker", arguments)) { _, exit in
+            trace.note("\(simulation.elapsed.components.seconds) \(exit)")
+          }
+        }
+        host.loop.add(source)
+        return source
+      }
+      _ = try start(["quick"])
+      simulation.run(for: .seconds(10))
+      #expect(trace.take() == "worker quick 5 exited with 3")
+      try start(["stubborn", "x"]).terminate(killingAfter: .seconds(7))
+      simulation.run(for: .seconds(10))
+      #expect(trace.take() == "worker stubborn,x ignores 15 17 killed by signal 9")
+      host.onSpawn = nil
+      #expect(throws: ChildError.notFound("worker")) { try start([]) }
+      #expect(host.openDescriptorCount == 0)
+    }
+  }
+
+  // MARK: - Files
+
+  @Test func `a file that changes is told in the turn after`() throws {
+    let path = "/tmp/rondo-simulated-file-\(getpid())"
+    let file = unsafe creat(path, 0o600)
+    defer {
+      close(file)
+      unsafe unlink(path)
+    }
+    try withSimulation { simulation in
+      let host = simulation.host("10.0.0.1")
+      let trace = Trace()
+      let source = try host.run {
+        try PathSource(path) { _, change in trace.note("\(simulation.elapsed.components.seconds) \(change)") }
+      }
+      host.loop.add(source)
+      simulation.at(.seconds(60)) { unsafe write(file, "a", 1) }
+      simulation.run(for: .seconds(59))
+      #expect(trace.text == "")
+      simulation.run(for: .seconds(2))
+      #expect(trace.tokens.first?.hasPrefix("60 ") == true, "\(trace.text)")
+      source.invalidate()
+    }
+  }
+}
