@@ -30,6 +30,8 @@ UPDATE ?=
 PREFIX ?= /usr/local
 DESTDIR ?=
 RUNTIME ?= inside
+# How many connections `make scale` simulates.
+SIZES ?=
 # More arguments for the benchmarks: make bench ARGS='--workload wake.parked --json figures.json'.
 ARGS ?=
 # How long the report measures (quick or full), its files (FILE.html, FILE.json); PUBLISH=1 puts its figures into the README.
@@ -46,7 +48,7 @@ BENCH := --package-path Benchmarks --manifest-cache none
 # SwiftNIO takes two minutes to build, so only the full suite has it, in a directory of its own.
 BENCH_FULL := $(BENCH) --traits NIO --scratch-path Benchmarks/.build/full
 # The tests that leave something out of `make test`.
-WHOLE := ^(RondoWholeTests|RondoTests\.(SizeTests|TimerTests|WakeProtocolTests)|RondoPortsTests\.ExhaustionTests|RondoSocketsTests\.(ConnectionCancellationTests|ServingTests))
+WHOLE := ^(RondoWholeTests|RondoTests\.(SizeTests|TimerTests|WakeProtocolTests)|RondoPortsTests\.ExhaustionTests|RondoSocketsTests\.(ConnectionCancellationTests|ServingTests|StormTests)|RondoDaemonTests\.SimulatedDaemonTests)
 # The tests whose loops can have one of Foundation's beside them.
 BRIDGED := ^(RondoTests|RondoDaemonTests|RondoSocketsTests)\.
 # A seed that was asked for; nothing otherwise.
@@ -87,6 +89,9 @@ bench-build: setup-bench ## Build the benchmarks, for release.
 	swift build -c release $(BENCH)
 bench: bench-build ## Measure against the peers for about a minute; pass more with ARGS.
 	"$$(swift build -c release $(BENCH) --show-bin-path)/rondo-bench" run --quick $(ARGS)
+scale: setup-bench ## Measure what grows with simulated connections on one loop, from 1,000 to a million; SIZES='1000 5000'.
+	swift build -c release $(BENCH) --product rondo-scale
+	"$$(swift build -c release $(BENCH) --show-bin-path)/rondo-scale" $(SIZES)
 bench-full: setup-bench ## Measure everything for half an hour, SwiftNIO included; pass more with ARGS.
 	swift build -c release $(BENCH_FULL)
 	"$$(swift build -c release $(BENCH_FULL) --show-bin-path)/rondo-bench" run --full $(ARGS)

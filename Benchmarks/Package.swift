@@ -130,6 +130,13 @@ let package = Package(
         .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["NIO"])),
         .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["NIO"])),
       ], swiftSettings: settings),
+    // What grows with the number of connections, beyond the descriptors of any machine.
+    .executableTarget(
+      name: "rondo-scale",
+      dependencies: [
+        .product(name: "Rondo", package: "Rondo"), .product(name: "RondoSockets", package: "Rondo"),
+        .product(name: "RondoTesting", package: "Rondo"),
+      ], swiftSettings: settings),
     // Foreign loops, and libraries on libevent, as guests of a Rondo loop.
     .systemLibrary(name: "COpensslPeer", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CCurlPeer", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),

@@ -9,8 +9,9 @@ final class Timeline {
   private let clock: Atomic<Int64>
   /// The events as a heap: the earliest one first, and of one date the one that was scheduled first.
   private var events: [Event] = []
-  /// Events of the present date, which has come, in their order.
+  /// Events of one date, which has come, in their order. Those before `firstDue` have run.
   private var due: [Event] = []
+  private var firstDue = 0
   private var lastNumber = 0
   /// Chooses where the contract leaves the order open; the documented order without one.
   let seed: Seed?
@@ -84,19 +85,27 @@ final class Timeline {
     var hasRun = false
     while true {
       // An event that these schedule for the same date is tied with those that are left.
-      while let next = events.first, next.time <= now, due.isEmpty || next.time == due[0].time {
+      while let next = events.first, next.time <= now, due.isEmpty || next.time == due[firstDue].time {
         due.append(popEvent())
       }
       guard !due.isEmpty else { return hasRun }
       hasRun = true
-      due.remove(at: choose(among: due.count)).action()
+      nextDue().action()
     }
+  }
+
+  private func nextDue() -> Event {
+    let chosen = firstDue + choose(among: due.count - firstDue)
+    let event = chosen > firstDue ? due.remove(at: chosen) : due[firstDue]
+    if chosen == firstDue { firstDue += 1 }
+    if firstDue == due.count { (due, firstDue) = ([], 0) }
+    return event
   }
 
   /// Drops the events that will not happen any more.
   func close() {
     let dropped = (events, due)
-    (events, due) = ([], [])
+    (events, due, firstDue) = ([], [], 0)
     _ = dropped
   }
 

@@ -23,6 +23,8 @@ public final class Simulation: @unchecked Sendable {
   private let start: Instant
   private let thread = rondo_thread_pointer()
   private var isOver = false
+  /// Whether code of the test has run, which may have done something to any loop.
+  private var isDisturbed = true
 
   fileprivate init(_ seed: Seed?) {
     start = VirtualLoop.start
@@ -91,7 +93,10 @@ public final class Simulation: @unchecked Sendable {
   /// Calls `action` when `offset` has passed since the scope began, while all loops sleep.
   public func at(_ offset: Duration, _ action: @escaping () -> Void) {
     checkThread()
-    timeline.schedule(at: start.advanced(by: offset.saturatingNanoseconds), action)
+    timeline.schedule(at: start.advanced(by: offset.saturatingNanoseconds)) { [unowned self] in
+      isDisturbed = true
+      action()
+    }
   }
 
   /// Moves the clock forward in a callout, as work would.
@@ -127,19 +132,19 @@ public final class Simulation: @unchecked Sendable {
   /// - Returns: False if nothing is left that would happen before `end`, and `end` is never.
   @discardableResult
   func pass(until end: Instant, for waiting: Host? = nil, stop: () -> Bool) -> Bool {
-    var concernsAll = true
+    isDisturbed = true
     while true {
       network.closeLate()
       timeline.runDueEvents()
       var order = hosts.filter { !$0.isDown && !$0.isRunning && $0 !== waiting }
       timeline.permute(&order)
-      var hasCalledOut = false
+      let concernsAll = isDisturbed
+      isDisturbed = false
       for host in order where concernsAll || host.isConcerned {
-        if host.serve() { hasCalledOut = true }
+        // What a host calls may do something to any other.
+        if host.serve() { isDisturbed = true }
       }
-      // What a host calls may do something to any other.
-      concernsAll = hasCalledOut
-      if hasCalledOut { continue }
+      if isDisturbed { continue }
       if timeline.nextEvent <= timeline.now { continue }
       if stop() { return true }
       let wake = hosts.reduce(Instant.distantFuture) { $1 === waiting || $1.isRunning ? $0 : min($0, $1.wakeDate) }
@@ -147,7 +152,6 @@ public final class Simulation: @unchecked Sendable {
       guard next < .distantFuture else { return false }
       timeline.advance(to: next)
       if next >= end, timeline.nextEvent > end { return true }
-      concernsAll = true
     }
   }
 

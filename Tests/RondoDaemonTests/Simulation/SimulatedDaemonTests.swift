@@ -2,6 +2,7 @@ import Glibc
 import Rondo
 import RondoDaemon
 import RondoSockets
+import RondoTestSupport
 import RondoTesting
 import Testing
 
@@ -46,6 +47,55 @@ import Testing
         ])
       #expect(server.openDescriptorCount == 0)
     }
+  }
+
+  /// What is wrong after README's server was told to end at a moment that the seed picks.
+  private func drain(_ seed: Seed) -> [String] {
+    withSimulation(seed: seed) { simulation in
+      let (server, clients) = (simulation.host("10.0.0.1"), (2...4).map { simulation.host("10.0.0.\($0)") })
+      let trace = Trace()
+      let loop = server.loop
+      simulation.faults.swarm(oneIn: 30)
+      server.start {
+        while true {
+          guard let listener = try? Socket.listening(at: Self.address) else {
+            try await loop.clock.sleep(for: .seconds(1))
+            continue
+          }
+          let signal = try await withCancellation(by: [SIGTERM], on: loop) {
+            try await listener.serve(on: loop, grace: .seconds(5)) { connection in
+              connection.idleLimit = .seconds(3)
+              for try await bytes in connection { try await connection.write(bytes) }
+            }
+          }
+          return trace.note("\(simulation.elapsed.components.seconds) \(signal ?? 0)")
+        }
+      }
+      for client in clients {
+        client.start {
+          while !Task.isCancelled {
+            if let connection = try? await Connection.connected(to: Self.address, on: client.loop) {
+              try? await connection.write([UInt8](repeating: 1, count: 1 + simulation.choose(among: 100_000)))
+              _ = try? await connection.read()
+            }
+            try await client.loop.clock.sleep(for: .milliseconds(simulation.choose(among: 5_000)))
+          }
+        }
+      }
+      let moment = Duration.milliseconds(2_000 + simulation.choose(among: 8_000))
+      simulation.run(for: moment)
+      server.send(signal: SIGTERM)
+      simulation.run(for: .seconds(6))
+      var complaints: [String] = []
+      let end = trace.tokens.first?.split(separator: " ") ?? []
+      if end.last != "15" { complaints.append("it has not ended by the signal: \(trace.text)") }
+      if server.openDescriptorCount > 0 { complaints.append("\(server.openDescriptorCount) descriptors are open") }
+      return complaints
+    }
+  }
+
+  @Test func `no seed keeps a server from ending within its grace, with nothing left open`() throws {
+    for number in 1...stressCount(5_000) { try #require(drain(Seed(UInt64(number))) == [], "seed \(number)") }
   }
 
   @Test func `a signal without a source ends the process, and the kernel closes its sockets`() {

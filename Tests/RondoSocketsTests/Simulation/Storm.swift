@@ -135,10 +135,14 @@ private final class Queue: @unchecked Sendable {
   }
 
   func next() async -> String? {
-    while lines.isEmpty {
+    while lines.isEmpty, !Task.isCancelled {
       if losesWakeups { try? await loop.clock.sleep(for: .milliseconds(1)) }
-      await withCheckedContinuation { waiter = $0 }
+      await withTaskCancellationHandler {
+        await withCheckedContinuation { waiter = $0 }
+      } onCancel: {
+        waiter.take()?.resume()
+      }
     }
-    return lines.removeFirst()
+    return lines.isEmpty ? nil : lines.removeFirst()
   }
 }

@@ -7,7 +7,7 @@ import Testing
 /// Simulation finds what is planted in a server, and nothing in one that is right.
 @Suite struct StormTests {
   @Test func `no seed makes a right server lose a session, an answer or a descriptor`() throws {
-    for number in 1...stressCount(3_000) {
+    for number in 1...stressCount(5_000) {
       let storm = try Storm(Seed(UInt64(number)))
       try #require(storm.complaints == [], "seed \(number)")
     }
