@@ -62,6 +62,7 @@ case $1 in
       Tests/RondoTests | xargs grep -ohE 'struct [A-Za-z]+Tests' | awk '{ printf "%s%s", sep, $2; sep = "|" }')
     # What one thread does a hundred thousand times, the other sanitizer sees.
     alone='RondoTests\.(HeapTests|ModeSizeTests|SizeTests|SlotMemoryTests|TimeoutModelTests|TimerEntryTests)'
+    alone+='|RondoSocketsTests\.StormTests|RondoDaemonTests\.SimulatedDaemonTests'
     # They let other tasks run at each step: beside a thousand tests a step would wait for all of them.
     yielding='RondoSocketsTests\.ConnectionCancellationTests'
     swift build --build-tests "${thread[@]}"

@@ -34,6 +34,9 @@ package struct ScriptedTurn {
   fileprivate let frame: RunFrame
   fileprivate let core: LoopCore
 
+  /// The bit of the mode that is waited in.
+  package var mode: UInt64 { frame.mode.bit }
+
   /// Whether another run of the loop is under way, in which this one is nested.
   package var isNested: Bool { core.frames.dropFirst().contains { _ in true } }
 

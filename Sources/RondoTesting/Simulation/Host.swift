@@ -200,10 +200,11 @@ public final class Host: @unchecked Sendable {
 
   /// Whether its loop is in a run that its own code has begun: it goes on where that waits.
   var isRunning: Bool { script.depth > 0 }
-  var hasCandidates: Bool { !candidates.isEmpty }
+  /// Whether the readiness of an endpoint may have changed since the loop looked.
+  private(set) var hasNews = false
   /// Whether its loop may have something to do.
   var isConcerned: Bool {
-    !candidates.isEmpty || !script.real.isEmpty || script.wakeDate <= simulation.timeline.now || loop.isPostedTo
+    hasNews || !script.real.isEmpty || script.wakeDate <= simulation.timeline.now || loop.isPostedTo
   }
 
   /// Cancels what was started, in its order.
@@ -220,6 +221,7 @@ public final class Host: @unchecked Sendable {
   // MARK: - Readiness
 
   func look(at endpoint: Endpoint) {
+    hasNews = true
     if endpoint.isCandidate { return }
     endpoint.isCandidate = true
     candidates.append(endpoint)
@@ -234,6 +236,8 @@ public final class Host: @unchecked Sendable {
       endpoint.isCandidate = false
       if endpoint.collect(turn) { look(at: endpoint) }
     }
+    // What is left is for another mode, or was collected.
+    hasNews = false
   }
 
   // MARK: - Addresses

@@ -40,21 +40,26 @@ final class HostScript: WaitScript, @unchecked Sendable {
     if real[place].modes == 0 { real.remove(at: place) }
   }
 
-  /// Asks the kernel about what is not simulated: files, pipes.
-  private func lookAtReal(_ turn: ScriptedTurn) {
-    for (source, _) in real {
+  /// The sources of the turn's mode that the kernel says are ready: files, pipes and others that are not simulated.
+  private func readyReal(_ turn: ScriptedTurn) -> [(Loop.DescriptorSource, Loop.DescriptorSource.Readiness)] {
+    real.compactMap { source, modes in
+      guard modes & turn.mode != 0 else { return nil }
       var ready: Loop.DescriptorSource.Readiness = []
       if rondo_is_ready(source.descriptor, 0) != 0 { ready.insert(.read) }
       if rondo_is_ready(source.descriptor, 1) != 0 { ready.insert(.write) }
       if source.enabled.contains(.closed), rondo_has_hung_up(source.descriptor) != 0 { ready.insert(.closed) }
-      if !ready.isDisjoint(with: source.enabled) { _ = turn.collect(source, ready) }
+      return ready.isDisjoint(with: source.enabled) ? nil : (source, ready)
     }
+  }
+
+  private func collect(_ turn: ScriptedTurn) {
+    host.collect(turn)
+    for (source, ready) in readyReal(turn) { _ = turn.collect(source, ready) }
   }
 
   func wait(_ turn: ScriptedTurn, until deadline: Instant, blocks: Bool) -> Bool {
     if !isServed { timeline.runDueEvents() }
-    host.collect(turn)
-    lookAtReal(turn)
+    collect(turn)
     guard blocks, !turn.isReady, deadline > now else { return true }
     if isServed, !turn.isNested {
       wakeDate = deadline
@@ -69,10 +74,9 @@ final class HostScript: WaitScript, @unchecked Sendable {
       self.isServed = isServed
     }
     let hasTime = host.simulation.pass(until: deadline, for: host) { [self] in
-      host.hasCandidates || !real.isEmpty || host.loop.isPostedTo
+      host.hasNews || host.loop.isPostedTo || !readyReal(turn).isEmpty
     }
-    host.collect(turn)
-    lookAtReal(turn)
+    collect(turn)
     return hasTime
   }
 }
