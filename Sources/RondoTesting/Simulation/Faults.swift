@@ -51,7 +51,7 @@ public final class Faults: @unchecked Sendable {
   ///   - nth: 1 is the next call.
   ///   - host: The host whose calls count; nil for those of all hosts.
   public func fail(_ call: Call, with errno: CInt, nth: Int = 1, on host: Host? = nil) {
-    require(nth > 0, "Calls are counted from 1: the next one.")
+    require(nth > 0 && errno > 0, "Calls are counted from 1, the next one, and an errno is more than 0.")
     plans.append(Plan(call: call, errno: errno, host: host.map(ObjectIdentifier.init), left: nth - 1, oneIn: 0))
   }
 
@@ -59,7 +59,7 @@ public final class Faults: @unchecked Sendable {
   ///
   /// - Parameter oneIn: How many calls pass for each one that fails, on average.
   public func fail(_ call: Call, with errno: CInt, oneIn: Int, on host: Host? = nil) {
-    require(oneIn > 0, "One in \(oneIn) is no chance.")
+    require(oneIn > 0 && errno > 0, "One call in \(oneIn) is no chance, or \(errno) no errno.")
     plans.append(Plan(call: call, errno: errno, host: host.map(ObjectIdentifier.init), left: nil, oneIn: oneIn))
   }
 

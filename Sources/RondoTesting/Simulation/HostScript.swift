@@ -58,6 +58,7 @@ final class HostScript: WaitScript, @unchecked Sendable {
   }
 
   func wait(_ turn: ScriptedTurn, until deadline: Instant, blocks: Bool) -> Bool {
+    host.simulation.countTurn()
     if !isServed { timeline.runDueEvents() }
     collect(turn)
     guard blocks, !turn.isReady, deadline > now else { return true }

@@ -23,6 +23,9 @@ public final class Simulation: @unchecked Sendable {
   private let start: Instant
   private let thread = rondo_thread_pointer()
   private var isOver = false
+  /// How many turns there have been at one date, and at which.
+  private var turns = 0
+  private var turnDate = Instant.distantPast
   /// Whether code of the test has run, which may have done something to any loop.
   private var isDisturbed = true
 
@@ -50,7 +53,9 @@ public final class Simulation: @unchecked Sendable {
   public func host(_ address: String) -> Host {
     checkThread()
     let ip = NetworkAddress.parse(address)
-    require(ip != nil, "A host's address is one of IPv4 or IPv6, not \"\(address)\".")
+    require(
+      ip.map { !NetworkAddress.isLoopback($0) && !NetworkAddress.isWildcard($0) } ?? false,
+      "A host's address is one of IPv4 or IPv6 that other hosts can reach, not \"\(address)\".")
     require(!hosts.contains { $0.ip == ip }, "There is a host \(address) already.")
     let host = Host(address, ip!, in: self)
     hosts.append(host)
@@ -134,6 +139,7 @@ public final class Simulation: @unchecked Sendable {
   func pass(until end: Instant, for waiting: Host? = nil, stop: () -> Bool) -> Bool {
     isDisturbed = true
     while true {
+      countTurn()
       network.closeLate()
       timeline.runDueEvents()
       var order = hosts.filter { !$0.isDown && !$0.isRunning && $0 !== waiting }
@@ -153,6 +159,15 @@ public final class Simulation: @unchecked Sendable {
       timeline.advance(to: next)
       if next >= end, timeline.nextEvent > end { return true }
     }
+  }
+
+  /// Ends a run in which the clock will never move again.
+  func countTurn() {
+    if timeline.now != turnDate { (turns, turnDate) = (0, timeline.now) }
+    turns += 1
+    require(
+      turns < 200_000,
+      "The clock stands still, because hosts call out without end: does a task wait for something by Task.yield()?")
   }
 
   func checkThread() {

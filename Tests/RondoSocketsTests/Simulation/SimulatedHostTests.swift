@@ -229,6 +229,37 @@ import Testing
     await #expect(processExitsWith: .failure) { useElsewhere() }
   }
 
+  @Test func `a task that polls without end, and an address that others cannot reach, end the program`() async {
+    await #expect(processExitsWith: .failure) { pollForEver() }
+    await #expect(processExitsWith: .failure) { makeHost("127.0.0.1") }
+    await #expect(processExitsWith: .failure) { makeHost("somewhere") }
+  }
+
+  @Test func `a host that ends itself runs to its next wait, and no further`() {
+    withSimulation { simulation in
+      let (one, other) = (simulation.host("10.0.0.1"), simulation.host("10.0.0.2"))
+      let trace = Trace()
+      for (host, end) in [(one, "crash"), (other, "signal")] {
+        host.start {
+          let socket = try Socket(family: AF_INET, .stream)
+          if end == "crash" { host.crash() } else { host.send(signal: SIGKILL) }
+          trace.note("\(end) \((try? socket.receive()) == nil)")
+          try await host.loop.clock.sleep(for: .seconds(1))
+          trace.note("not reached")
+        }
+      }
+      simulation.run(for: .seconds(10))
+      #expect(trace.tokens == ["crash true", "signal true"])
+      #expect(one.isDown && !other.isDown)
+      #expect(one.openDescriptorCount == 0 && other.openDescriptorCount == 0)
+      // Both go on with another process.
+      one.restart()
+      for host in [one, other] { host.start { trace.note(host.address) } }
+      simulation.run(for: .zero)
+      #expect(trace.tokens.suffix(2) == ["10.0.0.1", "10.0.0.2"])
+    }
+  }
+
   @Test func `a socket that outlives its simulation is closed for all calls`() throws {
     let socket = try withSimulation { simulation in
       try simulation.host("10.0.0.1").run { try Socket(family: AF_INET, .stream) }
@@ -255,4 +286,15 @@ private func useElsewhere() {
     let socket = host.run { try! Socket(family: AF_INET, .stream) }
     onAnotherThread { _ = try? socket.receive() }
   }
+}
+
+private func pollForEver() {
+  withSimulation { simulation in
+    simulation.host("10.0.0.1").start { while !Task.isCancelled { await Task.yield() } }
+    simulation.run(for: .seconds(1))
+  }
+}
+
+private func makeHost(_ address: String) {
+  withSimulation { simulation in _ = simulation.host(address) }
 }
