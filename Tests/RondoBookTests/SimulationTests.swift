@@ -6,7 +6,7 @@ import RondoTestSupport
 import RondoTesting
 import Testing
 
-/// The examples of Simulation.md.
+/// The examples of SimulatedHosts.md.
 @Suite struct SimulationTests {
   @Test func `a server closes a client that is silent for thirty seconds`() throws {
     try withSimulation { simulation in
