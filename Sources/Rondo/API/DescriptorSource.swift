@@ -163,6 +163,12 @@ extension Loop {
     /// Whether the number still stands for the file the source was made for: one fstat(2).
     var hasItsFile: Bool { (try? FileIdentity(of: descriptor)) == identity }
 
+    /// Why the kernel cannot watch the descriptor; nil if it may.
+    var obstacle: InvalidationReason? {
+      if rondo_is_simulated(descriptor) != 0 { return .refused(errno: EBADF) }
+      return hasItsFile ? nil : .descriptorClosed
+    }
+
     /// The last step of invalidation, once nothing watches the descriptor: closes it, unless the number already stands
     /// for something else.
     private func closeIfAsked() {

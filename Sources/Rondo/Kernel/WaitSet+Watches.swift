@@ -17,7 +17,7 @@ extension WaitSet {
     let known = slots[token].watches[mode]
     let isNew = known?.interest.isEmpty ?? true
     if isNew {
-      guard source.hasItsFile else { return [RejectedSource(source: source, reason: .descriptorClosed)] }
+      if let reason = source.obstacle { return [RejectedSource(source: source, reason: reason)] }
       if let number = number(of: source.descriptor), number.isAsked {
         if !isConfirmed(number, for: source) { rejected += forget(number, because: .descriptorClosed) }
         if number.hasRivals(of: source.trigger) {

@@ -260,6 +260,19 @@ import Testing
     }
   }
 
+  @Test func `a real loop refuses a simulated socket`() throws {
+    try withSimulation { simulation in
+      let host = simulation.host("10.0.0.1")
+      let (near, far) = try host.run { try Socket.pair() }
+      // Outside of `run` the thread has its own loop.
+      let source = try Loop.DescriptorSource(near.descriptor, for: .read) { _, _ in }
+      Loop.current.add(source)
+      Loop.current.run(for: .zero)
+      #expect(source.invalidationReason == .refused(errno: EBADF))
+      _ = far
+    }
+  }
+
   @Test func `a socket that outlives its simulation is closed for all calls`() throws {
     let socket = try withSimulation { simulation in
       try simulation.host("10.0.0.1").run { try Socket(family: AF_INET, .stream) }
