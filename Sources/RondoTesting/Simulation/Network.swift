@@ -229,6 +229,7 @@ final class Network: SimulatedMachine, @unchecked Sendable {
   }
 
   private func poll(_ endpoint: Endpoint, _ events: Int, milliseconds: Int) -> Int {
+    if milliseconds == 0 { return endpoint.poll(events) == 0 ? 0 : 1 }
     let end =
       milliseconds < 0
       ? .distantFuture : simulation.timeline.now.advanced(by: Int64(milliseconds) * 1_000_000)

@@ -260,6 +260,21 @@ import Testing
     }
   }
 
+  @Test func `whether a socket is ready is asked without a turn of any host`() throws {
+    try withSimulation { simulation in
+      let (one, other) = (simulation.host("10.0.0.1"), simulation.host("10.0.0.2"))
+      let (near, far) = try one.run { try Socket.pair() }
+      let trace = Trace()
+      other.loop.perform { trace.note("turn") }
+      #expect(rondo_is_ready(near.descriptor, 0) == 0 && rondo_is_ready(near.descriptor, 1) != 0)
+      #expect(rondo_has_hung_up(near.descriptor) == 0)
+      #expect(trace.text == "")
+      simulation.run(for: .zero)
+      #expect(trace.text == "turn")
+      _ = far
+    }
+  }
+
   @Test func `a real loop refuses a simulated socket`() throws {
     try withSimulation { simulation in
       let host = simulation.host("10.0.0.1")
