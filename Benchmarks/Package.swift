@@ -149,7 +149,8 @@ let package = Package(
     .testTarget(
       name: "RondoGuestTests",
       dependencies: [
-        "CGuests", "RondoCurl", .product(name: "Rondo", package: "Rondo"),
+        "CGuests", "RondoCurl", .product(name: "RondoTesting", package: "Rondo"),
+        .product(name: "Rondo", package: "Rondo"),
         .product(name: "RondoFoundation", package: "Rondo"),
         .product(name: "RondoGLib", package: "Rondo"),
         .product(name: "RondoGuests", package: "Rondo"),
