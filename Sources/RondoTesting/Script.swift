@@ -69,15 +69,23 @@ final class Script: WaitScript {
     if looksAtDescriptors { poll(turn) }
   }
 
-  /// Asks the kernel what is ready, of what is enabled: one poll(2) for each direction of each source.
   private func poll(_ turn: ScriptedTurn) {
     var found = turn.sources.compactMap { source in
-      var ready: Loop.DescriptorSource.Readiness = []
-      if source.enabled.contains(.read), rondo_is_ready(source.descriptor, 0) != 0 { ready.insert(.read) }
-      if source.enabled.contains(.write), rondo_is_ready(source.descriptor, 1) != 0 { ready.insert(.write) }
+      let ready = source.askedOfKernel
       return ready.isEmpty ? nil : (source: source, readiness: ready)
     }
     timeline.permute(&found)
     for (source, readiness) in found { _ = turn.collect(source, readiness) }
+  }
+}
+
+extension Loop.DescriptorSource {
+  /// What is ready of what is enabled, as the kernel says: one poll(2) for each of that.
+  var askedOfKernel: Readiness {
+    var ready: Readiness = []
+    if enabled.contains(.read), rondo_is_ready(descriptor, 0) != 0 { ready.insert(.read) }
+    if enabled.contains(.write), rondo_is_ready(descriptor, 1) != 0 { ready.insert(.write) }
+    if enabled.contains(.closed), rondo_has_hung_up(descriptor) != 0 { ready.insert(.closed) }
+    return ready
   }
 }

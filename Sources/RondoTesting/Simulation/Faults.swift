@@ -64,7 +64,12 @@ public final class Faults: @unchecked Sendable {
   }
 
   /// Has calls that send or receive move a part of the bytes, by chance.
+  ///
+  /// - Parameters:
+  ///   - call: `.send` or `.receive`.
+  ///   - oneIn: How many calls pass for each one that is short, on average.
   public func shorten(_ call: Call, oneIn: Int) {
+    require(call == .send || call == .receive, "Only calls that send or receive can be short, not \(call).")
     require(oneIn > 0, "One in \(oneIn) is no chance.")
     shorts[call] = oneIn
   }

@@ -44,11 +44,8 @@ final class HostScript: WaitScript, @unchecked Sendable {
   private func readyReal(_ turn: ScriptedTurn) -> [(Loop.DescriptorSource, Loop.DescriptorSource.Readiness)] {
     real.compactMap { source, modes in
       guard modes & turn.mode != 0 else { return nil }
-      var ready: Loop.DescriptorSource.Readiness = []
-      if rondo_is_ready(source.descriptor, 0) != 0 { ready.insert(.read) }
-      if rondo_is_ready(source.descriptor, 1) != 0 { ready.insert(.write) }
-      if source.enabled.contains(.closed), rondo_has_hung_up(source.descriptor) != 0 { ready.insert(.closed) }
-      return ready.isDisjoint(with: source.enabled) ? nil : (source, ready)
+      let ready = source.askedOfKernel
+      return ready.isEmpty ? nil : (source, ready)
     }
   }
 

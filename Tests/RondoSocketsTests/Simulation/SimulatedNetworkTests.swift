@@ -180,6 +180,45 @@ import Testing
       #expect(trace.tokens == ["onetwo 120", "near: the time given is over 1104"])
     }
   }
+
+  @Test func `a link that is reset breaks its connections at both ends, and no other`() throws {
+    try withSimulation { simulation in
+      let (near, far, hosts) = try connected(simulation)
+      let (one, other) = try hosts[0].run { try Socket.pair() }
+      let trace = Trace()
+      for (name, connection, host) in [("near", near, hosts[0]), ("far", far, hosts[1])] {
+        host.start {
+          do { _ = try await connection.read() } catch { trace.note("\(name): \(error)") }
+        }
+      }
+      simulation.run(for: .seconds(1))
+      simulation.link(hosts[0], hosts[1]).reset()
+      simulation.run(for: .seconds(1))
+      #expect(trace.tokens.sorted() == ["far: the peer has gone", "near: the peer has gone"])
+      #expect(try one.send([1]) == 1 && other.receive() == .bytes([1]))
+    }
+  }
+
+  @Test func `a connection that fails before it is accepted is the client's loss alone`() throws {
+    try withSimulation { simulation in
+      let (server, client) = (simulation.host("10.0.0.1"), simulation.host("10.0.0.2"))
+      try serveEcho(on: server)
+      // The first call finds nothing, before any client has come.
+      simulation.faults.fail(.accept, with: ECONNABORTED, nth: 2)
+      let (trace, address) = (Trace(), serverAddress)
+      for name in ["first", "second"] {
+        client.start {
+          do {
+            let connection = try await Connection.connected(to: address, on: client.loop)
+            try await connection.write(name)
+            trace.note(String(decoding: try await connection.read() ?? [], as: UTF8.self))
+          } catch { trace.note("\(name): \(error)") }
+        }
+        simulation.run(for: .seconds(1))
+      }
+      #expect(trace.tokens == ["first: the peer has gone", "second"])
+    }
+  }
 }
 
 extension Simulation {
