@@ -7,6 +7,7 @@
 const void *RondokCFAllocatorDefault = NULL;
 const void *RondokCFAllocatorSystemDefault = NULL;
 const void *RondokCFAllocatorMalloc = NULL;
+const void *RondokCFAllocatorNull;
 const void *RondokCFRunLoopDefaultMode;
 const void *RondokCFRunLoopCommonModes;
 
@@ -23,6 +24,7 @@ static void release(const void *allocator, const void *value) {
 const CFArrayCallBacks RondokCFTypeArrayCallBacks = {0, retain, release, RondoCFCopyDescription, RondoCFEqual};
 
 __attribute__((constructor)) static void make_constants(void) {
+  RondokCFAllocatorNull = rondo_cf_null_allocator();
   RondokCFRunLoopDefaultMode = RondoCFStringMakeConstant("kCFRunLoopDefaultMode");
   RondokCFRunLoopCommonModes = RondoCFStringMakeConstant("kCFRunLoopCommonModes");
 }

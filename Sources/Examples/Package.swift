@@ -43,7 +43,7 @@ let package = Package(
     port("listings-rondo", ["RondoCoreFoundation"]),
     .executableTarget(
       name: "listings-c", dependencies: [.product(name: "RondoCoreFoundation", package: "Rondo")],
-      path: "CFRunLoop/listings-c", cSettings: [.define("RONDO")]),
+      path: "CFRunLoop/listings-c", cSettings: [.define("RONDO")], linkerSettings: [.linkedLibrary("dispatch")]),
     // It runs async-echo and async-main, too. What depends on them has RondoMain's executors itself.
     .testTarget(
       name: "ExampleTests",

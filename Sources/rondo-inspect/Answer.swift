@@ -21,8 +21,8 @@ enum Answer {
     let hasAnswered: Bool
     let statistics: [String: UInt64]
     let mailed: Mailed
-    let modes: [Mode]
-    let items: [Item]?
+    /// A line each for its modes and its items.
+    let contents: [String]
     let timeouts: Timeouts?
     let queues: Queues?
     let measures: [Measures]
@@ -41,27 +41,6 @@ enum Answer {
     let changes: Int
     let blocks: Int
     let jobs: Int
-  }
-
-  struct Mode: Decodable {
-    let name: String
-    let isCommon: Bool?
-    let items: Int?
-    let observers: Int?
-    let nextDate: Int64?
-  }
-
-  struct Item: Decodable {
-    let kind: String
-    let name: String
-    let modes: [String]
-    let nextDate: Int64?
-    let interval: Int64?
-    let tolerance: Int64?
-    let descriptor: Int?
-    let file: String?
-    let interest: String?
-    let isSignalled: Bool?
   }
 
   struct Timeouts: Decodable {

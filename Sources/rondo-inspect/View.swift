@@ -2,10 +2,10 @@
 enum View {
   static func text(_ report: Answer.Report) -> String {
     Printable.line("\(report.program), process \(report.process)") + "\n"
-      + report.loops.map { "\n" + text($0, report.time) }.joined()
+      + report.loops.map { "\n" + text($0) }.joined()
   }
 
-  private static func text(_ loop: Answer.Loop, _ now: Int64) -> String {
+  private static func text(_ loop: Answer.Loop) -> String {
     var lines = [heading(loop)]
     for callout in loop.callouts { lines.append("  in \(text(callout))") }
     if !loop.hasAnswered { lines.append("  does not answer: what is in it is not known at present") }
@@ -15,9 +15,8 @@ enum View {
     if let timeouts = loop.timeouts, timeouts.all > 0 {
       lines.append("  timeouts: \(timeouts.all), armed \(timeouts.armed)")
     }
-    for mode in loop.modes { lines.append("  mode \(text(mode, now))") }
-    for item in (loop.items ?? []).prefix(itemLimit) { lines.append("    \(text(item, now))") }
-    if let items = loop.items, items.count > itemLimit { lines.append("    and \(items.count - itemLimit) more") }
+    lines += loop.contents.prefix(contentsLimit).map { "  \($0)" }
+    if loop.contents.count > contentsLimit { lines.append("  and \(loop.contents.count - contentsLimit) more") }
     if !loop.wakers.isEmpty { lines.append("  wakers") }
     for waker in loop.wakers.prefix(10) { lines.append("    \(text(waker))") }
     for savable in loop.savable.prefix(5) {
@@ -29,7 +28,7 @@ enum View {
     return lines.map(Printable.line).joined(separator: "\n") + "\n"
   }
 
-  private static let itemLimit = 40
+  private static let contentsLimit = 50
 
   static func text(_ stack: Answer.Stack) -> String {
     var lines = ["loop \(stack.loop), thread \(stack.thread): \(stack.activity)"]
@@ -111,27 +110,6 @@ enum View {
     "\(callout.kind) \(callout.name)" + (callout.descriptor.map { " (descriptor \($0))" } ?? "")
   }
 
-  private static func text(_ mode: Answer.Mode, _ now: Int64) -> String {
-    var text = mode.name
-    if mode.isCommon == true { text += " (common)" }
-    if let items = mode.items { text += ": \(items) items" }
-    if let observers = mode.observers, observers > 0 { text += ", \(observers) observers" }
-    if let date = mode.nextDate { text += ", next timer \(distance(date - now))" }
-    return text
-  }
-
-  private static func text(_ item: Answer.Item, _ now: Int64) -> String {
-    var text = "\(item.kind) \(item.name)"
-    if let date = item.nextDate { text += " \(distance(date - now))" }
-    if let interval = item.interval { text += ", every \(time(interval))" }
-    if let tolerance = item.tolerance { text += " ± \(time(tolerance))" }
-    if let descriptor = item.descriptor {
-      text += " (descriptor \(descriptor)\(item.file.map { " \($0)" } ?? ""), \(item.interest ?? ""))"
-    }
-    if item.isSignalled == true { text += ", signalled" }
-    return text
-  }
-
   private static func text(_ waker: Answer.Waker) -> String {
     let what = waker.kind.map { "\($0) \(waker.name ?? "")" } ?? "nothing that called out"
     return columns([
@@ -182,7 +160,4 @@ enum View {
     let tenths = (value * 10 + unit / 2) / unit
     return tenths % 10 == 0 || tenths >= 1_000 ? "\(tenths / 10) \(name)" : "\(tenths / 10).\(tenths % 10) \(name)"
   }
-
-  /// How far a date is away.
-  private static func distance(_ left: Int64) -> String { left >= 0 ? "in \(time(left))" : "\(time(-left)) late" }
 }

@@ -201,6 +201,13 @@
 
     var hasUncounted: Bool { lock.withLock { uncounted > 0 } }
 
+    /// How many bytes that OpenSSL has made wait. *under the lock*
+    private var unsent: Int {
+      var count = 0
+      _ = unsafe rondo_tls_stream_output(pointer, &count)
+      return count
+    }
+
     /// Sends what OpenSSL has made. *under the lock*
     ///
     /// - Returns: Whether that was all.
@@ -242,7 +249,9 @@
         if hasClosed { return true }
         hasClosed = true
         unsafe rondo_tls_stream_finish(pointer)
-        _ = flush()
+        // A write may be short, and no loop sends the rest.
+        var before = 0
+        repeat { before = unsent } while !flush() && unsent < before
         return false
       }
       if !wasClosed { carrier.close() }

@@ -55,4 +55,4 @@ install -m 644 -t "$include/rondo" "$here"/../../CRondoCF/include/rondo/*.h
 sed -e "s|@prefix@|$prefix|" -e "s|@version@|$version|" "$here/rondo.pc.in" >"$scratch/rondo.pc"
 install -m 644 "$scratch/rondo.pc" "$lib/pkgconfig/rondo.pc"
 echo "Installed $lib/$library ($(stat -c %s "$lib/$library") bytes), $lib/pkgconfig/rondo.pc,"
-echo "$include/rondo.h, $include/rondo/CFRunLoop.h, $include/rondo/CFBase.h and $bin/rondo-inspect"
+echo "$include/rondo.h, $include/rondo/CFRunLoop.h and what it includes, and $bin/rondo-inspect"

@@ -22,6 +22,6 @@ extension Loop.Item: CustomStringConvertible {
     if self is Loop.Source { return "valid" }
     guard let loop else { return "in no loop" }
     let names = loop.names(of: modes.load(ordering: .relaxed)).map(\.text)
-    return "in \(names.joined(separator: " and ")) of \(loop)"
+    return "in \(names.joined(separator: " and ")) of \(loop.summary)"
   }
 }

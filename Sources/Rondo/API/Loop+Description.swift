@@ -1,8 +1,6 @@
-extension Loop: CustomStringConvertible {
-  /// The loop's thread and its state, for people. Any thread. See CFCopyDescription.
-  ///
-  /// The text is a snapshot. It may change between versions.
-  public var description: String {
+extension Loop {
+  /// The loop's thread and its state, in one line. Any thread.
+  var summary: String {
     let work =
       switch currentMode {
       case nil: "not running"

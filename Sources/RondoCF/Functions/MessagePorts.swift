@@ -4,6 +4,7 @@
 public import CRondoCFPointers
 import Rondo
 import RondoPorts
+import RondoSockets
 
 // Message ports.
 
@@ -17,14 +18,18 @@ public func RondoCFMessagePortCreateLocal(
 ) -> UnsafeMutableRawPointer? {
   // Until a port is made, the info is the caller's.
   unsafe shouldFreeInfo?.pointee = true
-  guard let name = unsafe object(name, StringObject.self), let callout = unsafe callout else { return nil }
+  guard let callout = unsafe callout, unsafe name == nil || object(name, StringObject.self) != nil else { return nil }
   let given = unsafe context?.pointee ?? CFMessagePortContext()
-  let made = unsafe MessagePortObject.local(name, callout) {
-    unsafe Info(given.info, given.retain, given.release, given.copyDescription)
+  do throws(MessagePortError) {
+    let (port, isNew) = unsafe try MessagePortObject.local(object(name), callout) {
+      unsafe Info(given.info, given.retain, given.release, given.copyDescription)
+    }
+    unsafe shouldFreeInfo?.pointee = !isNew
+    return unsafe port.owned
+  } catch {
+    warn("CFMessagePortCreateLocal: \(error)")
+    return nil
   }
-  guard let (port, isNew) = made else { return nil }
-  unsafe shouldFreeInfo?.pointee = !isNew
-  return unsafe port.owned
 }
 
 @c @implementation
@@ -32,7 +37,13 @@ public func RondoCFMessagePortCreateRemote(
   _ allocator: UnsafeRawPointer?, _ name: UnsafeRawPointer?
 ) -> UnsafeMutableRawPointer? {
   guard let name = unsafe object(name, StringObject.self) else { return nil }
-  return unsafe MessagePortObject.remote(name)?.owned
+  do throws(MessagePortError) {
+    return unsafe try MessagePortObject.remote(name).owned
+  } catch {
+    if case .notFound = error { return nil }
+    warn("CFMessagePortCreateRemote: \(error)")
+    return nil
+  }
 }
 
 @c @implementation
@@ -42,7 +53,19 @@ public func RondoCFMessagePortIsRemote(_ port: UnsafeMutableRawPointer?) -> Bool
 
 @c @implementation
 public func RondoCFMessagePortGetName(_ port: UnsafeMutableRawPointer?) -> UnsafeRawPointer? {
-  unsafe object(port, MessagePortObject.self).map { unsafe UnsafeRawPointer($0.name.pointer) }
+  unsafe object(port, MessagePortObject.self)?.name.map { unsafe UnsafeRawPointer($0.pointer) }
+}
+
+@c @implementation
+public func RondoCFMessagePortSetName(_ port: UnsafeMutableRawPointer?, _ name: UnsafeRawPointer?) -> Bool {
+  guard let port = unsafe object(port, MessagePortObject.self), let name = unsafe object(name, StringObject.self)
+  else { return false }
+  do throws(MessagePortError) {
+    return try port.rename(name)
+  } catch {
+    warn("CFMessagePortSetName: \(error)")
+    return false
+  }
 }
 
 @c @implementation
@@ -128,4 +151,11 @@ public func RondoCFMessagePortCreateRunLoopSource(
   _ allocator: UnsafeRawPointer?, _ local: UnsafeMutableRawPointer?, _ order: CFIndex
 ) -> UnsafeMutableRawPointer? {
   unsafe object(local, MessagePortObject.self)?.source(order: order)?.owned
+}
+
+@c @implementation
+public func RondoCFMessagePortSetDispatchQueue(
+  _ local: UnsafeMutableRawPointer?, _ queue: UnsafeMutableRawPointer?
+) {
+  unsafe object(local, MessagePortObject.self)?.receive(on: queue.map { unsafe DispatchQueueReference($0) })
 }

@@ -4,6 +4,7 @@
 public import CRondoCFPointers
 import Glibc
 import Rondo
+import RondoSockets
 
 // Sockets.
 
@@ -86,10 +87,95 @@ public func RondoCFSocketSetSocketFlags(_ socket: UnsafeMutableRawPointer?, _ fl
 
 @c @implementation
 public func RondoCFSocketEnableCallBacks(_ socket: UnsafeMutableRawPointer?, _ types: CFOptionFlags) {
-  unsafe object(socket, SocketObject.self)?.enable(types)
+  guard let socket = unsafe object(socket, SocketObject.self) else { return }
+  socket.enable(types & socket.types)
 }
 
 @c @implementation
 public func RondoCFSocketDisableCallBacks(_ socket: UnsafeMutableRawPointer?, _ types: CFOptionFlags) {
   unsafe object(socket, SocketObject.self)?.disable(types)
+}
+
+// MARK: - Addresses
+
+@c @implementation
+public func RondoCFSocketCreateWithSocketSignature(
+  _ allocator: UnsafeRawPointer?, _ signature: UnsafePointer<CFSocketSignature>?, _ types: CFOptionFlags,
+  _ callout: CFSocketCallBack?, _ context: UnsafePointer<CFSocketContext>?
+) -> UnsafeMutableRawPointer? {
+  unsafe make(signature, types, callout, context) { unsafe RondoCFSocketSetAddress($0, $1) }
+}
+
+@c @implementation
+public func RondoCFSocketCreateConnectedToSocketSignature(
+  _ allocator: UnsafeRawPointer?, _ signature: UnsafePointer<CFSocketSignature>?, _ types: CFOptionFlags,
+  _ callout: CFSocketCallBack?, _ context: UnsafePointer<CFSocketContext>?, _ timeout: CFTimeInterval
+) -> UnsafeMutableRawPointer? {
+  unsafe make(signature, types, callout, context) { unsafe RondoCFSocketConnectToAddress($0, $1, timeout) }
+}
+
+/// A socket of a signature with which `body` succeeds.
+private func make(
+  _ signature: UnsafePointer<CFSocketSignature>?, _ types: CFOptionFlags, _ callout: CFSocketCallBack?,
+  _ context: UnsafePointer<CFSocketContext>?,
+  _ body: (UnsafeMutableRawPointer?, UnsafeRawPointer?) -> CFSocketError
+) -> UnsafeMutableRawPointer? {
+  guard let signature = unsafe signature?.pointee else { return nil }
+  let made = unsafe RondoCFSocketCreate(
+    nil, signature.protocolFamily, signature.socketType, signature.protocol, types, callout, context)
+  guard let socket = unsafe made else { return nil }
+  if unsafe body(socket, signature.address) == .success { return unsafe socket }
+  unsafe object(socket, SocketObject.self)?.invalidate()
+  unsafe release(socket)
+  return nil
+}
+
+@c @implementation
+public func RondoCFSocketSetAddress(
+  _ socket: UnsafeMutableRawPointer?, _ address: UnsafeRawPointer?
+) -> CFSocketError {
+  guard let (socket, address) = unsafe valid(socket, address) else { return .error }
+  let result = socket.bind(address)
+  if result < 0 { warn("CFSocketSetAddress: \(SocketError(.bind, result))") }
+  return result < 0 ? .error : .success
+}
+
+@c @implementation
+public func RondoCFSocketConnectToAddress(
+  _ socket: UnsafeMutableRawPointer?, _ address: UnsafeRawPointer?, _ timeout: CFTimeInterval
+) -> CFSocketError {
+  guard let (socket, address) = unsafe valid(socket, address) else { return .error }
+  return answer(socket.connect(address, timeout: timeout))
+}
+
+@c @implementation
+public func RondoCFSocketSendData(
+  _ socket: UnsafeMutableRawPointer?, _ address: UnsafeRawPointer?, _ data: UnsafeRawPointer?,
+  _ timeout: CFTimeInterval
+) -> CFSocketError {
+  guard let (socket, data) = unsafe valid(socket, data) else { return .error }
+  return answer(socket.send(data, to: unsafe object(address, DataObject.self), timeout: timeout))
+}
+
+private func valid(
+  _ socket: UnsafeMutableRawPointer?, _ data: UnsafeRawPointer?
+) -> (SocketObject, DataObject)? {
+  guard let socket = unsafe object(socket, SocketObject.self), socket.isValid,
+    let data = unsafe object(data, DataObject.self)
+  else { return nil }
+  return (socket, data)
+}
+
+private func answer(_ result: CInt) -> CFSocketError {
+  result == 0 ? .success : result == -ETIMEDOUT ? .timeout : .error
+}
+
+@c @implementation
+public func RondoCFSocketCopyAddress(_ socket: UnsafeMutableRawPointer?) -> UnsafeRawPointer? {
+  unsafe object(socket, SocketObject.self)?.address.map { unsafe UnsafeRawPointer($0.owned) }
+}
+
+@c @implementation
+public func RondoCFSocketCopyPeerAddress(_ socket: UnsafeMutableRawPointer?) -> UnsafeRawPointer? {
+  unsafe object(socket, SocketObject.self)?.peerAddress.map { unsafe UnsafeRawPointer($0.owned) }
 }

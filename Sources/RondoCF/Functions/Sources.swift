@@ -15,11 +15,16 @@ public func RondoCFRunLoopSourceCreate(
   _ allocator: UnsafeRawPointer?, _ order: CFIndex, _ context: UnsafeMutablePointer<CFRunLoopSourceContext>?
 ) -> UnsafeMutableRawPointer? {
   guard let context = unsafe context else { return nil }
-  guard unsafe context.pointee.version == 0 else {
-    warn("a source of another version than 0 is not made. Watch descriptors with a rondo_descriptor.")
+  switch unsafe context.pointee.version {
+  case 0: return unsafe SignalledSource(order: order, context.pointee).owned
+  case 1:
+    // It is shorter: no more than that of it may be read.
+    let context = unsafe UnsafeRawPointer(context).load(as: CFRunLoopSourceContext1.self)
+    return unsafe PolledSource(order: order, context).owned
+  case let version:
+    warn("CFRunLoopSourceCreate: a context has version 0 or 1, not \(version).")
     return nil
   }
-  return unsafe SignalledSource(order: order, context.pointee).owned
 }
 
 @c @implementation
@@ -72,9 +77,8 @@ public func RondoCFRunLoopSourceGetContext(
   _ source: UnsafeMutableRawPointer?, _ context: UnsafeMutablePointer<CFRunLoopSourceContext>?
 ) {
   guard let context = unsafe context else { return }
-  if let source = unsafe object(source, SignalledSource.self) {
-    unsafe context.pointee = source.context
-    unsafe context.pointee.info = source.pointerOfInfo
+  if let source = unsafe object(source, ContextSource.self) {
+    unsafe source.write(context)
   } else {
     unsafe context.pointee = CFRunLoopSourceContext()
   }

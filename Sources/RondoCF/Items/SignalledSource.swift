@@ -2,17 +2,13 @@ internal import CRondoCFPointers
 import Rondo
 
 /// A source of version 0.
-@safe final class SignalledSource: SourceObject, @unchecked Sendable {
-  /// *constant* As it was given, but with the info that its retain has returned.
-  let context: CFRunLoopSourceContext
+@safe final class SignalledSource: ContextSource, @unchecked Sendable {
+  /// *constant* As it was given.
+  private let context: CFRunLoopSourceContext
   /// *constant*
-  private let info: Info
-  /// *constant*
-  let item: Loop.Source
-  private let hash = Guarded<UInt?>(nil)
+  private let item: Loop.Source
 
   init(order: Int, _ context: CFRunLoopSourceContext) {
-    unsafe info = Info(context.info, context.retain, context.release, context.copyDescription)
     unsafe self.context = context
     let link = Link()
     item = Loop.Source(
@@ -20,8 +16,10 @@ import Rondo
       schedule: { loop, mode in link.source?.scheduled(in: loop, mode) },
       cancel: { loop, mode in link.source?.cancelled(in: loop, mode) },
       perform: { link.source?.perform() })
-    unsafe item.label = Label(code: unsafeBitCast(context.perform, to: UInt.self))
-    super.init(order: order)
+    let code = unsafe unsafeBitCast(context.perform, to: UInt.self)
+    item.label = Label(code: code)
+    let info = unsafe Info(context.info, context.retain, context.release, context.copyDescription)
+    unsafe super.init(order: order, info, context.equal, context.hash, code: code)
     link.source = self
   }
 
@@ -33,15 +31,11 @@ import Rondo
 
   deinit {
     invalidate()
-    // Its context is needed as long as a caller can compare it with another source.
-    info.end()
   }
 
-  /// What its functions are given.
-  var pointerOfInfo: UnsafeMutableRawPointer? { unsafe info.pointer }
-
-  override var text: String {
-    "\(head("CFRunLoopSource")){valid = \(isValid ? "Yes" : "No"), order = \(order), context = \(info.text ?? "-")}"
+  override func write(_ context: UnsafeMutablePointer<CFRunLoopSourceContext>) {
+    unsafe context.pointee = self.context
+    unsafe context.pointee.info = info.pointer
   }
 
   // MARK: - Callouts
@@ -78,27 +72,4 @@ import Rondo
   override func add(to loop: Loop, _ mode: Loop.Mode) { loop.add(item, to: mode) }
   override func remove(from loop: Loop, _ mode: Loop.Mode) { loop.remove(item, from: mode) }
   override func contains(in loop: Loop, _ mode: Loop.Mode) -> Bool { loop.contains(item, in: mode) }
-
-  // MARK: - Equality
-
-  override var hashCode: UInt { contextHash }
-
-  override var contextHash: UInt {
-    if let known = hash.withLock({ $0 }) { return known }
-    let asked = unsafe context.hash.map { unsafe $0(info.pointer) } ?? UInt(bitPattern: info.pointer)
-    hash.withLock { $0 = asked }
-    return asked
-  }
-
-  /// Whether validity, order, functions and, as `equal` says, infos are the same.
-  override func isEqual(to other: CFObject) -> Bool {
-    if self === other { return true }
-    guard let other = other as? SignalledSource, isValid == other.isValid, order == other.order else { return false }
-    guard unsafe unsafeBitCast(context.hash, to: UInt.self) == unsafeBitCast(other.context.hash, to: UInt.self),
-      unsafe unsafeBitCast(context.equal, to: UInt.self) == unsafeBitCast(other.context.equal, to: UInt.self),
-      unsafe unsafeBitCast(context.perform, to: UInt.self) == unsafeBitCast(other.context.perform, to: UInt.self)
-    else { return false }
-    if let equal = unsafe context.equal { return unsafe equal(info.pointer, other.info.pointer) }
-    return unsafe info.pointer == other.info.pointer
-  }
 }

@@ -11,6 +11,13 @@ class SourceObject: ItemObject, @unchecked Sendable {
 
   override class var typeID: UInt { 37 }
 
+  override final var text: String {
+    "\(head("CFRunLoopSource")){valid = \(isValid ? "Yes" : "No"), \(about)}"
+  }
+
+  /// What its description says of it.
+  var about: String { "order = \(order)" }
+
   func add(to loop: Loop, _ mode: Loop.Mode) {}
   func remove(from loop: Loop, _ mode: Loop.Mode) {}
   func contains(in loop: Loop, _ mode: Loop.Mode) -> Bool { false }

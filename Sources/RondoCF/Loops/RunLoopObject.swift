@@ -39,8 +39,7 @@ final class RunLoopObject: CFObject, @unchecked Sendable {
   override class var typeID: UInt { 36 }
 
   override var text: String {
-    let mode = loop.currentMode.map(\.rawValue) ?? "(none)"
-    return "\(head("CFRunLoop")){current mode = \(mode), modes = \(loop.modes.map(\.rawValue))}"
+    "\(head("CFRunLoop")) is \(loop.description)"
   }
 
   // MARK: - Members

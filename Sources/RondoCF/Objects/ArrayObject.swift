@@ -1,9 +1,9 @@
 /// A CFArray of objects that it keeps, or of pointers that are its maker's business.
-@safe final class ArrayObject: CFObject, @unchecked Sendable {
+@safe class ArrayObject: CFObject, @unchecked Sendable {
+  /// *constant* unless it is mutable
+  fileprivate(set) final var values: [UnsafeRawPointer?]
   /// *constant*
-  let values: [UnsafeRawPointer?]
-  /// *constant*
-  private let retains: Bool
+  fileprivate final let retains: Bool
 
   init(_ values: [UnsafeRawPointer?], retaining retains: Bool) {
     unsafe self.values = values
@@ -24,6 +24,22 @@
 
   override class var typeID: UInt { 19 }
   override var text: String { unsafe "\(head("CFArray")){count = \(values.count)}" }
+}
+
+/// A CFMutableArray. One thread at a time.
+@safe final class MutableArrayObject: ArrayObject, @unchecked Sendable {
+  func insert(_ value: UnsafeRawPointer?, at index: Int) {
+    if retains, let value = unsafe value { unsafe retain(value) }
+    unsafe values.insert(value, at: index)
+  }
+
+  func remove(_ range: Range<Int>) {
+    let removed = unsafe values[range]
+    unsafe values.removeSubrange(range)
+    guard retains else { return }
+    // An object may end here, and its context be called.
+    for index in unsafe removed.indices { if let value = unsafe removed[index] { unsafe release(value) } }
+  }
 }
 
 /// CFRetain.

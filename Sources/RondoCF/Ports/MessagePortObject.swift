@@ -1,13 +1,13 @@
 internal import CRondoCFPointers
 import Rondo
 import RondoPorts
+import RondoSockets
 
 /// A CFMessagePort: one that receives, or one that sends.
 @safe final class MessagePortObject: CFObject, @unchecked Sendable {
-  /// *constant*
-  let name: StringObject
-  /// *constant*
-  let end: End
+  /// *constant* Of a local port, the function that answers.
+  private let callout: CFMessagePortCallBack?
+  let isRemote: Bool
   private let state: Guarded<State>
 
   enum End {
@@ -16,18 +16,25 @@ import RondoPorts
   }
 
   @safe private struct State {
+    /// Nil for a port without one.
+    var name: StringObject?
+    var end: End
     /// Nil once the port is invalid.
     var info: Info?
     var invalidation: CFMessagePortInvalidationCallBack?
+    /// The loop of the thread that has set it.
+    weak var loop: Loop?
     /// Kept by its users and the loops that it is in.
     weak var source: PortSource?
+    /// What receives instead of a loop.
+    var queue: DispatchQueueReference?
     var isEnded = false
   }
 
-  private init(_ name: StringObject, _ end: End, _ info: Info?) {
-    self.name = name
-    self.end = end
-    state = unsafe Guarded(State(info: info))
+  private init(_ name: StringObject?, _ end: End, _ callout: CFMessagePortCallBack?, _ info: Info?) {
+    unsafe self.callout = callout
+    isRemote = if case .remote = end { true } else { false }
+    state = unsafe Guarded(State(name: name, end: end, info: info))
   }
 
   deinit {
@@ -37,17 +44,22 @@ import RondoPorts
   override class var typeID: UInt { 45 }
 
   override var text: String {
-    let about = "remote = \(isRemote ? "Yes" : "No"), name = \(name.string)"
+    let about = "remote = \(isRemote ? "Yes" : "No"), name = \(name?.string ?? "(null)")"
     return "\(head("CFMessagePort")){valid = \(isValid ? "Yes" : "No"), \(about)}"
   }
 
-  var isRemote: Bool { if case .remote = end { true } else { false } }
+  var name: StringObject? { state.withLock { $0.name } }
+  var end: End { state.withLock { $0.end } }
 
+  /// Whether it can be used. Asks the kernel whether the other end of a remote port is there.
   var isValid: Bool {
-    guard !state.withLock({ $0.isEnded }) else { return false }
-    return switch end {
-    case .local(let port): port.isValid
-    case .remote(let port): port.isValid
+    let (isEnded, end) = state.withLock { ($0.isEnded, $0.end) }
+    guard !isEnded else { return false }
+    switch end {
+    case .local(let port): return port.isValid
+    case .remote(let port):
+      port.notice()
+      return port.isValid
     }
   }
 
@@ -73,48 +85,48 @@ import RondoPorts
     return found?.isValid == true ? found : nil
   }
 
-  /// Forgets a port that has ended, unless another one has taken its place.
-  private static func forget(_ port: MessagePortObject) {
-    let list: WritableKeyPath<Directory, [Literal: Weak]> = port.isRemote ? \.remote : \.local
-    directory.withLock { directory in
-      guard let known = directory[keyPath: list][port.name.literal] else { return }
-      if known.port == nil || known.port === port { directory[keyPath: list][port.name.literal] = nil }
+  /// Makes the port found by a name.
+  private func enter(_ name: StringObject?) {
+    guard let literal = name?.literal else { return }
+    let list: WritableKeyPath<Directory, [Literal: Weak]> = isRemote ? \.remote : \.local
+    Self.directory.withLock { $0[keyPath: list][literal] = Weak(port: self) }
+  }
+
+  /// Forgets the port's name, unless another port has taken its place.
+  private func leave(_ name: StringObject?) {
+    guard let literal = name?.literal else { return }
+    let list: WritableKeyPath<Directory, [Literal: Weak]> = isRemote ? \.remote : \.local
+    Self.directory.withLock { directory in
+      guard let known = directory[keyPath: list][literal] else { return }
+      if known.port == nil || known.port === self { directory[keyPath: list][literal] = nil }
     }
   }
 
-  /// The port of a name, which is new unless this process has one of that name.
-  ///
-  /// - Returns: Nil if another process has the name, or it is none.
+  /// The port of a name, which is new unless this process has one of that name; a new one without a name for nil.
   static func local(
-    _ name: StringObject, _ callout: @escaping CFMessagePortCallBack, _ makeInfo: () -> Info
-  ) -> (port: MessagePortObject, isNew: Bool)? {
-    if let found = find(name.literal, \.local) { return (found, false) }
+    _ name: StringObject?, _ callout: @escaping CFMessagePortCallBack, _ makeInfo: () -> Info
+  ) throws(MessagePortError) -> (port: MessagePortObject, isNew: Bool) {
+    if let name, let found = find(name.literal, \.local) { return (found, false) }
     let link = Link()
-    guard let portName = try? MessagePortName(name.string),
-      let local = try? LocalMessagePort(
-        answering: portName,
-        with: { request in
-          unsafe link.port?.answer(request, callout)
-        })
-    else { return nil }
-    let port = MessagePortObject(name, .local(local), makeInfo())
+    let port = unsafe MessagePortObject(name, .local(try receiver(name, link)), callout, makeInfo())
     link.port = port
-    directory.withLock { $0.local[name.literal] = Weak(port: port) }
+    port.enter(name)
     return (port, true)
   }
 
+  /// What receives by a name in the kernel.
+  private static func receiver(_ name: StringObject?, _ link: Link) throws(MessagePortError) -> LocalMessagePort {
+    try LocalMessagePort(try MessagePortName(ofCF: name?.string)) { link.port?.receive($0) }
+  }
+
   /// The end that sends to a name.
-  ///
-  /// - Returns: Nil if no port has it.
-  static func remote(_ name: StringObject) -> MessagePortObject? {
+  static func remote(_ name: StringObject) throws(MessagePortError) -> MessagePortObject {
     if let found = find(name.literal, \.remote) { return found }
     let link = Link()
-    guard let portName = try? MessagePortName(name.string),
-      let remote = try? RemoteMessagePort(portName, invalidated: { _ in link.port?.invalidate() })
-    else { return nil }
-    let port = MessagePortObject(name, .remote(remote), nil)
+    let remote = try RemoteMessagePort(MessagePortName(ofCF: name.string)) { _ in link.port?.peerEnded() }
+    let port = unsafe MessagePortObject(name, .remote(remote), nil, nil)
     link.port = port
-    directory.withLock { $0.remote[name.literal] = Weak(port: port) }
+    port.enter(name)
     return port
   }
 
@@ -124,23 +136,56 @@ import RondoPorts
     weak var port: MessagePortObject?
   }
 
+  /// Gives a local port another name.
+  ///
+  /// - Returns: False for a remote port and an invalid one.
+  func rename(_ name: StringObject) throws(MessagePortError) -> Bool {
+    guard case .local(let old) = end, isValid else { return false }
+    let previous = self.name
+    if previous?.literal == name.literal { return true }
+    if Self.find(name.literal, \.local) != nil { throw .nameTaken(try MessagePortName(ofCF: name.string)) }
+    let link = Link()
+    link.port = self
+    let new = try Self.receiver(name, link)
+    let change = state.withLock { state -> (PortSource?, DispatchQueueReference?)? in
+      guard !state.isEnded else { return nil }
+      (state.name, state.end) = (name, .local(new))
+      return (state.source, state.queue)
+    }
+    guard let (source, queue) = change else { return false }
+    leave(previous)
+    enter(name)
+    source?.replace(new)
+    if queue != nil { PortThread.add(new) }
+    old.invalidate()
+    return true
+  }
+
   // MARK: - Messages
 
-  /// The loop's thread. Calls out.
-  private func answer(_ request: MessagePortRequest, _ callout: CFMessagePortCallBack) -> [UInt8]? {
-    guard let info else { return nil }
+  /// A message has come. The loop's thread. Calls out.
+  private func receive(_ request: MessagePortRequest) {
+    guard let queue = state.withLock({ $0.queue }) else { return answer(request) }
+    queue.perform { [self] in answer(request) }
+  }
+
+  /// Calls out.
+  private func answer(_ request: MessagePortRequest) {
+    guard let info, let callout = unsafe callout else { return }
     let data = DataObject(request.bytes)
     let answer = unsafe withExtendedLifetime(data) {
       unsafe callout(pointer, request.identifier, data.pointer, info.pointer)
     }
-    guard let answer = unsafe consumed(answer, DataObject.self) else { return nil }
-    return unsafe Array(answer.bytes)
+    let bytes = unsafe consumed(answer, DataObject.self).map { unsafe Array($0.bytes) }
+    // If the answer is too long, or not awaited, the sender learns that by the request's end.
+    if request.wantsReply { try? request.reply(bytes) }
   }
 
   /// The one source of a local port.
   func source(order: Int) -> PortSource? {
     guard case .local(let port) = end, isValid else { return nil }
     return state.withLock { state in
+      if state.queue != nil { return nil }
       if let source = state.source, source.isValid { return source }
       let source = PortSource(order: order, port, of: self)
       state.source = source
@@ -148,17 +193,30 @@ import RondoPorts
     }
   }
 
+  /// Has a queue receive the messages of a local port; nil ends that.
+  func receive(on queue: DispatchQueueReference?) {
+    guard case .local(let port) = end, isValid else { return }
+    let source = state.withLock { state in
+      state.queue = queue
+      return state.source
+    }
+    // It is in one loop at a time: the one of the thread that hands messages to queues.
+    source?.invalidate()
+    if queue == nil { PortThread.remove(port) } else { PortThread.add(port) }
+  }
+
   // MARK: - The end
 
   /// Calls out.
   func invalidate() {
-    let ended = unsafe state.withLock { state -> (Info?, CFMessagePortInvalidationCallBack?, PortSource?)? in
+    let ended = unsafe state.withLock {
+      state -> (Info?, CFMessagePortInvalidationCallBack?, PortSource?, DispatchQueueReference?)? in
       if state.isEnded { return nil }
       state.isEnded = true
-      return unsafe (state.info.take(), state.invalidation.take(), state.source)
+      return unsafe (state.info.take(), state.invalidation.take(), state.source, state.queue.take())
     }
-    guard let (info, invalidation, source) = unsafe ended else { return }
-    Self.forget(self)
+    guard let (info, invalidation, source, _) = unsafe ended else { return }
+    leave(name)
     source?.invalidate()
     switch end {
     case .local(let port): port.invalidate()
@@ -168,15 +226,25 @@ import RondoPorts
     info?.end()
   }
 
+  /// The other end has gone: the loop that is to be told tells it. Calls out, if there is no such loop.
+  private func peerEnded() {
+    let loop = state.withLock { $0.loop }
+    if loop?.perform(in: .common, { [self] in invalidate() }) != true { invalidate() }
+  }
+
   /// What is called once when it becomes invalid. Calls it at once if it is.
   var invalidationCallBack: CFMessagePortInvalidationCallBack? {
     get { unsafe state.withLock { unsafe $0.invalidation } }
     set {
+      let isValid = isValid
+      let loop = isRemote && isValid ? Loop.current : nil
       let isEnded = state.withLock { state in
-        if !state.isEnded { unsafe state.invalidation = newValue }
+        if !state.isEnded { unsafe (state.invalidation, state.loop) = unsafe (newValue, loop) }
         return state.isEnded
       }
-      if isEnded { unsafe newValue?(pointer, nil) }
+      if isEnded { return unsafe newValue?(pointer, nil) ?? () }
+      // The end of a peer is noticed in a loop. This thread's would run as long as it had the port.
+      if unsafe newValue != nil, case .remote(let port) = end { PortThread.add(port) }
     }
   }
 }

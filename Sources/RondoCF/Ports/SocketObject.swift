@@ -1,67 +1,57 @@
 internal import CRondoCFPointers
 import Glibc
 import Rondo
+import RondoSockets
 import Synchronization
 
-/// A CFSocket: a descriptor, and what is told of it.
-@safe final class SocketObject: CFObject, @unchecked Sendable {
-  /// *constant*
-  let descriptor: CInt
+/// A CFSocket.
+@safe final class SocketObject: DescriptorObject, @unchecked Sendable {
   /// *constant* What it was made to tell.
   let types: UInt
   /// *constant* Whether what it carries has an end. An empty datagram, or an error that a datagram met, is none.
   private let isStream: Bool
   private let callout: CFSocketCallBack?
-  private let state: Guarded<State>
-
-  private struct State {
-    /// Nil once the socket is invalid.
-    var info: Info?
-    var flags: UInt
-    /// What is told at present: `Told` bits.
-    var enabled: UInt
-    /// Kept by its users and the loop that it is in.
-    weak var source: SocketRunLoopSource?
-    /// Nil once the socket is invalid.
-    var keeper: Keeper?
-    var isEnded = false
-  }
+  /// *atomic* A `Stage`.
+  private let stage: Atomic<UInt32>
 
   /// What the low two bits of the types mean, and the two others.
-  enum Told {
+  private enum Told {
     static let input: UInt = 3
     static let connect: UInt = 4
     static let write: UInt = 8
   }
 
+  private enum Input {
+    static let read: UInt = 1
+    static let accept: UInt = 2
+    static let data: UInt = 3
+  }
+
+  /// What a socket has to tell.
+  private enum Stage: UInt32 {
+    /// Nothing yet: it neither listens nor connects, which the kernel says of it at every look.
+    case idle
+    /// The end of connecting.
+    case connecting
+    /// Input, and room to write.
+    case open
+    /// Input, which is the end.
+    case failed
+  }
+
   private init(_ descriptor: CInt, _ types: UInt, _ callout: CFSocketCallBack?, _ info: Info) {
-    self.descriptor = descriptor
     self.types = types
     isStream = rondo_cf_is_stream(descriptor) != 0
+    stage = Atomic(UInt32(bitPattern: rondo_cf_stage(descriptor)))
     // A connection that is ready may be gone, or another process's, before it is accepted.
-    if types & Told.input == 2 { _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK) }
+    if types & Told.input == Input.accept { _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK) }
     unsafe self.callout = unsafe callout
     // Everything but room to write is told again by itself, and the descriptor is closed.
-    state = Guarded(State(info: info, flags: types & Told.input | 128, enabled: types, keeper: Keeper(descriptor)))
+    super.init(descriptor, info, flags: types & Told.input | Self.closes, enabled: types)
   }
 
   deinit {
     invalidate()
-  }
-
-  /// Closes the descriptor when neither the socket nor a loop that watches it needs it: before, its number could be
-  /// another file's.
-  private final class Keeper: Sendable {
-    private let descriptor: CInt
-    let closes = Atomic<Bool>(false)
-
-    init(_ descriptor: CInt) {
-      self.descriptor = descriptor
-    }
-
-    deinit {
-      if closes.load(ordering: .relaxed) { close(descriptor) }
-    }
   }
 
   private struct Weak {
@@ -80,154 +70,153 @@ import Synchronization
     return socket
   }
 
+  override func ended() {
+    Self.known.withLock { known in
+      if let socket = known[descriptor]?.socket, socket !== self { return }
+      known[descriptor] = nil
+    }
+  }
+
   override class var typeID: UInt { 43 }
-  override var text: String { "\(head("CFSocket")){valid = \(isValid ? "Yes" : "No"), socket = \(descriptor)}" }
-
-  var isValid: Bool { state.withLock { !$0.isEnded } }
-  var info: Info? { state.withLock { $0.info } }
-
-  var flags: UInt {
-    get { state.withLock { $0.flags } }
-    set { state.withLock { $0.flags = newValue } }
+  override var text: String {
+    "\(head("CFSocket")){valid = \(isValid ? "Yes" : "No"), socket = \(descriptor), callback types = \(types)}"
   }
 
   // MARK: - What is told
 
-  func enable(_ types: UInt) {
-    change { $0 | types & self.types }
-  }
-
-  func disable(_ types: UInt) {
-    change { $0 & ~types }
-  }
-
-  private func change(_ change: (UInt) -> UInt) {
-    let source = state.withLock { state in
-      state.enabled = change(state.enabled)
-      return state.source
-    }
-    source?.item?.enabled = interest
-  }
-
-  private var interest: Loop.DescriptorSource.Readiness {
-    let enabled = state.withLock { $0.enabled }
+  override func interest(_ enabled: UInt) -> Loop.DescriptorSource.Readiness {
+    if stage.load(ordering: .relaxed) == Stage.idle.rawValue, isValid { look() }
     var interest: Loop.DescriptorSource.Readiness = []
-    if enabled & Told.input != 0 { interest.insert(.read) }
-    if enabled & Told.write != 0 { interest.insert(.write) }
+    switch Stage(rawValue: stage.load(ordering: .relaxed))! {
+    case .idle: break
+    case .connecting: interest = .write
+    case .open:
+      if enabled & Told.input != 0 { interest.insert(.read) }
+      if enabled & Told.write != 0 { interest.insert(.write) }
+    case .failed: if enabled & Told.input != 0 { interest.insert(.read) }
+    }
     return interest
   }
 
-  /// The one source of the socket.
-  func source(order: Int) -> SocketRunLoopSource? {
-    guard isValid else { return nil }
-    if let found = state.withLock({ $0.source }), found.isValid { return found }
-    let link = Link()
-    link.socket = self
-    let keeper = state.withLock { $0.keeper }
-    let item = try? Loop.DescriptorSource(descriptor, for: interest, order: order) { _, readiness in
-      withExtendedLifetime(keeper) { link.socket?.tell(readiness) }
-    }
-    guard let item else { return nil }
-    let source = SocketRunLoopSource(order: order, item, of: self)
-    state.withLock { $0.source = source }
-    return source
+  /// Asks the kernel what the socket has to tell.
+  private func look() {
+    stage.store(UInt32(bitPattern: rondo_cf_stage(descriptor)), ordering: .relaxed)
   }
 
-  /// What the item goes through, or it would keep the socket.
-  private final class Link: @unchecked Sendable {
-    /// *constant* once set, before the item is in a loop.
-    weak var socket: SocketObject?
-  }
+  /// What is told again by itself.
+  private var repeating: UInt { flags & (Told.input | Told.write) }
 
-  // MARK: - Callouts
-
-  /// The loop's thread. Calls out.
-  private func tell(_ readiness: Loop.DescriptorSource.Readiness) {
+  override func tell(_ readiness: Loop.DescriptorSource.Readiness) {
+    if stage.load(ordering: .relaxed) == Stage.connecting.rawValue { return endConnecting() }
     if !readiness.isDisjoint(with: [.read, .closed]) { tellInput() }
-    guard readiness.contains(.write), take(Told.write) else { return }
+    guard readiness.contains(.write), take(Told.write, repeating: repeating) != 0 else { return }
     unsafe callOut(CFSocketCallBackType.writeCallBack, nil, nil)
   }
 
-  /// Whether it is to be told now. It is not told again unless its flag says so.
-  private func take(_ told: UInt) -> Bool {
-    let isTold = state.withLock { state in
-      guard !state.isEnded, state.enabled & told != 0 else { return false }
-      if state.flags & told == 0 { state.enabled &= ~told }
-      return true
-    }
-    if isTold { change { $0 } }
-    return isTold
+  private func endConnecting() {
+    var error = flags & UInt(kCFSocketLeaveErrors) == 0 ? rondo_cf_error(descriptor) : 0
+    if error == 0 { look() }
+    // The kernel told of a socket that does not connect.
+    if stage.load(ordering: .relaxed) == Stage.idle.rawValue { return update() }
+    stage.store(error == 0 ? Stage.open.rawValue : Stage.failed.rawValue, ordering: .relaxed)
+    update()
+    guard take(Told.connect, repeating: 0) != 0 else { return }
+    if error == 0 { return unsafe callOut(.connectCallBack, nil, nil) }
+    unsafe callOut(.connectCallBack, nil, &error)
   }
 
   private func tellInput() {
-    guard take(Told.input) else { return }
+    guard take(Told.input, repeating: repeating & types) != 0 else { return }
+    var address = Address()
     switch types & Told.input {
-    case 1:
+    case Input.read:
       // The end of a stream is told once.
       if isStream, rondo_cf_is_at_end(descriptor) != 0 { disable(Told.input) }
       unsafe callOut(.readCallBack, nil, nil)
-    case 2:
-      var accepted = rondo_cf_accept(descriptor)
+    case Input.accept:
+      var accepted = unsafe address.fill { unsafe rondo_cf_accept(descriptor, $0, $1) }
       guard accepted >= 0 else { return }
-      unsafe callOut(.acceptCallBack, nil, &accepted)
+      unsafe callOut(.acceptCallBack, address.data, &accepted)
     default:
       let count = 65_536
       let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 1)
       defer { unsafe buffer.deallocate() }
-      let received = unsafe rondo_cf_receive(descriptor, buffer.baseAddress, count)
+      let received = unsafe address.fill { unsafe rondo_cf_receive(descriptor, buffer.baseAddress, count, $0, $1) }
       // A stream that failed has nothing more to read either.
       let isOver = isStream && received <= 0 && received != -Int(EAGAIN) && received != -Int(EINTR)
       guard received >= 0 || isOver else { return }
       let data = unsafe DataObject(buffer.prefix(max(0, received)))
-      withExtendedLifetime(data) { unsafe callOut(.dataCallBack, nil, UnsafeRawPointer(data.pointer)) }
+      let sender = isStream ? peerAddress ?? DataObject([]) : address.data
+      withExtendedLifetime(data) { unsafe callOut(.dataCallBack, sender, UnsafeRawPointer(data.pointer)) }
       // The end of the data is the end of the socket.
       if isOver { invalidate() }
     }
   }
 
-  private func callOut(_ type: CFSocketCallBackType, _ address: UnsafeRawPointer?, _ data: UnsafeRawPointer?) {
+  private func callOut(_ type: CFSocketCallBackType, _ address: DataObject?, _ data: UnsafeRawPointer?) {
     guard let info else { return }
-    unsafe info.bracketing { held in unsafe callout?(pointer, type, address, data, held) }
-  }
-
-  // MARK: - The end
-
-  /// Calls out.
-  func invalidate() {
-    let ended = state.withLock { state -> (Info?, Keeper?, SocketRunLoopSource?)? in
-      if state.isEnded { return nil }
-      state.isEnded = true
-      state.keeper?.closes.store(state.flags & 128 != 0, ordering: .relaxed)
-      return (state.info.take(), state.keeper.take(), state.source)
+    withExtendedLifetime(address) {
+      unsafe info.bracketing { held in
+        unsafe callout?(pointer, type, address.map { unsafe UnsafeRawPointer($0.pointer) }, data, held)
+      }
     }
-    guard let (info, keeper, source) = ended else { return }
-    Self.known.withLock { known in
-      if let socket = known[descriptor]?.socket, socket !== self { return }
-      known[descriptor] = nil
+  }
+
+  // MARK: - Addresses
+
+  var address: DataObject? { address(ofPeer: false) }
+  var peerAddress: DataObject? { address(ofPeer: true) }
+
+  private func address(ofPeer: Bool) -> DataObject? {
+    guard isValid else { return nil }
+    var address = Address()
+    let result = unsafe address.fill { unsafe rondo_cf_address(descriptor, ofPeer ? 1 : 0, $0, $1) }
+    return result < 0 ? nil : address.data
+  }
+
+  /// Binds, and has a stream listen.
+  ///
+  /// - Returns: 0, or minus errno.
+  func bind(_ address: DataObject) -> CInt {
+    let result = unsafe rondo_cf_bind(descriptor, address.bytes.baseAddress, address.bytes.count)
+    update()
+    return result
+  }
+
+  /// Connects. A negative timeout leaves the rest to the loop.
+  ///
+  /// - Returns: 0, or minus errno.
+  func connect(_ address: DataObject, timeout: Double) -> CInt {
+    let result = unsafe rondo_cf_connect(descriptor, address.bytes.baseAddress, address.bytes.count, timeout)
+    switch result {
+    // The loop tells of a connection that is there already, too.
+    case 0 where types & Told.connect == 0: stage.store(Stage.open.rawValue, ordering: .relaxed)
+    case 0, -EINPROGRESS: stage.store(Stage.connecting.rawValue, ordering: .relaxed)
+    default: look()
     }
-    source?.invalidate()
-    // Closed here, unless a loop has yet to let go.
-    _ = keeper
-    info?.end()
-  }
-}
-
-/// The source by which a loop tells of a socket.
-final class SocketRunLoopSource: SourceObject, @unchecked Sendable {
-  /// *constant*
-  let item: Loop.DescriptorSource?
-  /// *constant*
-  private let owner: SocketObject
-
-  init(order: Int, _ item: Loop.DescriptorSource, of owner: SocketObject) {
-    self.item = item
-    self.owner = owner
-    super.init(order: order)
+    update()
+    return result == -EINPROGRESS ? 0 : result
   }
 
-  override func isMember(of loop: Loop) -> Bool { item.map { loop.holds($0) } ?? false }
-  override func endItem() { item?.invalidate() }
-  override func add(to loop: Loop, _ mode: Loop.Mode) { if let item { loop.add(item, to: mode) } }
-  override func remove(from loop: Loop, _ mode: Loop.Mode) { if let item { loop.remove(item, from: mode) } }
-  override func contains(in loop: Loop, _ mode: Loop.Mode) -> Bool { item.map { loop.contains($0, in: mode) } ?? false }
+  /// Sends all of it.
+  ///
+  /// - Returns: 0, or minus errno.
+  func send(_ data: DataObject, to address: DataObject?, timeout: Double) -> CInt {
+    unsafe rondo_cf_send(
+      descriptor, address?.bytes.baseAddress, address?.bytes.count ?? 0, data.bytes.baseAddress, data.bytes.count,
+      timeout)
+  }
+
+  /// Room for a struct sockaddr of any family.
+  private struct Address {
+    private var bytes = [UInt8](repeating: 0, count: 128)
+    private var size = 0
+
+    mutating func fill<Result>(_ call: (UnsafeMutableRawPointer?, UnsafeMutablePointer<Int>?) -> Result) -> Result {
+      size = bytes.count
+      return unsafe bytes.withUnsafeMutableBytes { bytes in unsafe call(bytes.baseAddress, &size) }
+    }
+
+    var data: DataObject { DataObject(bytes.prefix(size)) }
+  }
 }

@@ -52,6 +52,9 @@ open class RunLoop: NSObject, @unchecked Sendable {
     return loop
   }
 
+  /// The text of the loop: its modes, and its items with their orders and dates. Any thread.
+  open override var description: String { loop.description }
+
   /// The mode of the innermost run; nil while it is not running. Any thread.
   open var currentMode: Mode? {
     loop.currentMode.map { Mode($0) }

@@ -38,6 +38,7 @@ enum Report {
       ]),
       "modes": .array(inventory.map { $0.modes.map(json) } ?? loop.modeDates.map(json)),
       "items": inventory.map { .array($0.items.map(json)) },
+      "contents": .array(contents(loop, inventory).map(JSON.string)),
       "timeouts": inventory.map {
         .members(["all": .number(Int64($0.timeouts)), "armed": .number(Int64($0.armedTimeouts))])
       },
@@ -48,6 +49,12 @@ enum Report {
       "lastTurns": .array(wakeups.suffix(32).map(\.json)),
       "audit": inventory.map { .array(Audit.findings(loop, $0, recorder).map(JSON.string)) },
     ])
+  }
+
+  /// What `debugDescription` says, with the names of functions and files.
+  private static func contents(_ loop: Loop, _ inventory: Loop.Inventory?) -> [String] {
+    inventory?.lines(
+      now: loop.clockNanoseconds, name: { Names.text(of: $0) }, file: { SystemFiles.target(of: $0) }) ?? loop.modeLines
   }
 
   private static func json(_ mode: Loop.Inventory.ModeEntry) -> JSON {
@@ -64,7 +71,9 @@ enum Report {
   private static func json(_ item: Loop.Inventory.ItemEntry) -> JSON {
     .members([
       "kind": .string(Names.text(ofKind: UInt64(item.kind.rawValue))), "name": .string(Names.text(of: item.label)),
-      "modes": .array(item.modes.map(JSON.string)), "isValid": .bool(item.isValid),
+      "modes": .array(item.modes.map(JSON.string)), "isCommon": item.isCommon ? .bool(true) : nil,
+      "isValid": .bool(item.isValid), "order": .number(Int64(item.order)),
+      "activities": item.activities.isEmpty ? nil : .string(item.activities),
       "nextDate": JSON.optional(item.nextDate), "interval": item.interval > 0 ? .number(item.interval) : nil,
       "tolerance": item.tolerance > 0 ? .number(item.tolerance) : nil,
       "isPrecise": item.isPrecise ? .bool(true) : nil,

@@ -7,6 +7,9 @@ extension RemoteMessagePort {
   /// that has gone. A peer that goes on sending must not hold the pumping thread.
   private static let mostLastPieces = 64
 
+  /// Looks whether the peer has ended. Any thread. Calls out only without a loop, at the port's end.
+  package func notice() { pump() }
+
   /// Sends what waits, reads what is there, and settles requests. Calls out only without a loop, at the port's end.
   func pump(reading: Bool = true) {
     var tellings: [() -> Void] = []

@@ -2,7 +2,8 @@
  * rondo/CFBase.h - the few types of CoreFoundation that its run loop needs
  *
  * Included by <rondo/CFRunLoop.h>. Objects are counted as CoreFoundation counts them: what a function with Create or Copy
- * in its name returns is yours to CFRelease, what one with Get returns is not. Allocators are accepted and ignored.
+ * in its name returns is yours to CFRelease, what one with Get returns is not. Objects are
+ * made by malloc, with any allocator.
  */
 #ifndef RONDO_CFBASE_H
 #define RONDO_CFBASE_H
@@ -80,9 +81,17 @@ RONDO_CF_BEGIN
 
 typedef bool Boolean;
 typedef uint8_t UInt8;
-typedef int32_t SInt32;
+typedef int8_t SInt8;
 typedef uint16_t UInt16;
+typedef int16_t SInt16;
 typedef uint32_t UInt32;
+typedef int32_t SInt32;
+typedef uint64_t UInt64;
+typedef int64_t SInt64;
+typedef float Float32;
+typedef double Float64;
+typedef SInt16 OSErr;
+typedef SInt32 OSStatus;
 typedef uint16_t UniChar;
 typedef unsigned long CFTypeID;
 typedef unsigned long CFOptionFlags;
@@ -125,7 +134,10 @@ RONDO_CF_ENUM(CFIndex, CFComparisonResult) {
 #define CFTypeRef const void *
 #define CFStringRef const void *
 #define CFDataRef const void *
+#define CFMutableDataRef void *
 #define CFArrayRef const void *
+#define CFMutableArrayRef void *
+#define CFDictionaryRef const void *
 #define CFAllocatorRef const void *
 #define CFRunLoopRef void *
 #define CFRunLoopSourceRef void *
@@ -133,12 +145,17 @@ RONDO_CF_ENUM(CFIndex, CFComparisonResult) {
 #define CFRunLoopTimerRef void *
 #define CFMessagePortRef void *
 #define CFSocketRef void *
+#define CFFileDescriptorRef void *
 #define RONDO_CF_BLOCK(result, name, parameters) void *name
 #else
 typedef const RONDO_CF_CLASS void *CFTypeRef;
 typedef const struct RONDO_CF_CLASS __CFString *CFStringRef;
 typedef const struct RONDO_CF_CLASS __CFData *CFDataRef;
+typedef struct RONDO_CF_MUTABLE_CLASS __CFData *CFMutableDataRef;
 typedef const struct RONDO_CF_CLASS __CFArray *CFArrayRef;
+typedef struct RONDO_CF_MUTABLE_CLASS __CFArray *CFMutableArrayRef;
+/* There is no dictionary: a function that asks for one takes NULL. */
+typedef const struct RONDO_CF_CLASS __CFDictionary *CFDictionaryRef;
 typedef const struct RONDO_CF_CLASS __CFAllocator *CFAllocatorRef;
 typedef struct RONDO_CF_MUTABLE_CLASS __CFRunLoop *CFRunLoopRef;
 typedef struct RONDO_CF_MUTABLE_CLASS __CFRunLoopSource *CFRunLoopSourceRef;
@@ -146,6 +163,7 @@ typedef struct RONDO_CF_MUTABLE_CLASS __CFRunLoopObserver *CFRunLoopObserverRef;
 typedef struct RONDO_CF_MUTABLE_CLASS __CFRunLoopTimer *CFRunLoopTimerRef;
 typedef struct RONDO_CF_MUTABLE_CLASS __CFMessagePort *CFMessagePortRef;
 typedef struct RONDO_CF_MUTABLE_CLASS __CFSocket *CFSocketRef;
+typedef struct RONDO_CF_MUTABLE_CLASS __CFFileDescriptor *CFFileDescriptorRef;
 #define RONDO_CF_BLOCK(result, name, parameters) result(^name) parameters
 #endif
 
@@ -153,13 +171,6 @@ typedef struct RONDO_CF_MUTABLE_CLASS __CFSocket *CFSocketRef;
 #define RONDO_CF_HAS_BLOCKS 1
 #else
 #define RONDO_CF_HAS_BLOCKS 0
-#endif
-
-#ifndef RONDO_CF_IMPLEMENTATION
-/* NULL, like every allocator here. */
-RONDO_CF(const CFAllocatorRef, kCFAllocatorDefault, );
-RONDO_CF(const CFAllocatorRef, kCFAllocatorSystemDefault, );
-RONDO_CF(const CFAllocatorRef, kCFAllocatorMalloc, );
 #endif
 
 /* One more reference, and the same pointer. */
@@ -177,71 +188,34 @@ RONDO_CF(CFStringRef, CFCopyDescription, (CFTypeRef object));
 /* Writes the description to stderr. */
 RONDO_CF(void, CFShow, (CFTypeRef object));
 
+/* ---------------------------------------------------------------------------------------------------------- Allocators */
+
+#ifndef RONDO_CF_IMPLEMENTATION
+/* NULL: malloc. */
+RONDO_CF(const CFAllocatorRef, kCFAllocatorDefault, );
+RONDO_CF(const CFAllocatorRef, kCFAllocatorSystemDefault, );
+RONDO_CF(const CFAllocatorRef, kCFAllocatorMalloc, );
+/* Allocates nothing and frees nothing. */
+RONDO_CF(const CFAllocatorRef, kCFAllocatorNull, );
+#endif
+
+/* NULL. */
+RONDO_CF(CFAllocatorRef, CFAllocatorGetDefault, (void));
+/* Bytes of malloc; NULL for a size of 0 or less. `hint` is not used. */
+RONDO_CF(void *, CFAllocatorAllocate, (CFAllocatorRef allocator, CFIndex size, CFOptionFlags hint));
+/* Frees the memory for a size of 0. */
+RONDO_CF(
+    void *, CFAllocatorReallocate, (CFAllocatorRef allocator, void *memory, CFIndex size, CFOptionFlags hint));
+RONDO_CF(void, CFAllocatorDeallocate, (CFAllocatorRef allocator, void *memory));
+/* NULL, the default one, for every object. */
+RONDO_CF(CFAllocatorRef, CFGetAllocator, (CFTypeRef object));
+
+/* --------------------------------------------------------------------------------------------------------------- Dates */
+
 /* The wall clock. */
 RONDO_CF(CFAbsoluteTime, CFAbsoluteTimeGetCurrent, (void));
 /* 1 January 2001, in seconds since 1970. */
 #define kCFAbsoluteTimeIntervalSince1970 978307200.0
-
-/* ------------------------------------------------------------------------------------------------------------- Strings */
-
-typedef UInt32 CFStringEncoding;
-RONDO_CF_ENUM(CFStringEncoding, CFStringBuiltInEncodings) {
-  kCFStringEncodingISOLatin1 = 0x0201,
-  kCFStringEncodingASCII = 0x0600,
-  kCFStringEncodingUTF8 = 0x08000100
-};
-
-/* A string that lasts as long as the process: the same for the same characters. */
-RONDO_CF(CFStringRef, CFStringMakeConstant, (const char *characters));
-#define CFSTR(literal) CFStringMakeConstant("" literal "")
-
-RONDO_CF(CFTypeID, CFStringGetTypeID, (void));
-/* NULL if the bytes are not of the encoding. */
-RONDO_CF(
-    CFStringRef, CFStringCreateWithCString,
-    (CFAllocatorRef allocator, const char *characters, CFStringEncoding encoding));
-RONDO_CF(CFStringRef, CFStringCreateCopy, (CFAllocatorRef allocator, CFStringRef string));
-/* In units of UTF-16. */
-RONDO_CF(CFIndex, CFStringGetLength, (CFStringRef string));
-/* How many bytes so many units of UTF-16 need at most. */
-RONDO_CF(CFIndex, CFStringGetMaximumSizeForEncoding, (CFIndex length, CFStringEncoding encoding));
-/* False if they do not fit with the zero at their end, or are not of the encoding. */
-RONDO_CF(
-    Boolean, CFStringGetCString,
-    (CFStringRef string, char *characters, CFIndex size, CFStringEncoding encoding));
-/* Good as long as the string; NULL if the characters are not of the encoding. */
-RONDO_CF(const char *, CFStringGetCStringPtr, (CFStringRef string, CFStringEncoding encoding));
-
-/* --------------------------------------------------------------------------------------------------------------- Data */
-
-RONDO_CF(CFTypeID, CFDataGetTypeID, (void));
-RONDO_CF(CFDataRef, CFDataCreate, (CFAllocatorRef allocator, const UInt8 *bytes, CFIndex length));
-RONDO_CF(CFDataRef, CFDataCreateCopy, (CFAllocatorRef allocator, CFDataRef data));
-RONDO_CF(CFIndex, CFDataGetLength, (CFDataRef data));
-/* Good as long as the data. */
-RONDO_CF(const UInt8 *, CFDataGetBytePtr, (CFDataRef data));
-RONDO_CF(void, CFDataGetBytes, (CFDataRef data, CFRange range, UInt8 *buffer));
-
-/* ------------------------------------------------------------------------------------------------------------- Arrays */
-
-typedef struct {
-  CFIndex version;
-  const void *(*retain)(CFAllocatorRef allocator, const void *value);
-  void (*release)(CFAllocatorRef allocator, const void *value);
-  CFStringRef (*copyDescription)(const void *value);
-  Boolean (*equal)(const void *one, const void *other);
-} CFArrayCallBacks;
-
-/* An array that retains what is in it. */
-RONDO_CF(const CFArrayCallBacks, kCFTypeArrayCallBacks, );
-
-RONDO_CF(CFTypeID, CFArrayGetTypeID, (void));
-/* With NULL for callbacks, or one without retain, the array does not retain its values. */
-RONDO_CF(
-    CFArrayRef, CFArrayCreate,
-    (CFAllocatorRef allocator, const void **values, CFIndex count, const CFArrayCallBacks *callbacks));
-RONDO_CF(CFIndex, CFArrayGetCount, (CFArrayRef array));
-RONDO_CF(const void *, CFArrayGetValueAtIndex, (CFArrayRef array, CFIndex index));
 
 RONDO_CF_END
 

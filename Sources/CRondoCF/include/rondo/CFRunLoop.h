@@ -31,7 +31,7 @@
 #ifndef RONDO_CFRUNLOOP_H
 #define RONDO_CFRUNLOOP_H
 
-#include "CFBase.h"
+#include "CFValues.h"
 
 #if RONDO_CF_FIXED_ENUMS
 #pragma clang diagnostic push
@@ -129,16 +129,35 @@ typedef struct {
   void (*perform)(void *info);
 } CFRunLoopSourceContext;
 
+/* A descriptor, as on Linux. */
+typedef int __CFPort;
+
+/* A source of version 1: one that performs while its descriptor is readable. The descriptor is closed after the source is
+ * invalidated. The counter of an eventfd or a timerfd is read before each call; other bytes are left to `perform`. */
+typedef struct {
+  CFIndex version;
+  void *info;
+  const void *(*retain)(const void *info);
+  void (*release)(const void *info);
+  CFStringRef (*copyDescription)(const void *info);
+  Boolean (*equal)(const void *info1, const void *info2);
+  CFHashCode (*hash)(const void *info);
+  /* Once for each loop that is joined. */
+  __CFPort (*getPort)(void *info);
+  void (*perform)(void *info);
+} CFRunLoopSourceContext1;
+
 RONDO_CF(CFTypeID, CFRunLoopSourceGetTypeID, (void));
-/* NULL for a context of another version than 0: a descriptor has no source of this kind here. */
+/* The context is of version 0, or a CFRunLoopSourceContext1 of version 1. NULL for another version. */
 RONDO_CF(
     CFRunLoopSourceRef, CFRunLoopSourceCreate,
     (CFAllocatorRef allocator, CFIndex order, CFRunLoopSourceContext *context));
 RONDO_CF(CFIndex, CFRunLoopSourceGetOrder, (CFRunLoopSourceRef source));
 RONDO_CF(void, CFRunLoopSourceInvalidate, (CFRunLoopSourceRef source));
 RONDO_CF(Boolean, CFRunLoopSourceIsValid, (CFRunLoopSourceRef source));
+/* Writes a context of the source's version: give room for it. */
 RONDO_CF(void, CFRunLoopSourceGetContext, (CFRunLoopSourceRef source, CFRunLoopSourceContext *context));
-/* Has it performed once. Does not wake the loop: see CFRunLoopWakeUp. */
+/* Has a source of version 0 performed once. Does not wake the loop: see CFRunLoopWakeUp. */
 RONDO_CF(void, CFRunLoopSourceSignal, (CFRunLoopSourceRef source));
 
 /* ----------------------------------------------------------------------------------------------------------- Observers */
@@ -218,121 +237,6 @@ RONDO_CF(void, CFRunLoopTimerGetContext, (CFRunLoopTimerRef timer, CFRunLoopTime
 RONDO_CF(CFTimeInterval, CFRunLoopTimerGetTolerance, (CFRunLoopTimerRef timer));
 RONDO_CF(void, CFRunLoopTimerSetTolerance, (CFRunLoopTimerRef timer, CFTimeInterval tolerance));
 
-/* ------------------------------------------------------------------------------------------------------- Message ports */
-
-RONDO_CF_CONSTANTS(SInt32) {
-  kCFMessagePortSuccess = 0,
-  kCFMessagePortSendTimeout = -1,
-  kCFMessagePortReceiveTimeout = -2,
-  kCFMessagePortIsInvalid = -3,
-  kCFMessagePortTransportError = -4,
-  kCFMessagePortBecameInvalidError = -5
-};
-
-typedef struct {
-  CFIndex version;
-  void *info;
-  const void *(*retain)(const void *info);
-  void (*release)(const void *info);
-  CFStringRef (*copyDescription)(const void *info);
-} CFMessagePortContext;
-
-/* Replies to a message. The port releases the data that it returns; NULL is a reply without data. */
-typedef CFDataRef (*CFMessagePortCallBack)(CFMessagePortRef local, SInt32 msgid, CFDataRef data, void *info);
-typedef void (*CFMessagePortInvalidationCallBack)(CFMessagePortRef port, void *info);
-
-RONDO_CF(CFTypeID, CFMessagePortGetTypeID, (void));
-/* The port of a name, which other processes of the same user find it by. The one of this process that has the name already,
- * if there is one, and then `*shouldFreeInfo` is true. NULL if another process has it. */
-RONDO_CF(
-    CFMessagePortRef, CFMessagePortCreateLocal,
-    (CFAllocatorRef allocator, CFStringRef name, CFMessagePortCallBack callout, CFMessagePortContext *context,
-     Boolean *shouldFreeInfo));
-/* NULL if no port has the name. */
-RONDO_CF(CFMessagePortRef, CFMessagePortCreateRemote, (CFAllocatorRef allocator, CFStringRef name));
-RONDO_CF(Boolean, CFMessagePortIsRemote, (CFMessagePortRef port));
-RONDO_CF(CFStringRef, CFMessagePortGetName, (CFMessagePortRef port));
-RONDO_CF(void, CFMessagePortGetContext, (CFMessagePortRef port, CFMessagePortContext *context));
-RONDO_CF(void, CFMessagePortInvalidate, (CFMessagePortRef port));
-RONDO_CF(Boolean, CFMessagePortIsValid, (CFMessagePortRef port));
-RONDO_CF(CFMessagePortInvalidationCallBack, CFMessagePortGetInvalidationCallBack, (CFMessagePortRef port));
-/* Called once when the port becomes invalid; in this call if it is. */
-RONDO_CF(
-    void, CFMessagePortSetInvalidationCallBack,
-    (CFMessagePortRef port, CFMessagePortInvalidationCallBack callout));
-/* With a `replyMode`, runs the thread's loop in that mode until the answer is there. Without one, wants no answer. */
-RONDO_CF(
-    SInt32, CFMessagePortSendRequest,
-    (CFMessagePortRef remote, SInt32 msgid, CFDataRef data, CFTimeInterval sendTimeout, CFTimeInterval rcvTimeout,
-     CFStringRef replyMode, CFDataRef *returnData));
-/* The source by which a loop receives a local port's messages; the same one each time. */
-RONDO_CF(
-    CFRunLoopSourceRef, CFMessagePortCreateRunLoopSource,
-    (CFAllocatorRef allocator, CFMessagePortRef local, CFIndex order));
-
-/* ------------------------------------------------------------------------------------------------------------- Sockets */
-
-typedef int CFSocketNativeHandle;
-
-RONDO_CF_ENUM(CFIndex, CFSocketError) {
-  kCFSocketSuccess = 0,
-  kCFSocketError = -1L,
-  kCFSocketTimeout = -2L
-};
-
-/* The events that a socket calls out for: one of the first three, and room to write. It does not call for a connection. */
-RONDO_CF_OPTIONS(CFOptionFlags, CFSocketCallBackType) {
-  kCFSocketNoCallBack = 0,
-  kCFSocketReadCallBack = 1,
-  kCFSocketAcceptCallBack = 2,
-  kCFSocketDataCallBack = 3,
-  kCFSocketConnectCallBack = 4,
-  kCFSocketWriteCallBack = 8
-};
-
-RONDO_CF_CONSTANTS(CFOptionFlags) {
-  kCFSocketAutomaticallyReenableReadCallBack = 1,
-  kCFSocketAutomaticallyReenableAcceptCallBack = 2,
-  kCFSocketAutomaticallyReenableDataCallBack = 3,
-  kCFSocketAutomaticallyReenableWriteCallBack = 8,
-  kCFSocketLeaveErrors = 64,
-  kCFSocketCloseOnInvalidate = 128
-};
-
-typedef struct {
-  CFIndex version;
-  void *info;
-  const void *(*retain)(const void *info);
-  void (*release)(const void *info);
-  CFStringRef (*copyDescription)(const void *info);
-} CFSocketContext;
-
-/* `data` is for accept a pointer to the descriptor, for data a CFDataRef, empty at the end,
- * which invalidates the socket. `address` is NULL. */
-typedef void (*CFSocketCallBack)(
-    CFSocketRef socket, CFSocketCallBackType type, CFDataRef address, const void *data, void *info);
-
-RONDO_CF(CFTypeID, CFSocketGetTypeID, (void));
-/* The socket of a descriptor: the same one as long as that is valid. It closes the descriptor when it is invalidated. */
-RONDO_CF(
-    CFSocketRef, CFSocketCreateWithNative,
-    (CFAllocatorRef allocator, CFSocketNativeHandle descriptor, CFOptionFlags callBackTypes, CFSocketCallBack callout,
-     const CFSocketContext *context));
-RONDO_CF(
-    CFSocketRef, CFSocketCreate,
-    (CFAllocatorRef allocator, SInt32 protocolFamily, SInt32 socketType, SInt32 protocol, CFOptionFlags callBackTypes,
-     CFSocketCallBack callout, const CFSocketContext *context));
-/* The source by which a loop serves the socket; the same one each time. In one loop at a time. */
-RONDO_CF(CFRunLoopSourceRef, CFSocketCreateRunLoopSource, (CFAllocatorRef allocator, CFSocketRef socket, CFIndex order));
-RONDO_CF(void, CFSocketInvalidate, (CFSocketRef socket));
-RONDO_CF(Boolean, CFSocketIsValid, (CFSocketRef socket));
-RONDO_CF(CFSocketNativeHandle, CFSocketGetNative, (CFSocketRef socket));
-RONDO_CF(void, CFSocketGetContext, (CFSocketRef socket, CFSocketContext *context));
-RONDO_CF(CFOptionFlags, CFSocketGetSocketFlags, (CFSocketRef socket));
-RONDO_CF(void, CFSocketSetSocketFlags, (CFSocketRef socket, CFOptionFlags flags));
-RONDO_CF(void, CFSocketEnableCallBacks, (CFSocketRef socket, CFOptionFlags callBackTypes));
-RONDO_CF(void, CFSocketDisableCallBacks, (CFSocketRef socket, CFOptionFlags callBackTypes));
-
 RONDO_CF_END
 #ifdef __cplusplus
 }
@@ -341,5 +245,9 @@ RONDO_CF_END
 #if RONDO_CF_FIXED_ENUMS
 #pragma clang diagnostic pop
 #endif
+
+#include "CFFileDescriptor.h"
+#include "CFMessagePort.h"
+#include "CFSocket.h"
 
 #endif

@@ -6,12 +6,20 @@
 #endif
 
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 void ports(void);
+void check_in(void);
+void file_descriptors(void);
+void names_and_queues(void);
+void refusals(void);
+void sockets(void);
+void connections(void);
+void ports_as_sources(void);
 
 // -------------------------------------------------------------------------------------------------------------- Contexts
 
@@ -150,6 +158,101 @@ static void values(void) {
          CFGetTypeID(CFRunLoopGetCurrent()) == CFRunLoopGetTypeID());
 }
 
+static void print_format(CFStringRef format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  CFStringRef made = CFStringCreateWithFormatAndArguments(NULL, NULL, format, arguments);
+  va_end(arguments);
+  print_string("format", made);
+  CFRelease(made);
+}
+
+static void formats(void) {
+  print_format(CFSTR("plain"));
+  print_format(CFSTR("com.example.Thread-%d"), 42);
+  print_format(CFSTR("%5d|%-5d|%05d|%+d|%x|%X|%#x|%o"), 42, 42, 42, 42, 255, 255, 255, 8);
+  print_format(CFSTR("%ld %lld %lu %zu %hhd"), -1L, -2LL, 3UL, (size_t)4, (char)5);
+  print_format(CFSTR("%f %.2f %8.3f %e %g"), 1.5, 1.005, 3.14159, 12345.678, 0.0001);
+  print_format(CFSTR("%s|%8s|%-8s|%.2s"), "text", "text", "text", "text");
+  print_format(CFSTR("%c%c %%"), 'a', 'b');
+  print_format(CFSTR("%*d|%.*f"), 6, 42, 1, 2.25);
+  print_format(CFSTR("%2$s %1$s"), "one", "two");
+  CFStringRef object = CFStringCreateWithCString(NULL, "object", kCFStringEncodingUTF8);
+  CFStringRef other = CFStringCreateWithCString(NULL, "na\xc3\xafve", kCFStringEncodingUTF8);
+  print_format(CFSTR("%@ and %@, %10@|"), object, other, object);
+  print_format(CFSTR("%C"), 0x41);
+  const UniChar units[] = {'u', 'n', 'i', 't', 's', 0};
+  print_format(CFSTR("%S"), units);
+
+  // As far as a buffer reaches, and as far as the characters are of the encoding.
+  UInt8 bytes[16];
+  CFIndex used = -1;
+  CFRange all = CFRangeMake(0, CFStringGetLength(object));
+  long converted = (long)CFStringGetBytes(object, all, kCFStringEncodingASCII, 0, false, bytes, sizeof bytes, &used);
+  printf("bytes %ld %ld %.6s\n", converted, (long)used, (const char *)bytes);
+  converted = (long)CFStringGetBytes(object, CFRangeMake(1, 3), kCFStringEncodingUTF8, 0, false, bytes, 2, &used);
+  printf("bytes %ld %ld\n", converted, (long)used);
+  converted = (long)CFStringGetBytes(object, all, kCFStringEncodingUTF16LE, 0, false, NULL, 0, &used);
+  printf("bytes %ld %ld\n", converted, (long)used);
+  all = CFRangeMake(0, CFStringGetLength(other));
+  converted = (long)CFStringGetBytes(other, all, kCFStringEncodingASCII, 0, false, bytes, sizeof bytes, &used);
+  printf("bytes %ld %ld\n", converted, (long)used);
+  converted = (long)CFStringGetBytes(other, all, kCFStringEncodingASCII, '?', false, bytes, sizeof bytes, &used);
+  printf("bytes %ld %ld %.5s\n", converted, (long)used, (const char *)bytes);
+
+  CFStringRef read = CFStringCreateWithBytes(NULL, (const UInt8 *)"abc", 2, kCFStringEncodingASCII, false);
+  print_string("read", read);
+  CFRelease(read);
+  read = CFStringCreateWithBytes(NULL, (const UInt8 *)"\xe9", 1, kCFStringEncodingISOLatin1, false);
+  print_string("read", read);
+  CFRelease(read);
+  printf("bad %d\n", CFStringCreateWithBytes(NULL, (const UInt8 *)"\xe9", 1, kCFStringEncodingUTF8, false) == NULL);
+  read = CFStringCreateWithCharacters(NULL, units, 4);
+  print_string("read", read);
+  UniChar character;
+  CFStringGetCharacters(read, CFRangeMake(1, 1), &character);
+  printf("character %c %c\n", character, CFStringGetCharacterAtIndex(read, 2));
+  printf("compare %d %d %d\n", (int)CFStringCompare(read, CFSTR("unit"), 0), (int)CFStringCompare(read, CFSTR("units"), 0),
+         (int)CFStringCompare(CFSTR("UNIT"), read, kCFCompareCaseInsensitive));
+  CFRelease(read);
+  CFRelease(other);
+  CFRelease(object);
+}
+
+static void growth(void) {
+  UInt8 *bytes = CFAllocatorAllocate(NULL, 4, 0);
+  memcpy(bytes, "abcd", 4);
+  bytes = CFAllocatorReallocate(kCFAllocatorDefault, bytes, 8, 0);
+  printf("allocated %.4s, nothing %d\n", (const char *)bytes, CFAllocatorAllocate(NULL, 0, 0) == NULL);
+  CFDataRef data = CFDataCreateWithBytesNoCopy(NULL, bytes, 4, kCFAllocatorNull);
+  printf("data %ld\n", (long)CFDataGetLength(data));
+  CFRelease(data);
+  CFMutableDataRef growing = CFDataCreateMutable(NULL, 0);
+  for (int i = 0; i < 100; i++) CFDataAppendBytes(growing, bytes, 4);
+  CFDataSetLength(growing, 402);
+  printf("grown %ld %c %d\n", (long)CFDataGetLength(growing), CFDataGetBytePtr(growing)[399],
+         CFDataGetMutableBytePtr(growing)[401]);
+  CFDataRef copy = CFDataCreateCopy(NULL, growing);
+  CFDataSetLength(growing, 1);
+  printf("copy %ld of %ld\n", (long)CFDataGetLength(copy), (long)CFDataGetLength(growing));
+  CFRelease(copy);
+  CFRelease(growing);
+  CFAllocatorDeallocate(NULL, bytes);
+
+  CFMutableArrayRef commands = CFArrayCreateMutable(NULL, 0, &kCFTypeArrayCallBacks);
+  CFStringRef command = CFStringCreateWithCString(NULL, "command", kCFStringEncodingUTF8);
+  CFArrayAppendValue(commands, command);
+  CFArrayInsertValueAtIndex(commands, 0, CFSTR("first"));
+  // The array has references of its own.
+  CFRelease(command);
+  print_string("at 0", CFArrayGetValueAtIndex(commands, 0));
+  CFArrayRemoveValueAtIndex(commands, 0);
+  print_string("at 0", CFArrayGetValueAtIndex(commands, 0));
+  CFArrayRemoveAllValues(commands);
+  printf("count %ld\n", (long)CFArrayGetCount(commands));
+  CFRelease(commands);
+}
+
 static void *on_thread(void *function) {
   ((void (*)(void))function)();
   return NULL;
@@ -165,8 +268,13 @@ static void try(const char *name, void (*function)(void)) {
 int main(int count, char **arguments) {
   setvbuf(stdout, NULL, _IOLBF, 0);
 #ifdef RONDO
-  if (count > 1 && strcmp(arguments[1], "ports") == 0) {
-    ports();
+  struct {
+    const char *name;
+    void (*program)(void);
+  } own[] = {{"ports", ports}, {"check-in", check_in}, {"descriptors", file_descriptors}, {"names", names_and_queues}, {"refusals", refusals}};
+  for (size_t i = 0; count > 1 && i < sizeof own / sizeof own[0]; i++) {
+    if (strcmp(arguments[1], own[i].name) != 0) continue;
+    own[i].program();
     return 0;
   }
 #else
@@ -175,5 +283,10 @@ int main(int count, char **arguments) {
   try("contexts", contexts);
   try("blocks", blocks);
   try("values", values);
+  try("formats", formats);
+  try("growth", growth);
+  try("sockets", sockets);
+  try("connections", connections);
+  try("ports as sources", ports_as_sources);
   return 0;
 }

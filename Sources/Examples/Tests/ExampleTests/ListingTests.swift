@@ -24,7 +24,7 @@ import Testing
   @Test func `programs in C print the same with either include`() throws {
     guard let real = try compileForCoreFoundation() else { return }
     let expected = try run(real.path).output.split(separator: "\n").map(String.init)
-    #expect(expected.count > 40)
+    #expect(expected.count > 140)
     #expect(try lines(of: "listings-c") == expected)
   }
 
@@ -47,6 +47,46 @@ import Testing
     #expect(rest == asked("process") + ["nobody 1"] + asked("thread"))
   }
 
+  @Test func `a thread that checks in by a message port is sent work, and its end is told`() throws {
+    let said = try lines(of: "listings-c", ["check-in"])
+    let work = ["work 101 of 4 bytes", "result 0, 4 bytes"]
+    let end = ["thread ends", "told of the end, valid 0, on the main thread 1"]
+    // The thread writes its end while it is told.
+    #expect(Array(said.prefix(5)) == ["checked in 1"] + work + work)
+    #expect(said.dropFirst(5).sorted() == end)
+  }
+
+  @Test func `a file descriptor calls out once each time that it is enabled`() throws {
+    let call = ["pipe kept", "pipe ready 1, read 1", "pipe let go"]
+    #expect(
+      try lines(of: "listings-c", ["descriptors"]) == ["pipe kept", "disabled at first: result 3"] + call
+        + ["enabled: result 4", "told once: result 3", "disabled: result 3"] + call
+        + ["enabled again: result 4", "context 1 1", "pipe let go", "valid 0, native -1, closed 1", "none 1"])
+  }
+
+  @Test func `a message port may have any name and another one, and may answer on a queue`() throws {
+    func answered(_ number: Int, onMain isMain: Bool) -> [String] {
+      ["message \(number) on the main thread \(isMain ? 1 : 0)", "\(number): result 0, reply 1"]
+    }
+    #expect(
+      try lines(of: "listings-c", ["names"]) == ["unnamed 1, name 0", "1 finds none", "named 1"]
+        + answered(2, onMain: true) + ["renamed 1 1", "3 finds none"] + answered(4, onMain: true)
+        + ["empty 0", "in the loop 0"] + answered(5, onMain: false) + answered(6, onMain: true))
+  }
+
+  @Test func `a connection that is refused is told with its error, and what does not connect tells nothing`() throws {
+    func refused(_ name: String, _ flags: Int, _ rest: [String]) -> [String] {
+      let first = ["flags \(flags)", "connect 0", "type 4, valid 1, address -1, error \(ECONNREFUSED)"]
+      return (first + rest).map { "\(name): \($0)" }
+    }
+    #expect(
+      try lines(of: "listings-c", ["refusals"]) == refused("refused", 128, ["calls 1, valid 1"])
+        + refused("refused with read", 129, ["type 1, valid 1, address -1, data 0", "calls 2, valid 1"])
+        + refused("refused with data", 131, ["type 3, valid 1, address 0, data 0 \u{27}\u{27}", "calls 2, valid 0"])
+        + refused("refused with write", 128, ["calls 1, valid 1"])
+        + ["refused at once -1", "nowhere -1", "nothing -1", "idle: result 3, calls 0"])
+  }
+
   // MARK: - Running
 
   /// The program in C with CoreFoundation's include; nil where the toolchain has no compiler for it on the path.
@@ -60,7 +100,8 @@ import Testing
     let library = toolchain.appending(path: "lib/swift").path
     let product = FileManager.default.temporaryDirectory.appending(path: "listings-c-\(UUID())")
     let arguments = [
-      "-fblocks", "-I\(library)", Self.listings.appending(path: "listings-c/main.c").path, "-L\(library)/linux",
+      "-fblocks", "-I\(library)", Self.listings.appending(path: "listings-c/main.c").path,
+      Self.listings.appending(path: "listings-c/sockets.c").path, "-L\(library)/linux",
       "-Wl,-rpath,\(library)/linux", "-lFoundation", "-lBlocksRuntime", "-lpthread", "-o", product.path,
     ]
     #expect(try run(compiler.path, arguments).status == 0)

@@ -1,0 +1,63 @@
+internal import CRondoCFPointers
+import Glibc
+import Rondo
+import RondoPorts
+import RondoSockets
+
+/// The thread that serves ports which are in no loop of their user's: it notices ends of peers, and hands messages to
+/// dispatch queues. One in a process, from the first port that needs it.
+enum PortThread {
+  private static let kept = Guarded<(process: pid_t, thread: LoopThread)?>(nil)
+
+  /// The thread's loop; nil if the thread cannot start.
+  private static var loop: Loop? {
+    kept.withLock { kept in
+      // A forked child has none of its parent's.
+      if let kept, kept.process == getpid() { return kept.thread.loop }
+      do {
+        let thread = try LoopThread(name: "rondo-ports")
+        // Signals are for the program's threads.
+        thread.execute { rondo_cf_block_signals() }
+        kept = (getpid(), thread)
+        return thread.loop
+      } catch {
+        warn("no thread for message ports: \(error)")
+        return nil
+      }
+    }
+  }
+
+  static func add(_ port: LocalMessagePort) { _ = loop?.add(port) }
+  static func remove(_ port: LocalMessagePort) { loop?.remove(port) }
+  static func add(_ port: RemoteMessagePort) { _ = loop?.add(port) }
+}
+
+/// A dispatch queue of C's, which is kept.
+@safe final class DispatchQueueReference: @unchecked Sendable {
+  private let queue: UnsafeMutableRawPointer
+
+  init(_ queue: UnsafeMutableRawPointer) {
+    unsafe rondo_cf_retain_queue(queue)
+    unsafe self.queue = queue
+  }
+
+  deinit {
+    unsafe rondo_cf_release_queue(queue)
+  }
+
+  /// Has the queue run `work`.
+  func perform(_ work: @escaping () -> Void) {
+    let box = Work(work)
+    let context = unsafe Unmanaged.passRetained(box).toOpaque()
+    let isTaken = unsafe rondo_cf_dispatch(queue, context) { context in
+      unsafe Unmanaged<Work>.fromOpaque(context!).takeRetainedValue().work()
+    }
+    if isTaken == 0 { unsafe Unmanaged.passUnretained(box).release() }
+  }
+
+  private final class Work {
+    let work: () -> Void
+
+    init(_ work: @escaping () -> Void) { self.work = work }
+  }
+}
