@@ -4,7 +4,8 @@ import Testing
 /// The header, its implementation and its documentation, compared with each other.
 @Suite struct CFHeaderTests {
   private static let root = URL(filePath: #filePath).appending(path: "../../..").standardized
-  private static let headers = ["CFRunLoop", "CFBase", "CFValues", "CFMessagePort", "CFSocket", "CFFileDescriptor"].map {
+  private static let headers = ["CFRunLoop", "CFBase", "CFValues", "CFMessagePort", "CFSocket", "CFFileDescriptor"].map
+  {
     "Sources/CRondoCF/include/rondo/\($0).h"
   }
 

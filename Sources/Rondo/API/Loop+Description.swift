@@ -1,6 +1,6 @@
 extension Loop {
   /// The loop's thread and its state, in one line. Any thread.
-  var summary: String {
+  package var summary: String {
     let work =
       switch currentMode {
       case nil: "not running"

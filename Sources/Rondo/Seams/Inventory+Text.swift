@@ -31,7 +31,8 @@ extension Loop.Inventory {
     switch item.kind {
     case .observer: text += ", at \(item.activities)"
     case .descriptor:
-      text += ", descriptor \(item.descriptor)" + (file(item.descriptor).map { " (\($0))" } ?? "") + ", \(item.interest)"
+      text +=
+        ", descriptor \(item.descriptor)" + (file(item.descriptor).map { " (\($0))" } ?? "") + ", \(item.interest)"
     case .timer:
       if let date = item.nextDate { text += ", \(distance(date - now))" }
       if item.interval > 0 { text += ", every \(time(item.interval))" }

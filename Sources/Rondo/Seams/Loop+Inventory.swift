@@ -1,6 +1,7 @@
 extension Loop: CustomStringConvertible, CustomDebugStringConvertible {
-  /// The loop, its modes, and its first 100 items with their modes, orders, activities and dates. Any thread.
+  /// The loop's state, its modes, and its first 100 items with their dates. Any thread.
   ///
+  /// Of an item: its modes, whether it is in the common set, its order, activities, date and validity.
   /// The text is a snapshot. It may change between versions. Another thread than the loop's sees the modes alone, and what
   /// other threads have added since the last turn is counted. O(items). See CFShow.
   public var description: String { text(limit: 100) }

@@ -34,7 +34,7 @@ public func RondoCFAllocatorDeallocate(_ allocator: UnsafeRawPointer?, _ memory:
   if unsafe allocator == nil { unsafe free(memory) }
 }
 
-/// What kCFAllocatorNull points to.
+/// The object behind kCFAllocatorNull.
 @c @implementation
 public func rondo_cf_null_allocator() -> UnsafeRawPointer? {
   unsafe UnsafeRawPointer(AllocatorObject().owned)

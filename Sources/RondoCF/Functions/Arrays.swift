@@ -50,7 +50,9 @@ public func RondoCFArrayAppendValue(_ array: UnsafeMutableRawPointer?, _ value: 
 public func RondoCFArrayInsertValueAtIndex(
   _ array: UnsafeMutableRawPointer?, _ index: CFIndex, _ value: UnsafeRawPointer?
 ) {
-  guard let array = unsafe object(array, MutableArrayObject.self), unsafe 0...array.values.count ~= index else { return }
+  guard let array = unsafe object(array, MutableArrayObject.self), unsafe 0...array.values.count ~= index else {
+    return
+  }
   unsafe array.insert(value, at: index)
 }
 

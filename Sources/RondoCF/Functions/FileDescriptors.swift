@@ -19,7 +19,8 @@ public func RondoCFFileDescriptorCreate(
   let given = unsafe context?.pointee ?? CFFileDescriptorContext()
   // Its functions take the same pointers without const.
   let info = unsafe Info(
-    given.info, unsafeBitCast(given.retain, to: Info.Retain?.self), unsafeBitCast(given.release, to: Info.Release?.self),
+    given.info, unsafeBitCast(given.retain, to: Info.Retain?.self),
+    unsafeBitCast(given.release, to: Info.Release?.self),
     unsafeBitCast(given.copyDescription, to: Info.Describe?.self))
   return unsafe FileDescriptorObject(descriptor, closing: closesOnInvalidate, callout, info).owned
 }

@@ -67,7 +67,7 @@ public func RondoCFStringCreateWithCharacters(
   return unsafe UnsafeRawPointer(StringObject(String(decoding: units, as: UTF16.self)).owned)
 }
 
-/// What a format has made.
+/// The string that a format has made.
 @c @implementation
 public func rondo_cf_string(_ bytes: UnsafePointer<CChar>?, _ count: Int) -> UnsafeRawPointer? {
   let bytes = unsafe UnsafeRawBufferPointer(start: bytes, count: count)

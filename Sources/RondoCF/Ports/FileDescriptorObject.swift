@@ -32,7 +32,7 @@ import Rondo
 
   override func tell(_ readiness: Loop.DescriptorSource.Readiness) {
     var types: UInt = 0
-    // Who reads or writes learns of the end.
+    // A reader or writer learns of the end by its next call.
     if !readiness.isDisjoint(with: [.read, .closed]) { types |= Self.read }
     if !readiness.isDisjoint(with: [.write, .closed]) { types |= Self.write }
     types = take(types, repeating: 0)

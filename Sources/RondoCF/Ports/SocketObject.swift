@@ -29,7 +29,7 @@ import Synchronization
 
   /// What a socket has to tell.
   private enum Stage: UInt32 {
-    /// Nothing yet: it neither listens nor connects, which the kernel says of it at every look.
+    /// Nothing yet: it neither listens nor connects.
     case idle
     /// The end of connecting.
     case connecting

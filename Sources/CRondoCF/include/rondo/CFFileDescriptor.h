@@ -1,5 +1,5 @@
 /*
- * rondo/CFFileDescriptor.h - descriptors whose readiness a run loop tells, once each
+ * rondo/CFFileDescriptor.h - descriptors, whose owners are called once for each readiness
  *
  * Included by <rondo/CFRunLoop.h>.
  */

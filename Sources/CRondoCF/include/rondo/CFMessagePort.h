@@ -68,7 +68,7 @@ RONDO_CF(void, CFMessagePortInvalidate, (CFMessagePortRef port));
 /* Of a remote port, also whether the other end is there. */
 RONDO_CF(Boolean, CFMessagePortIsValid, (CFMessagePortRef port));
 RONDO_CF(CFMessagePortInvalidationCallBack, CFMessagePortGetInvalidationCallBack, (CFMessagePortRef port));
-/* Called once when the port becomes invalid; in this call if it is. When the other end of a remote port goes away, the loop
+/* Called once when the port becomes invalid; in this call if it is. When the other end of a remote port ends, the loop
  * of the thread that has set the function calls it, in a common mode. */
 RONDO_CF(
     void, CFMessagePortSetInvalidationCallBack,

@@ -88,8 +88,8 @@ RONDO_CF(
      const CFSocketContext *context, CFTimeInterval timeout));
 /* Binds the socket to a struct sockaddr, and has a stream listen. Says on stderr why it cannot. */
 RONDO_CF(CFSocketError, CFSocketSetAddress, (CFSocketRef socket, CFDataRef address));
-/* Connects, and blocks the thread up to `timeout` seconds. With a negative timeout the loop goes on with it, and calls out
- * for kCFSocketConnectCallBack at its end. The socket does not block afterwards. */
+/* Connects, and blocks the thread up to `timeout` seconds. With a negative timeout it returns immediately, and the loop calls
+ * out for kCFSocketConnectCallBack when the connection is made or has failed. The socket does not block afterwards. */
 RONDO_CF(CFSocketError, CFSocketConnectToAddress, (CFSocketRef socket, CFDataRef address, CFTimeInterval timeout));
 /* NULL without one. */
 RONDO_CF(CFDataRef, CFSocketCopyAddress, (CFSocketRef socket));

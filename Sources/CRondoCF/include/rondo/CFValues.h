@@ -79,8 +79,8 @@ RONDO_CF(
 /* Good as long as the string; NULL if the characters are not of the encoding. */
 RONDO_CF(const char *, CFStringGetCStringPtr, (CFStringRef string, CFStringEncoding encoding));
 
-/* Writes as much of a range as fits into `size` bytes, which `buffer` may not have: NULL counts them. `lossByte`, unless 0,
- * stands for what is not of the encoding, where the conversion ends otherwise. Returns how many units were converted. */
+/* Writes as much of a range as fits into `size` bytes. A NULL `buffer` only counts the bytes. `lossByte` replaces characters
+ * that are not of the encoding; with 0 the conversion ends there. Returns how many units of UTF-16 were converted. */
 RONDO_CF(
     CFIndex, CFStringGetBytes,
     (CFStringRef string, CFRange range, CFStringEncoding encoding, UInt8 lossByte, Boolean isExternalRepresentation,
