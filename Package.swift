@@ -215,7 +215,7 @@ let package = Package(
         "rondo-inspect",
         "rondo-stuck",
       ]),
-    tests("RondoCTests", ["CRondo", "CStranger", "Rondo", "RondoC", "RondoCoreFoundation"]),
+    tests("RondoCTests", ["CLinux", "CRondo", "CStranger", "Rondo", "RondoC", "RondoCoreFoundation"]),
     tests("RondoParityTests", ["Rondo", "RondoTestSupport", "rondo-parity"]),
     // The documentation: its programs and examples, links and sentences.
     tests(

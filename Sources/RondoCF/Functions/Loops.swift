@@ -36,8 +36,8 @@ public func RondoCFRunLoopCopyAllModes(_ loop: UnsafeMutableRawPointer?) -> Unsa
 
 @c @implementation
 public func RondoCFRunLoopAddCommonMode(_ loop: UnsafeMutableRawPointer?, _ name: UnsafeRawPointer?) {
-  guard let loop = unsafe runLoop(loop)?.loop, let mode = unsafe mode(name), mode != .common else { return }
-  if !loop.addCommonMode(mode, onlyIfRoom: true) { warn("no room for another mode: '\(mode)' is not common.") }
+  guard let runLoop = unsafe runLoop(loop), let mode = unsafe mode(name), mode != .common else { return }
+  if runLoop.admits(mode) { _ = runLoop.loop.addCommonMode(mode, onlyIfRoom: true) }
 }
 
 @c @implementation
@@ -108,7 +108,7 @@ public func RondoCFRunLoopStop(_ loop: UnsafeMutableRawPointer?) {
 public func RondoCFRunLoopPerformBlock(
   _ loop: UnsafeMutableRawPointer?, _ modes: UnsafeRawPointer?, _ block: UnsafeMutableRawPointer?
 ) {
-  guard let loop = unsafe runLoop(loop)?.loop, let block = unsafe block else { return }
+  guard let runLoop = unsafe runLoop(loop), let block = unsafe block else { return }
   let names: [Loop.Mode]
   if let mode = unsafe mode(modes) {
     names = [mode]
@@ -117,9 +117,9 @@ public func RondoCFRunLoopPerformBlock(
   } else {
     return
   }
-  guard names.allSatisfy({ loop.admit($0) }) else { return }
+  guard names.allSatisfy({ runLoop.admits($0) }) else { return }
   let kept = unsafe KeptBlock(block)
-  loop.perform(in: names, waking: false) { kept.call() }
+  runLoop.loop.perform(in: names, waking: false) { kept.call() }
 }
 
 /// A block that is released with the last one to hold it, run or not.

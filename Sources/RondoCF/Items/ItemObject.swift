@@ -62,7 +62,7 @@ class OwnedItemObject: ItemObject, @unchecked Sendable {
 
   /// Adds it, where it may be. Calls out.
   final func add(to runLoop: RunLoopObject, _ mode: Loop.Mode) {
-    guard isValid, runLoop.loop.admit(mode) else { return }
+    guard isValid, runLoop.admits(mode) else { return }
     runLoop.loop.add(member, to: mode)
     runLoop.settle(self)
   }

@@ -41,8 +41,9 @@ import Rondo
   override var member: Loop.Item { item }
 
   override var text: String {
-    let about = "activities = \(activities), repeats = \(repeats), order = \(order), context = \(info?.text ?? "-")"
-    return "\(head("CFRunLoopObserver")){valid = \(isValid ? "Yes" : "No"), \(about)}"
+    let told = "activities = 0x\(String(activities, radix: 16)), repeats = \(repeats ? "Yes" : "No")"
+    let about = "order = \(order), context = \(info?.text ?? "-")"
+    return "\(head("CFRunLoopObserver")){valid = \(isValid ? "Yes" : "No"), \(told), \(about)}"
   }
 
   /// The loop's thread. Calls out.

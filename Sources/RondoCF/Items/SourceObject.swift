@@ -28,7 +28,7 @@ class SourceObject: ItemObject, @unchecked Sendable {
 
   /// Adds it, unless a source equal to it is there. Calls out.
   final func add(to runLoop: RunLoopObject, _ mode: Loop.Mode) {
-    guard isValid, runLoop.loop.admit(mode), runLoop.member(equalTo: self, in: mode) == nil else { return }
+    guard isValid, runLoop.admits(mode), runLoop.member(equalTo: self, in: mode) == nil else { return }
     add(to: runLoop.loop, mode)
     runLoop.settle(self)
   }

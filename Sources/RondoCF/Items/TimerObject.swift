@@ -62,8 +62,9 @@ import Rondo
   override var member: Loop.Item { item }
 
   override var text: String {
-    let about = "interval = \(interval), context = \(info?.text ?? "-")"
-    return "\(head("CFRunLoopTimer")){valid = \(isValid ? "Yes" : "No"), \(about)}"
+    let dates = "interval = \(interval), tolerance = \(tolerance), next fire date = \(fireDate)"
+    let about = "order = \(order), context = \(info?.text ?? "-")"
+    return "\(head("CFRunLoopTimer")){valid = \(isValid ? "Yes" : "No"), \(dates), \(about)}"
   }
 
   /// The loop's thread. Calls out.

@@ -1,4 +1,5 @@
 import Rondo
+import RondoSockets
 
 /// A CFRunLoop: one for each loop, and what keeps the items that are in it.
 final class RunLoopObject: CFObject, @unchecked Sendable {
@@ -40,6 +41,13 @@ final class RunLoopObject: CFObject, @unchecked Sendable {
 
   override var text: String {
     "\(head("CFRunLoop")) is \(loop.description)"
+  }
+
+  /// Whether the loop has the mode, or can have it: says so if it has no room for one more. Any thread.
+  func admits(_ mode: Loop.Mode) -> Bool {
+    if loop.admit(mode) { return true }
+    warn("the loop has 64 modes and no room for \(mode): what is added to it is ignored.")
+    return false
   }
 
   // MARK: - Members

@@ -118,4 +118,75 @@ void names_and_queues(void) {
   CFRelease(first);
   CFRelease(second);
 }
+
+// ----------------------------------------------------------------------------------------------------------- Descriptions
+
+static CFStringRef describe(const void *info) { return CFStringCreateWithFormat(NULL, NULL, CFSTR("<%s>"), info); }
+
+static void nothing(CFRunLoopTimerRef timer, void *info) { (void)timer, (void)info; }
+
+static void note(CFRunLoopObserverRef observer, CFRunLoopActivity activity, void *info) {
+  (void)observer, (void)activity, (void)info;
+}
+
+static void gone(CFMessagePortRef port, void *info) { (void)port, (void)info; }
+
+// Everything behind the address, which differs from run to run.
+static void print_description(CFTypeRef object) {
+  CFStringRef description = CFCopyDescription(object);
+  const char *text = CFStringGetCStringPtr(description, kCFStringEncodingUTF8);
+  const char *rest = strchr(text, '{');
+  printf("%.*s %s\n", (int)strcspn(text, " "), text, rest ? rest : strchr(text, '>'));
+  CFRelease(description);
+}
+
+void descriptions(void) {
+  CFRunLoopRef loop = CFRunLoopGetCurrent();
+  CFRunLoopTimerContext of_timer = {0, "a timer", NULL, NULL, describe};
+  CFRunLoopTimerRef timer = CFRunLoopTimerCreate(NULL, 3000000000, 10, 0, 0, nothing, &of_timer);
+  CFRunLoopTimerSetTolerance(timer, 2);
+  CFRunLoopAddTimer(loop, timer, kCFRunLoopCommonModes);
+  printf("tolerance %g\n", CFRunLoopTimerGetTolerance(timer));
+  CFRunLoopObserverContext of_observer = {0, "an observer", NULL, NULL, describe};
+  CFRunLoopObserverRef observer = CFRunLoopObserverCreate(NULL, kCFRunLoopEntry, true, 3, note, &of_observer);
+  CFRunLoopAddObserver(loop, observer, CFSTR("other"));
+  print_description(timer);
+  print_description(observer);
+  CFRunLoopTimerInvalidate(timer);
+  print_description(timer);
+
+  CFMessagePortContext context = {0, "a port", NULL, NULL, NULL}, read;
+  CFStringRef name = CFStringCreateWithFormat(NULL, NULL, CFSTR("described-%d"), (int)getpid());
+  Boolean free_info;
+  CFMessagePortRef port = CFMessagePortCreateLocal(NULL, name, answer, &context, &free_info);
+  CFMessagePortGetContext(port, &read);
+  CFMessagePortSetInvalidationCallBack(port, gone);
+  printf("port %d %d %d\n", read.info == context.info, CFMessagePortGetInvalidationCallBack(port) == gone,
+         CFGetTypeID(port) == CFMessagePortGetTypeID());
+  int ends[2];
+  if (pipe(ends)) return;
+  CFFileDescriptorRef descriptor = CFFileDescriptorCreate(NULL, ends[0], true, ready, NULL);
+  printf("descriptor %d, references %ld\n", CFGetTypeID(descriptor) == CFFileDescriptorGetTypeID(),
+         (long)CFGetRetainCount(descriptor));
+  CFFileDescriptorInvalidate(descriptor);
+  CFMessagePortInvalidate(port);
+  CFRelease(descriptor), CFRelease(port), CFRelease(name), CFRelease(timer), CFRelease(observer);
+  close(ends[1]);
+  // On stderr.
+  CFShow(loop);
+}
+
+// A loop has room for 64 modes; CoreFoundation's for any number.
+void too_many_modes(void) {
+  CFRunLoopRef loop = CFRunLoopGetCurrent();
+  int found = 0;
+  for (int i = 0; i < 70; i++) {
+    CFStringRef mode = CFStringCreateWithFormat(NULL, NULL, CFSTR("mode-%d"), i);
+    CFRunLoopTimerRef timer = CFRunLoopTimerCreate(NULL, 3000000000, 0, 0, 0, nothing, NULL);
+    CFRunLoopAddTimer(loop, timer, mode);
+    found += CFRunLoopContainsTimer(loop, timer, mode);
+    CFRelease(timer), CFRelease(mode);
+  }
+  printf("found %d\n", found);
+}
 #endif

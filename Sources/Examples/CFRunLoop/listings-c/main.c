@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 void ports(void);
@@ -17,6 +18,8 @@ void check_in(void);
 void file_descriptors(void);
 void names_and_queues(void);
 void refusals(void);
+void descriptions(void);
+void too_many_modes(void);
 void sockets(void);
 void connections(void);
 void ports_as_sources(void);
@@ -253,6 +256,52 @@ static void growth(void) {
   CFRelease(commands);
 }
 
+static void readings(void) {
+  struct counted named = {"named", 0};
+  CFRunLoopSourceContext of_source = {0, &named, NULL, NULL, NULL, NULL, NULL, NULL, NULL, perform};
+  CFRunLoopSourceRef source = CFRunLoopSourceCreate(NULL, 0, &of_source);
+  CFRunLoopTimerContext of_timer = {0, &named, NULL, NULL, NULL};
+  CFRunLoopTimerRef timer = CFRunLoopTimerCreate(NULL, CFAbsoluteTimeGetCurrent() + 60, 1, 0, 0, fire, &of_timer);
+  CFRunLoopObserverContext of_observer = {0, &named, NULL, NULL, NULL}, read;
+  CFRunLoopObserverRef observer = CFRunLoopObserverCreate(NULL, kCFRunLoopExit, true, 4, observe, &of_observer);
+  printf("types %d %d %d\n", CFGetTypeID(source) == CFRunLoopSourceGetTypeID(),
+         CFGetTypeID(timer) == CFRunLoopTimerGetTypeID(), CFGetTypeID(observer) == CFRunLoopObserverGetTypeID());
+  memset(&read, 0, sizeof read);
+  CFRunLoopObserverGetContext(observer, &read);
+  printf("context %d, activities %lu, order %ld\n", read.info == &named,
+         (unsigned long)CFRunLoopObserverGetActivities(observer), (long)CFRunLoopObserverGetOrder(observer));
+  printf("equal %d %d\n", CFEqual(source, source), CFEqual(source, timer));
+  CFRelease(source), CFRelease(timer), CFRelease(observer);
+
+  CFSocketContext of_socket = {0, &named, retain, release, NULL}, read_back;
+  CFSocketRef socket = CFSocketCreate(NULL, PF_INET, SOCK_STREAM, 0, kCFSocketReadCallBack, NULL, &of_socket);
+  memset(&read_back, 0, sizeof read_back);
+  CFSocketGetContext(socket, &read_back);
+  printf("context %d, type %d\n", read_back.info == &named, CFGetTypeID(socket) == CFSocketGetTypeID());
+  // Without the flag, the descriptor is the program's.
+  CFSocketSetSocketFlags(socket, CFSocketGetSocketFlags(socket) & ~(CFOptionFlags)kCFSocketCloseOnInvalidate);
+  int native = CFSocketGetNative(socket);
+  CFSocketInvalidate(socket);
+  printf("still open %d\n", close(native) == 0);
+  CFRelease(socket);
+
+  CFStringRef string = CFStringCreateWithCStringNoCopy(NULL, "kept", kCFStringEncodingUTF8, kCFAllocatorNull);
+  CFStringRef copy = CFStringCreateCopy(NULL, string);
+  printf("copy %d, room %d\n", CFEqual(string, copy),
+         CFStringGetMaximumSizeForEncoding(CFStringGetLength(string), kCFStringEncodingUTF8) >= 4);
+  const char *characters = CFStringGetCStringPtr(string, CFStringGetSystemEncoding());
+  // CoreFoundation has them as it likes.
+  printf("characters %d\n", !characters || strcmp(characters, "kept") == 0);
+  CFRelease(copy), CFRelease(string);
+  const UInt8 byte = 1;
+  CFDataRef data = CFDataCreate(NULL, &byte, 1);
+  CFArrayRef array = CFArrayCreate(NULL, NULL, 0, &kCFTypeArrayCallBacks);
+  printf("types %d %d, allocators %d %d\n", CFGetTypeID(data) == CFDataGetTypeID(),
+         CFGetTypeID(array) == CFArrayGetTypeID(), CFAllocatorAllocate(CFGetAllocator(data), 0, 0) == NULL,
+         CFAllocatorAllocate(CFAllocatorGetDefault(), 0, 0) == NULL);
+  CFRelease(array), CFRelease(data);
+}
+
 static void *on_thread(void *function) {
   ((void (*)(void))function)();
   return NULL;
@@ -271,7 +320,8 @@ int main(int count, char **arguments) {
   struct {
     const char *name;
     void (*program)(void);
-  } own[] = {{"ports", ports}, {"check-in", check_in}, {"descriptors", file_descriptors}, {"names", names_and_queues}, {"refusals", refusals}};
+  } own[] = {{"ports", ports}, {"check-in", check_in}, {"descriptors", file_descriptors}, {"names", names_and_queues}, {"refusals", refusals},
+           {"descriptions", descriptions}, {"modes", too_many_modes}};
   for (size_t i = 0; count > 1 && i < sizeof own / sizeof own[0]; i++) {
     if (strcmp(arguments[1], own[i].name) != 0) continue;
     own[i].program();
@@ -285,6 +335,7 @@ int main(int count, char **arguments) {
   try("values", values);
   try("formats", formats);
   try("growth", growth);
+  try("readings", readings);
   try("sockets", sockets);
   try("connections", connections);
   try("ports as sources", ports_as_sources);

@@ -87,6 +87,25 @@ import Testing
         + ["refused at once -1", "nowhere -1", "nothing -1", "idle: result 3, calls 0"])
   }
 
+  @Test func `descriptions say what an item is, when it fires, and what its context says`() throws {
+    let dates = "interval = 10.0, tolerance = 2.0, next fire date = 3000000000.0"
+    #expect(
+      try lines(of: "listings-c", ["descriptions"]) == [
+        "tolerance 2", "<CFRunLoopTimer {valid = Yes, \(dates), order = 0, context = <a timer>}",
+        "<CFRunLoopObserver {valid = Yes, activities = 0x1, repeats = Yes, order = 3, context = <an observer>}",
+        "<CFRunLoopTimer {valid = No, interval = 10.0, tolerance = 0.0, next fire date = 0.0, order = 0, context = -}",
+        "port 1 1 1", "descriptor 1, references 1",
+      ])
+  }
+
+  @Test func `an item that is added to a mode too many is told on stderr, and is in none`() throws {
+    #expect(try lines(of: "listings-c", ["modes"]) == ["found 63"])
+    let (_, said) = try run("/bin/sh", ["-c", "exec '\(program("listings-c"))' modes 2>&1 >/dev/null"])
+    let told = said.split(separator: "\n")
+    #expect(told.count == 7)
+    #expect(told.first == "Rondo: the loop has 64 modes and no room for mode-63: what is added to it is ignored.")
+  }
+
   // MARK: - Running
 
   /// The program in C with CoreFoundation's include; nil where the toolchain has no compiler for it on the path.
