@@ -125,6 +125,22 @@ for form in inside shared; do
     else
       fail "$name: it does not compile"
     fi
+    # The listings of CFRunLoop's family: with the compilers that have no blocks, too.
+    name="listings of CFRunLoop's family, $compiler, $form"
+    program=$stage/listings-$compiler-$form
+    if [[ ! -f $dispatch/libdispatch.so ]]; then
+      echo "skipped: $name: there is no libdispatch"
+    elif $compiler -std=gnu11 -DRONDO "${warnings[@]}" Sources/Examples/CFRunLoop/listings-c/*.c "${flags[@]}" \
+      -L"$dispatch" -ldispatch -Wl,-rpath,"$dispatch" -pthread -o "$program"; then
+      for listing in whole names check-in descriptors; do
+        said=$(LD_LIBRARY_PATH=$(dirname "$library") timeout 60 "$program" $listing 2>/dev/null) || fail "$name: $listing"
+        # What each prints is compared with CoreFoundation, or to the word, by the tests of the examples.
+        (($(wc -l <<<"$said") > 6)) || fail "$name: $listing printed: $said"
+      done
+      printf 'ok: %s\n' "$name"
+    else
+      fail "$name: it does not compile"
+    fi
   done
   for compiler in g++ clang++; do
     if ! command -v $compiler >/dev/null; then

@@ -302,15 +302,20 @@ static void readings(void) {
   CFRelease(array), CFRelease(data);
 }
 
-static void *on_thread(void *function) {
-  ((void (*)(void))function)();
+struct program {
+  void (*run)(void);
+};
+
+static void *on_thread(void *program) {
+  ((struct program *)program)->run();
   return NULL;
 }
 
 static void try(const char *name, void (*function)(void)) {
   pthread_t thread;
   printf("== %s\n", name);
-  pthread_create(&thread, NULL, on_thread, (void *)function);
+  struct program program = {function};
+  pthread_create(&thread, NULL, on_thread, &program);
   pthread_join(thread, NULL);
 }
 
