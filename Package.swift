@@ -211,7 +211,7 @@ let package = Package(
     tests(
       "RondoInspectTests",
       [
-        "CInspect", "CLinux", "RondoDaemon", "RondoInspect", "Rondo", "RondoTesting", "RondoTestSupport",
+        "CInspect", "CLinux", "CTests", "RondoDaemon", "RondoInspect", "Rondo", "RondoTesting", "RondoTestSupport",
         "rondo-inspect",
         "rondo-stuck",
       ]),

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -13,9 +12,6 @@
 #include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
-
-// Ignored by default, so that one which comes too late is harmless, and passed on by debuggers without a word.
-enum { sample_signal = SIGURG };
 
 // How far the one request has come: its number in the upper bits, one of these in the lowest two.
 enum { idle = 0, requested = 1, stopped = 2 };
@@ -117,13 +113,13 @@ static bool add_layer(const struct sigaction *action) {
 // Other code may have taken the signal since the last time.
 static int install(void) {
   struct sigaction present;
-  if (sigaction(sample_signal, NULL, &present)) return errno;
+  if (sigaction(rondo_sample_signal, NULL, &present)) return errno;
   if (present.sa_flags & SA_SIGINFO && present.sa_sigaction == take_sample) return 0;
   if (!add_layer(&present)) return EBUSY;
   struct sigaction action = {.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
   action.sa_sigaction = take_sample;
   sigfillset(&action.sa_mask);
-  return sigaction(sample_signal, &action, NULL) ? errno : 0;
+  return sigaction(rondo_sample_signal, &action, NULL) ? errno : 0;
 }
 
 int rondo_stop_thread(pid_t thread, struct rondo_registers *registers) {
@@ -134,12 +130,12 @@ int rondo_stop_thread(pid_t thread, struct rondo_registers *registers) {
   __atomic_store_n(&state, request, __ATOMIC_RELEASE);
   siginfo_t info;
   memset(&info, 0, sizeof info);
-  info.si_signo = sample_signal;
+  info.si_signo = rondo_sample_signal;
   info.si_code = SI_QUEUE;
   info.si_pid = getpid();
   info.si_uid = getuid();
   info.si_value.sival_ptr = (void *)(uintptr_t)request;
-  if (syscall(SYS_rt_tgsigqueueinfo, getpid(), thread, sample_signal, &info)) {
+  if (syscall(SYS_rt_tgsigqueueinfo, getpid(), thread, rondo_sample_signal, &info)) {
     error = errno;
     rondo_release_thread();
     return error;

@@ -61,6 +61,26 @@ private func print(_ text: String) { Output.current.add(text) }
     withExtendedLifetime(monitor) {}
   }
 
+  @Test func `every thread is reported that takes too much of a processor`() throws {
+    let thread = try LoopThread(name: "compressor")
+    defer { thread.stop() }
+    let (busy, own) = (Busy(), Output())
+    @Sendable func print(_ text: String) {
+      guard text.contains(" (compressor) took ") else { return }
+      own.add(text)
+      busy.release()
+    }
+
+    let monitor = try ProcessorMonitor(above: 0.5, for: .seconds(1), scope: .allThreads) { use in print(use.report) }
+
+    // However busy the machine is.
+    let other = try ProcessorMonitor(above: 0.001, for: .seconds(1), scope: .allThreads) { use in print(use.report) }
+    thread.execute { busy.compute() }
+    try thread.sync {}
+    #expect(own.text.hasPrefix("rondo: thread "))
+    withExtendedLifetime((monitor, other)) {}
+  }
+
   @Test func `what takes how long, and what wakes the loop`() {
     withVirtualLoop { virtual in
       let loop = virtual.loop
@@ -139,6 +159,8 @@ private final class Busy: Sendable {
     isHeld.store(true, ordering: .releasing)
     while !mayGo.load(ordering: .acquiring) { usleep(1_000) }
   }
+
+  func compute() { while !mayGo.load(ordering: .acquiring) {} }
 
   func waitUntilHeld() { while !isHeld.load(ordering: .acquiring) { usleep(1_000) } }
 

@@ -1,3 +1,4 @@
+import Glibc
 import RondoTestSupport
 import Testing
 
@@ -106,6 +107,31 @@ import Testing
     #expect(ThreadState.letter(inStat: "17 (a) b (c)) S 1 2 3") == "S")
     #expect(ThreadState.letter(inStat: "17 (name) R 1") == "R")
     #expect(ThreadState.letter(inStat: "17") == nil)
+  }
+
+  @Test func `a blocked signal is read off the kernel's mask`() {
+    let status = "Name:\ta\nSigPnd:\t0000000000400000\nSigBlk:\t0000000000400001\nSigIgn:\t0000000000000000\n"
+    #expect([1, 2, 23, 24].map { ThreadState.blocks($0, inStatus: status) } == [true, false, true, false])
+    #expect(!ThreadState.blocks(23, inStatus: "") && !ThreadState.blocks(23, inStatus: "SigBlk:\n"))
+  }
+
+  @Test func `a fork during a sample leaves the child's samples free`() {
+    let mayEnd = Flag()
+    let main = getpid()
+    let sampler = Thread.begin("sampler") {
+      while !mayEnd.isRaised { _ = ThreadSampler.sample(of: main) }
+    }
+    for _ in 0..<20 {
+      let child = forkProcess()
+      if child == 0 {
+        alarm(60)
+        // The parent's number is that of no thread of the child.
+        _exit(ThreadSampler.sample(of: main).activity == .unknown ? 0 : 1)
+      }
+      #expect(end(of: child) == .exit(0))
+    }
+    mayEnd.raise()
+    sampler.join()
   }
 
   @Test func `symbols of this process are found`() throws {

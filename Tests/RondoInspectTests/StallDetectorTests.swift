@@ -58,6 +58,14 @@ import Testing
     #expect(detector.look(Self.sight(1), at: 1_100) == .limitReached(after: 800))
   }
 
+  @Test func `the longest limit is never reached`() {
+    var detector = StallDetector(limit: .max)
+    let now = Int64(1) << 61
+    _ = detector.look(Self.sight(1), at: now)
+    #expect(detector.nextLook(after: now) > now)
+    #expect(detector.look(Self.sight(1), at: now + 1) == .none)
+  }
+
   @Test func `looks are due so that a stall is found an eighth of the limit late at most`() {
     for begin in stride(from: Int64(0), through: 2_000, by: 7) {
       var detector = StallDetector(limit: 800)

@@ -1,9 +1,14 @@
 // Where a thread is: its registers, its stack and what the kernel says of it.
 #pragma once
 
+#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+// The signal that stops a thread. Ignored by default, so that one which comes too late is harmless, and passed on by
+// debuggers without a word.
+enum { rondo_sample_signal = SIGURG };
 
 struct rondo_registers {
   uint64_t pc;

@@ -54,7 +54,10 @@ final class Watcher: Sendable {
   // MARK: - Idle loops
 
   func addListener(_ rounds: StallRounds) {
-    listeners.withLock { $0.append(Listener(rounds: rounds)) }
+    listeners.withLock { listeners in
+      listeners.removeAll { $0.rounds == nil }
+      listeners.append(Listener(rounds: rounds))
+    }
   }
 
   /// A loop wakes. On its thread: one wakeup of the watcher's.

@@ -27,6 +27,10 @@ struct ThreadSample: Sendable {
   }
 
   private static func stopping(_ thread: Int32) -> ThreadSample {
+    // It would be waited for in vain, and the signal would stay pending.
+    if ThreadState.blocks(rondo_sample_signal, thread) {
+      return ThreadSample(activity: .running, stack: StackTrace([]))
+    }
     guard let map = MemoryMap.capture() else { return ThreadSample(activity: .running, stack: StackTrace([])) }
     var registers = rondo_registers()
     guard unsafe rondo_stop_thread(thread, &registers) == 0 else {

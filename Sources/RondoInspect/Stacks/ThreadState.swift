@@ -1,5 +1,6 @@
 import CInspect
 import CLinux
+import Glibc
 
 /// The state of a thread of this process, from /proc/self/task. See proc(5).
 public enum ThreadActivity: Sendable, Hashable, CustomStringConvertible {
@@ -38,6 +39,20 @@ enum ThreadState {
   /// The kernel's number of the calling thread.
   static var ownNumber: Int32 { rondo_thread_id() }
 
+  /// The numbers of the process's threads; none if the kernel does not tell. Each may have ended since.
+  static func all() -> [Int32] {
+    guard let directory = unsafe opendir("/proc/self/task") else { return [] }
+    defer { unsafe closedir(directory) }
+    let place = MemoryLayout<dirent>.offset(of: \.d_name)!
+    var threads: [Int32] = []
+    while let entry = unsafe readdir(directory) {
+      let name = unsafe (UnsafeRawPointer(entry) + place).assumingMemoryBound(to: CChar.self)
+      // Not "." and "..".
+      if let thread = Int32(unsafe String(cString: name)) { threads.append(thread) }
+    }
+    return threads
+  }
+
   /// What a thread does, and where, if it is blocked.
   static func activity(of thread: Int32) -> (ThreadActivity, BlockedPlace?) {
     guard let stat = read("stat", of: thread), let letter = letter(inStat: stat) else { return (.unknown, nil) }
@@ -64,6 +79,20 @@ enum ThreadState {
   static func processorTime(of thread: Int32) -> Int64? {
     guard let text = read("schedstat", of: thread), let field = text.split(separator: " ").first else { return nil }
     return Int64(field)
+  }
+
+  /// Whether the thread blocks a signal. It is said to block none if the kernel does not tell.
+  static func blocks(_ signal: Int, _ thread: Int32) -> Bool {
+    guard let status = read("status", of: thread) else { return false }
+    return blocks(signal, inStatus: status)
+  }
+
+  /// The line "SigBlk" of /proc/PID/status: a bit for each signal, in hexadecimal.
+  static func blocks(_ signal: Int, inStatus status: String) -> Bool {
+    guard let line = status.split(separator: "\n").first(where: { $0.hasPrefix("SigBlk:") }),
+      let mask = UInt64(line.dropFirst(7).drop { $0 == " " || $0 == "\t" }, radix: 16)
+    else { return false }
+    return mask >> UInt64(signal - 1) & 1 != 0
   }
 
   /// The thread's name as the kernel has it.

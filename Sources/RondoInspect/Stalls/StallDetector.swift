@@ -33,7 +33,8 @@ struct StallDetector {
   }
 
   init(limit: Int64) {
-    self.limit = limit
+    // A moment and the limit have a sum.
+    self.limit = min(limit, .max / 2)
   }
 
   mutating func look(_ sight: Sight, at now: Int64) -> Finding {

@@ -8,6 +8,8 @@ import Synchronization
   private let limit: Int64
   private let report: @Sendable (Stall) -> Void
   private var watched: [Watched] = []
+  /// What this look has found.
+  private var found: [Stall] = []
   private var timer: Loop.Timer?
   /// When the next look was to be.
   private var planned: Int64 = 0
@@ -80,7 +82,15 @@ import Synchronization
       next = min(next, watched[index].detector.nextLook(after: now))
     }
     idleLooks = isIdle ? idleLooks + 1 : 0
+    reportFound()
     plan(next, now)
+  }
+
+  /// Calls out. What is called may run the watcher's loop, and so change what is watched.
+  private func reportFound() {
+    let found = found
+    self.found = []
+    for stall in found { report(stall) }
   }
 
   private func plan(_ next: Int64, _ now: Int64) {
@@ -163,7 +173,7 @@ import Synchronization
     watched[index].reported = (stall, beat)
     unreported = 0
     lastReport = now
-    report(stall)
+    found.append(stall)
   }
 
   private func reportEnd(_ index: Int, _ duration: Int64) {
@@ -172,7 +182,7 @@ import Synchronization
     let ended = unsafe rondo_record_ended(watched[index].recorder.record, beat)
     // The record knows better than the look after it.
     let late = ended > 0 ? max(0, rondo_monotonic_now() - ended) : 0
-    report(
+    found.append(
       Stall(
         loop: stall.loop, thread: stall.thread, threadName: stall.threadName, phase: stall.phase, depth: stall.depth,
         callouts: stall.callouts, duration: max(stall.duration, .nanoseconds(duration - late)), isOver: true,
