@@ -118,7 +118,7 @@ let package = Package(
 
     // From C: rondo.h and its functions, which the compiler compares with the header; and CFRunLoop's names.
     .target(name: "CRondo", exclude: ["Library"]),
-    module("RondoC", ["CRondo", "CLinux", "Rondo"]),
+    module("RondoC", ["CRondo", "CLinux", "Rondo", "RondoInspect"]),
     .target(name: "CRondoCF"),
     module("RondoCF", ["CRondoCF", "Rondo", "RondoPorts", "RondoSockets"], linking: ["BlocksRuntime"]),
     module("RondoCoreFoundation", ["CRondoCF", "RondoCF"]),

@@ -25,7 +25,7 @@ const char *rondo_error_text(int error) {
     case RONDO_ERROR_EMBEDDED: return "the loop is embedded, and its host runs it";
     case RONDO_ERROR_RUNNING: return "the loop is running, or the embedding is in its turn";
     case RONDO_ERROR_RELEASED: return "the handle has been released as often as it was retained";
-    case RONDO_ERROR_MEMORY: return "no memory is left, or no room for another handle";
+    case RONDO_ERROR_MEMORY: return "no memory is left for a loop or a thread, or no room for another handle";
   }
   return "an unknown error";
 }

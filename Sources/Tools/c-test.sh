@@ -98,8 +98,14 @@ for form in inside shared; do
   if [[ $form == inside && $has_runtime != 0 || $form == shared && $has_runtime == 0 ]]; then
     fail "$form: rondo-inspect needs $has_runtime libraries of Swift's"
   fi
+  # A program in C reads the same variable of the environment as one in Swift.
+  program=$stage/asked-$form
+  cc -x c - "${flags[@]}" -o "$program" <<<'int rondo_version(void); int main(void) { return rondo_version() == 0; }'
+  if ! RONDO_INSPECT=none LD_LIBRARY_PATH=$(dirname "$library") "$program" 2>&1 | grep -q 'RONDO_INSPECT=none is none'; then
+    fail "$form: RONDO_INSPECT is not read"
+  fi
   size=$(stat -L -c %s "$library")
-  ((size < 9000000)) || fail "$form: $size bytes"
+  ((size < 10000000)) || fail "$form: $size bytes"
 
   for compiler in gcc clang; do
     if ! command -v $compiler >/dev/null; then

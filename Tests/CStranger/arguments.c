@@ -19,6 +19,10 @@ static void on_observer(rondo_observer *observer, unsigned activity, void *conte
   (void)observer, (void)activity, (void)context;
 }
 
+static void on_stall(rondo_stall_monitor *monitor, const rondo_stall *stall, void *context) {
+  (void)monitor, (void)stall, (void)context;
+}
+
 static void on_mode(const char *mode, void *context) {
   (void)mode, (void)context;
 }
@@ -107,6 +111,14 @@ static const char *null_pointers(void) {
   FAILS(error, rondo_loop_set_times_sleep(NULL, 1));
   FAILS(error, rondo_loop_set_precision_budget(NULL, 0));
   FAILS(error, rondo_loop_set_busy_poll_budget(NULL, 0));
+  FAILS(error, rondo_stall_monitor_new(NULL, RONDO_SECOND, on_stall, NULL, NULL));
+  FAILS(error, rondo_stall_monitor_watch(NULL, loop));
+  FAILS(error, rondo_stall_monitor_stop_watching(NULL, loop));
+  rondo_stall_monitor *monitor;
+  DO(rondo_stall_monitor_new(&monitor, RONDO_SECOND, on_stall, NULL, NULL));
+  FAILS(error, rondo_stall_monitor_watch(monitor, NULL));
+  FAILS(error, rondo_stall_monitor_stop_watching(monitor, NULL));
+  DO(rondo_release(monitor));
   return NULL;
 }
 
@@ -142,6 +154,7 @@ static const char *other_kinds(void) {
   FAILS(RONDO_ERROR_KIND, rondo_source_signal((rondo_source *)timer, 0));
   FAILS(RONDO_ERROR_KIND, rondo_descriptor_enabled((rondo_descriptor *)timer));
   FAILS(RONDO_ERROR_KIND, rondo_embedding_turn((rondo_embedding *)loop));
+  FAILS(RONDO_ERROR_KIND, rondo_stall_monitor_watch((rondo_stall_monitor *)loop, loop));
   DO(rondo_release(timer));
   DO(rondo_release(source));
   return NULL;
@@ -212,6 +225,14 @@ static const char *ranges(void) {
   FAILS(error, rondo_loop_set_precision_budget(loop, -1));
   FAILS(error, rondo_loop_set_busy_poll_budget(loop, RONDO_SECOND + 1));
   DO(rondo_loop_set_precision_budget(loop, RONDO_SECOND));
+  rondo_stall_monitor *monitor;
+  FAILS(error, rondo_stall_monitor_new(&monitor, RONDO_MILLISECOND - 1, on_stall, NULL, NULL));
+  FAILS(error, rondo_stall_monitor_new(&monitor, INT64_MIN, on_stall, NULL, NULL));
+  // The longest limit, and stderr for its reports.
+  DO(rondo_stall_monitor_new(&monitor, RONDO_FOREVER, NULL, NULL, NULL));
+  DO(rondo_stall_monitor_watch(monitor, loop));
+  FAILS(RONDO_ERROR_KIND, rondo_loop_add(loop, monitor, NULL));
+  DO(rondo_release(monitor));
   DO(rondo_release(once));
   DO(rondo_release(often));
   return NULL;

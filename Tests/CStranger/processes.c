@@ -85,6 +85,8 @@ static const char *use_without_descriptors(void *unused) {
   rondo_loop *loop;
   FAILS(RONDO_ERROR_SHORTAGE, rondo_loop_current(&loop));
   FAILS(RONDO_ERROR_SHORTAGE, rondo_loop_current(&loop));
+  rondo_stall_monitor *monitor;
+  FAILS(RONDO_ERROR_SHORTAGE, rondo_stall_monitor_new(&monitor, RONDO_SECOND, NULL, NULL, NULL));
   limit.rlim_cur = limit.rlim_max < 256 ? limit.rlim_max : 256;
   CHECK(setrlimit(RLIMIT_NOFILE, &limit) == 0);
   // Once there are some again, it works.

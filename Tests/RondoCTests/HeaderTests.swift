@@ -66,7 +66,9 @@ import Testing
     let exported = try text("Sources/CRondo/Library/rondo.map").matches(of: /(?m)^ {4}(rondo_\w+);/).map {
       String($0.1)
     }
-    let tests = try ["arguments", "lives", "loops", "processes", "threads"].map { try text("Tests/CStranger/\($0).c") }
+    let tests = try ["arguments", "lives", "loops", "processes", "stalls", "threads"].map {
+      try text("Tests/CStranger/\($0).c")
+    }
     for name in exported { #expect(tests.contains { $0.contains("\(name)(") }, "\(name)") }
   }
 

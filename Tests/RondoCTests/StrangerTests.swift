@@ -10,6 +10,7 @@ import Testing
   @Test(arguments: tests(of: 3)) func `several threads`(_ test: Stranger) { test.check() }
   @Test(arguments: tests(of: 4)) func `several processes`(_ test: Stranger) { test.check() }
   @Test(arguments: tests(of: 5)) func `random operations`(_ test: Stranger) { test.check() }
+  @Test(arguments: tests(of: 6)) func `calls that keep their loop`(_ test: Stranger) { test.check() }
 
   private static func tests(of list: Int) -> [Stranger] {
     (0...).lazy.map { Stranger(list: list, index: $0) }.prefix { $0.name != nil }.map { $0 }

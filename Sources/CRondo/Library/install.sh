@@ -35,7 +35,7 @@ case $runtime in
   shared) link=() whole=() ;;
   *) echo "RUNTIME is 'inside' or 'shared', not '$runtime'." >&2; exit 1 ;;
 esac
-mapfile -t files < <(find "$objects"/{CRondo,CRondoCF,Rondo,RondoAsync,RondoC,RondoCF,RondoPorts,RondoSockets}.build -name '*.o' | sort)
+mapfile -t files < <(find "$objects"/{CInspect,CRondo,CRondoCF,Rondo,RondoAsync,RondoC,RondoCF,RondoInspect,RondoPorts,RondoSockets}.build -name '*.o' | sort)
 read -ra event < <(pkg-config --libs libevent_core)
 # Not to be unloaded: threads have ends that the library has a part in.
 swiftc -emit-library -o "$scratch/$library" "${files[@]}" "${event[@]}" -lBlocksRuntime "${link[@]}" \

@@ -50,9 +50,10 @@
  *
  * THREADS
  *   Any thread may call any function, unless its description says "The loop's thread": that one answers
- *   RONDO_ERROR_THREAD elsewhere. Your functions are called on the loop's thread. They may call everything, may run
- *   the loop again, and may invalidate and release the item they are called for. They must return by returning: no
- *   longjmp(3), no pthread_exit(3), no C++ exception may leave them. No function may be called in a signal handler.
+ *   RONDO_ERROR_THREAD elsewhere. Your functions are called on the loop's thread, and those of stall monitors on the
+ *   library's. They may call everything, may run the loop again, and may invalidate and release the item they are
+ *   called for. They must return by returning: no longjmp(3), no pthread_exit(3), no C++ exception may leave them. No
+ *   function may be called in a signal handler.
  *   When a thread ends, its loop does: its timers, observers and descriptors become invalid, sources leave it, posts
  *   are dropped. After fork(2), the child's thread has a loop of its own; every handle of the parent answers
  *   RONDO_ERROR_FORKED there.
@@ -130,7 +131,10 @@ enum rondo_error {
   RONDO_ERROR_RUNNING = -18,
   /* The handle has been released as often as it was retained. */
   RONDO_ERROR_RELEASED = -19,
-  /* The kernel has no memory left for a loop, or for watching (as a reason), or there is no room for another handle. */
+  /*
+   * The kernel has no memory left for a loop or a thread, or for watching (as a reason), or there is no room for
+   * another handle.
+   */
   RONDO_ERROR_MEMORY = -20
 };
 
@@ -164,6 +168,8 @@ typedef struct rondo_descriptor rondo_descriptor;
 typedef struct rondo_observer rondo_observer;
 /* A loop as the guest of another event loop. */
 typedef struct rondo_embedding rondo_embedding;
+/* Reports functions that keep their loop for too long. */
+typedef struct rondo_stall_monitor rondo_stall_monitor;
 
 /* The kind of a handle. A timer, source, descriptor or observer is an item: it can be added to modes. */
 enum rondo_kind {
@@ -172,7 +178,8 @@ enum rondo_kind {
   RONDO_SOURCE = 3,
   RONDO_DESCRIPTOR = 4,
   RONDO_OBSERVER = 5,
-  RONDO_EMBEDDING = 6
+  RONDO_EMBEDDING = 6,
+  RONDO_STALL_MONITOR = 7
 };
 
 /* The kind of a handle, of `enum rondo_kind`; the error that every use of the handle would answer, if it is none. */
@@ -586,6 +593,50 @@ int rondo_loop_set_precision_budget(rondo_loop *loop, int64_t nanoseconds);
  * a system call; 0 at first. From 0 to RONDO_SECOND. Errors: RANGE.
  */
 int rondo_loop_set_busy_poll_budget(rondo_loop *loop, int64_t nanoseconds);
+
+/* --------------------------------------------------------------------------------------------------------- Stalls */
+
+/* A report of a call that keeps its loop for longer than a limit. Its texts are valid until your function returns. */
+typedef struct rondo_stall {
+  /* The name of the loop. */
+  const char *loop;
+  /* The call under way: its kind, and the name of your function if it has one. Empty for the loop's own work. */
+  const char *callout;
+  /* The report in one line. */
+  const char *text;
+  /* The stack of the loop's thread, a line a function, the innermost first. Empty at the end, or if there is none. */
+  const char *stack;
+  /* The least duration; at the end all of it. */
+  int64_t duration;
+  /* Stalls that were not reported since the previous report. */
+  uint64_t unreported;
+  /* The kernel's number of the loop's thread. See gettid(2). */
+  int thread;
+  /* Whether the stall has ended: 1 or 0. */
+  int has_ended;
+} rondo_stall;
+
+typedef void (*rondo_stall_call)(rondo_stall_monitor *monitor, const rondo_stall *stall, void *context);
+
+/*
+ * Makes a monitor that reports each call that keeps its loop for longer than `limit`, while it does, and its end. It
+ * watches no loop at first. The limit is at least RONDO_MILLISECOND. At most one call a second is reported.
+ *
+ * One thread of the library looks at the loops for all monitors, and calls `call`. It looks up symbols before, for some
+ * 0.2 s, and watches no loop until `call` returns. If `call` is NULL, stderr gets the report. SIGURG stops a running
+ * thread for some microseconds, so that its stack can be read. A thread that blocks SIGURG has a stack only while it
+ * sleeps in the kernel. The last reference ends the monitor; you may give it back in `call`. With
+ * RONDO_INSPECT=stalls=250 in its environment, a program reports calls of more than 250 ms on stderr, without a monitor
+ * of its own. Errors: NULL, RANGE, SHORTAGE, MEMORY.
+ */
+int rondo_stall_monitor_new(
+  rondo_stall_monitor **monitor, int64_t limit, rondo_stall_call call, void *context, rondo_call destroy);
+
+/* Begins to watch a loop, until the loop ends. Watching it twice changes nothing. Errors: ENDED. */
+int rondo_stall_monitor_watch(rondo_stall_monitor *monitor, rondo_loop *loop);
+
+/* Stops watching a loop. The report under way is not waited for. */
+int rondo_stall_monitor_stop_watching(rondo_stall_monitor *monitor, rondo_loop *loop);
 
 #ifdef __cplusplus
 }

@@ -1,5 +1,6 @@
 internal import CRondo
 import Rondo
+import RondoInspect
 
 extension Unmanaged {
   /// Calls `body` without counting a reference: something else keeps the object for as long.
@@ -36,6 +37,14 @@ enum Borrowing {
 
   static func embedding(_ handle: OpaquePointer?) throws(rondo_error) -> Loop.Embedding {
     unsafe Unmanaged.fromOpaque(try object(handle, RONDO_EMBEDDING)).takeUnretainedValue()
+  }
+
+  static func stallMonitor(_ handle: OpaquePointer?) throws(rondo_error) -> StallMonitor {
+    let object = unsafe try object(handle, RONDO_STALL_MONITOR)
+    guard let monitor = unsafe Unmanaged<StallCall>.fromOpaque(object).takeUnretainedValue().monitor else {
+      throw RONDO_ERROR_HANDLE
+    }
+    return monitor
   }
 
   /// A timer, source, descriptor or observer.

@@ -44,3 +44,11 @@ enum Names {
     }
   }
 }
+
+extension String {
+  /// Whether a text is in it. The standard library's function would link librondo.so with all regular expressions.
+  func has(_ text: String) -> Bool {
+    let (whole, part) = (utf8, Array(text.utf8))
+    return part.isEmpty || whole.indices.contains { whole[$0...].starts(with: part) }
+  }
+}

@@ -256,7 +256,7 @@ import Synchronization
   private func choose(_ label: Label, _ measures: OpaquePointer) {
     let names = filter.withLock { $0 }
     let name = Names.text(of: label, isBrief: true)
-    let isWanted = names.isEmpty || names.contains { name.contains($0) }
+    let isWanted = names.isEmpty || names.contains { name.has($0) }
     unsafe rondo_measures_choose(measures, depth, isWanted ? 1 : 0)
   }
 

@@ -16,7 +16,7 @@ public final class ProcessorMonitor: Sendable {
     case loops
     /// Every thread of the process, but the watcher's own.
     ///
-    /// Each costs three system calls in the monitor's time. A thread that lives for less than twice that time may be
+    /// Each costs four system calls in the monitor's time. A thread that lives for less than twice that time may be
     /// missed. Of the threads without a watched loop, the eight that took the most are reported.
     case allThreads
   }

@@ -15,12 +15,13 @@ extern const stranger_test stranger_loops[];
 extern const stranger_test stranger_threads[];
 extern const stranger_test stranger_processes[];
 extern const stranger_test stranger_races[];
+extern const stranger_test stranger_stalls[];
 
 // The test at an index of one of these lists; NULL after the last.
 static inline const stranger_test *stranger_at(int list, size_t index) {
   const stranger_test *lists[] = {
     stranger_arguments, stranger_lives, stranger_loops, stranger_threads, stranger_processes,
-    stranger_races,
+    stranger_races, stranger_stalls,
   };
   return lists[list][index].name ? &lists[list][index] : NULL;
 }
