@@ -34,7 +34,7 @@ import Testing
   @Test func `a thread without a loop is reported with its name and its stack`() async throws {
     let busy = Spinner()
     busy.begin("lonely spinner", blocking: false)
-    let report = try await reports(of: busy) { !$0.stack.isEmpty }
+    let report = try await reports(of: busy) { !$0.trace.isEmpty }
     #expect(report.threadName == "lonely spinner" && report.loop == "" && report.samples.isEmpty)
     #expect(report.share > Self.share && report.time >= Self.time)
     #expect(report.stack.contains { $0.function?.contains("stuck_compute") == true }, "\(report.report)")
@@ -47,8 +47,11 @@ import Testing
     busy.begin("deaf spinner", blocking: true)
     for _ in 0..<3 {
       let report = try await reports(of: busy) { _ in true }
-      #expect(report.threadName == "deaf spinner" && report.stack.isEmpty)
+      #expect(report.threadName == "deaf spinner" && report.trace.isEmpty)
     }
+    // Nor is the signal left to it.
+    let status = SystemFiles.text("/proc/self/task/\(busy.thread)/status", limit: 4_096)
+    #expect(status?.contains("SigPnd:\t0000000000000000") == true)
     busy.end()
   }
 
@@ -62,7 +65,10 @@ import Testing
     monitor.watch(thread.loop)
     // It is watched before it is busy.
     await withCheckedContinuation { done in Watcher.present?.perform { done.resume() } }
-    thread.loop.perform { busy.spin() }
+    let source = Loop.Source { busy.spin() }
+    source.name = "the other busy source"
+    thread.loop.add(source)
+    source.signal()
     await until { busy.thread != 0 }
     var count = 0
     for await report in reports where report.thread == busy.thread {
@@ -103,7 +109,7 @@ import Testing
     let monitors = try (0..<2).map { _ in
       try ProcessorMonitor(above: 0.000_001, for: .milliseconds(100), scope: .allThreads) { _ in }
     }
-    for _ in 0..<3 { _ = try await reports(of: busy) { !$0.stack.isEmpty } }
+    for _ in 0..<3 { _ = try await reports(of: busy) { !$0.trace.isEmpty } }
     mayEnd.raise()
     churn.join()
     busy.end()

@@ -9,6 +9,9 @@ final class StackTrace: Sendable {
     self.steps = steps
   }
 
+  /// Whether the thread could not be sampled. No symbol is looked up.
+  var isEmpty: Bool { steps.isEmpty }
+
   /// Looks the symbols up at the first call, for as long as that takes.
   var frames: [StackFrame] {
     known.withLock { known in
