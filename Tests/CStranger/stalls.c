@@ -115,9 +115,10 @@ static void leave(rondo_stall_monitor *monitor, const rondo_stall *stall, void *
   stage *stage = opaque;
   (void)stall;
   rondo_loop *own;
+  // What this asks of the library's thread is served in the run below.
+  rondo_stall_monitor_stop_watching(monitor, stage->loop);
   stage->left = rondo_release(monitor);
   stage->kind = rondo_kind_of(monitor);
-  // What ends the monitor on this thread is served in here.
   stage->run = rondo_loop_current(&own);
   if (stage->run >= 0) stage->run = rondo_loop_run(own, NULL, 20 * RONDO_MILLISECOND, 0);
   if (stage->destroyed) abort();
