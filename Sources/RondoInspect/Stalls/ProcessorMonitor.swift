@@ -17,7 +17,8 @@ public final class ProcessorMonitor: Sendable {
     /// Every thread of the process, but the watcher's own.
     ///
     /// Each costs four system calls in the monitor's time. A thread that lives for less than twice that time may be
-    /// missed. Of the threads without a watched loop, the eight that took the most are reported.
+    /// missed. Of the threads without a watched loop, the eight that took the most are reported. SIGURG stops a running
+    /// thread to read its stack, and may end a wait of the thread with EINTR. See signal(7).
     case allThreads
   }
 
