@@ -121,7 +121,7 @@ let package = Package(
     module("RondoC", ["CRondo", "CLinux", "Rondo", "RondoInspect"]),
     .target(name: "CRondoCF"),
     module("RondoCF", ["CRondoCF", "Rondo", "RondoPorts", "RondoSockets"], linking: ["BlocksRuntime"]),
-    module("RondoCoreFoundation", ["CRondoCF", "RondoCF"]),
+    module("RondoCoreFoundation", ["CRondoCF", "Rondo", "RondoCF"]),
 
     // Adapters. What finds GLib is a module of its own, for its headers lie in a directory that pkg-config knows.
     .systemLibrary(
@@ -215,7 +215,9 @@ let package = Package(
         "rondo-inspect",
         "rondo-stuck",
       ]),
-    tests("RondoCTests", ["CLinux", "CRondo", "CStranger", "Rondo", "RondoC", "RondoCoreFoundation"]),
+    tests(
+      "RondoCTests",
+      ["CLinux", "CRondo", "CStranger", "Rondo", "RondoC", "RondoCoreFoundation", "RondoFoundation"]),
     tests("RondoParityTests", ["Rondo", "RondoTestSupport", "rondo-parity"]),
     // The documentation: its programs and examples, links and sentences.
     tests(

@@ -1,3 +1,5 @@
+// As with Foundation alone: without it, Thread has no subclasses.
+import CoreFoundation
 import Rondo
 import RondoFoundation
 import RondoTestSupport

@@ -1,5 +1,4 @@
 import CLinux
-import CoreFoundation
 import Rondo
 import Synchronization
 
@@ -245,7 +244,7 @@ import Synchronization
   }
 
   /// Runs Foundation's loop on Rondo's behalf. Whether that handled a source of its own. Calls out.
-  private func run(_ mode: FoundationMode, _ purpose: Run.Purpose, for seconds: CFTimeInterval) -> Bool {
+  private func run(_ mode: FoundationMode, _ purpose: Run.Purpose, for seconds: Double) -> Bool {
     self.purpose = purpose
     ended = nil
     let result = CFRunLoopRunInMode(mode.name, seconds, true)

@@ -1,5 +1,4 @@
 import CLinux
-import CoreFoundation
 import Glibc
 import Rondo
 
@@ -44,17 +43,12 @@ enum FoundationDoors {
         close(inside)
       }
       port = epoll
-      var context = unsafe CFRunLoopSourceContext1()
+      var context = unsafe CFRunLoopSourceContext()
       unsafe context.version = 1
       unsafe context.info = Unmanaged.passUnretained(self).toOpaque()
       unsafe context.getPort = { unsafe Unmanaged<Answer>.fromOpaque($0!).takeUnretainedValue().port }
-      unsafe context.perform = { unsafe Unmanaged<Answer>.fromOpaque($0!).takeUnretainedValue().isServed = true }
-      let source = unsafe withUnsafeMutablePointer(to: &context) { context in
-        unsafe context.withMemoryRebound(to: CFRunLoopSourceContext.self, capacity: 1) { context in
-          unsafe CFRunLoopSourceCreate(nil, 0, context)
-        }
-      }
-      guard let source else { return }
+      unsafe context.performOfPort = { unsafe Unmanaged<Answer>.fromOpaque($0!).takeUnretainedValue().isServed = true }
+      guard let source = unsafe CFRunLoopSourceCreate(&context) else { return }
       let mode = kCFRunLoopDefaultMode
       CFRunLoopAddSource(CFRunLoopGetCurrent(), source, mode)
       _ = CFRunLoopRunInMode(mode, 0, true)

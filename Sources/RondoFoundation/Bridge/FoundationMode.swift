@@ -1,5 +1,4 @@
 import CLinux
-import CoreFoundation
 import Rondo
 
 /// One mode of both loops: Rondo's epoll set as a port of Foundation's, and the observers of Foundation's turns.
@@ -26,18 +25,17 @@ final class FoundationMode {
 
   static func name(of mode: Loop.Mode) -> CFString {
     if mode == .default { return kCFRunLoopDefaultMode }
-    let utf8 = CFStringEncoding(CFStringBuiltInEncodings.UTF8.rawValue)
-    return unsafe CFStringCreateWithCString(nil, mode.rawValue, utf8)
+    return CFStringMake(mode.rawValue)!
   }
 
   /// Has the bridge told of Foundation's turns in the mode: first of its beginning, last of its sleep and its end.
   func observe(_ loop: CFRunLoop) {
-    let activities: [(CFRunLoopActivity, CFIndex)] = [
+    let activities: [(CFRunLoopActivity, Int)] = [
       ([.entry, .beforeTimers, .afterWaiting], .min), ([.beforeWaiting, .exit], .max),
     ]
     for (activities, order) in activities {
-      let observer = CFRunLoopObserverCreateWithHandler(nil, activities.rawValue, true, order) {
-        [unowned self] _, activity in bridge.foundation(does: activity, in: self)
+      let observer = CFRunLoopObserverCreate(activities, order: order) { [unowned self] activity in
+        bridge.foundation(does: activity, in: self)
       }
       guard let observer else { continue }
       CFRunLoopAddObserver(loop, observer, name)
@@ -84,9 +82,10 @@ final class FoundationMode {
     unsafe context.perform = { info in
       unsafe Unmanaged<FoundationMode>.fromOpaque(info!).takeUnretainedValue().dropNews()
     }
-    news = unsafe CFRunLoopSourceCreate(nil, 0, &context)
-    CFRunLoopAddSource(loop, news, name)
-    CFRunLoopSourceSignal(news)
+    guard let made = unsafe CFRunLoopSourceCreate(&context) else { return }
+    news = made
+    CFRunLoopAddSource(loop, made, name)
+    CFRunLoopSourceSignal(made)
   }
 
   func dropNews() {
@@ -103,20 +102,16 @@ final class FoundationMode {
 
   /// A version 1 source; Foundation asks it for its port when it joins a mode.
   private func makeSource() -> CFRunLoopSource? {
-    var context = unsafe CFRunLoopSourceContext1()
+    var context = unsafe CFRunLoopSourceContext()
     unsafe context.version = 1
     unsafe context.info = Unmanaged.passUnretained(self).toOpaque()
     unsafe context.getPort = { info in
       unsafe Unmanaged<FoundationMode>.fromOpaque(info!).takeUnretainedValue().port
     }
-    unsafe context.perform = { info in
+    unsafe context.performOfPort = { info in
       let mode = unsafe Unmanaged<FoundationMode>.fromOpaque(info!).takeUnretainedValue()
       mode.bridge.portFired(in: mode)
     }
-    return unsafe withUnsafeMutablePointer(to: &context) { context in
-      unsafe context.withMemoryRebound(to: CFRunLoopSourceContext.self, capacity: 1) { context in
-        unsafe CFRunLoopSourceCreate(nil, 0, context)
-      }
-    }
+    return unsafe CFRunLoopSourceCreate(&context)
   }
 }

@@ -1,4 +1,3 @@
-import CoreFoundation
 import Rondo
 import Synchronization
 

@@ -5,22 +5,27 @@ extension NSObjectProtocol where Self: AnyObject {
   /// Calls `method` of this object with `argument` after `delay` seconds.
   ///
   /// The calling thread's run loop calls it. See performSelector:withObject:afterDelay:inModes:.
+  ///
+  /// - Parameter name: Identifies the request in `cancelPreviousPerformRequests(withTarget:named:)`, as a selector does.
   @available(*, noasync, message: "An async function has no run loop. Use runLoop.perform(afterDelay:).")
   @discardableResult
   public func perform<Argument>(
     _ method: @escaping (Self) -> (Argument) -> Void, with argument: Argument, afterDelay delay: TimeInterval,
-    inModes modes: [RunLoop.Mode] = [.default]
+    inModes modes: [RunLoop.Mode] = [.default], named name: String? = nil
   ) -> PerformRequest {
-    RunLoop.current.perform(afterDelay: delay, inModes: modes, keeping: self) { method(self)(argument) }
+    RunLoop.current.perform(afterDelay: delay, inModes: modes, keeping: self, named: name) { method(self)(argument) }
   }
 
   /// Calls `method` of this object after `delay` seconds, on the calling thread's run loop.
+  ///
+  /// - Parameter name: Identifies the request in `cancelPreviousPerformRequests(withTarget:named:)`, as a selector does.
   @available(*, noasync, message: "An async function has no run loop. Use runLoop.perform(afterDelay:).")
   @discardableResult
   public func perform(
-    _ method: @escaping (Self) -> () -> Void, afterDelay delay: TimeInterval, inModes modes: [RunLoop.Mode] = [.default]
+    _ method: @escaping (Self) -> () -> Void, afterDelay delay: TimeInterval,
+    inModes modes: [RunLoop.Mode] = [.default], named name: String? = nil
   ) -> PerformRequest {
-    RunLoop.current.perform(afterDelay: delay, inModes: modes, keeping: self) { method(self)() }
+    RunLoop.current.perform(afterDelay: delay, inModes: modes, keeping: self, named: name) { method(self)() }
   }
 }
 
@@ -62,6 +67,16 @@ extension NSObject {
   @available(*, noasync, message: "An async function has no run loop. Use runLoop.cancelPerformSelectors(withTarget:).")
   public class func cancelPreviousPerformRequests(withTarget target: AnyObject) {
     RunLoop.current.cancelPerformSelectors(withTarget: target)
+  }
+
+  /// Cancels the requests of `target` with this name in the calling thread's run loop.
+  ///
+  /// See cancelPreviousPerformRequestsWithTarget:selector:object:. The name replaces the selector and the object.
+  @available(
+    *, noasync, message: "An async function has no run loop. Use runLoop.cancelPerformSelectors(withTarget:named:)."
+  )
+  public class func cancelPreviousPerformRequests(withTarget target: AnyObject, named name: String) {
+    RunLoop.current.cancelPerformSelectors(withTarget: target, named: name)
   }
 }
 

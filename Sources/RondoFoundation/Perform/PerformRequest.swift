@@ -5,6 +5,8 @@ import Rondo
 ///
 /// If you release the object, the request stays in the loop. Use every member from any thread.
 public final class PerformRequest: Sendable {
+  /// *constant* What its target may cancel it by.
+  let name: String?
   /// *its own lock*
   private let state: Guarded<State>
 
@@ -15,7 +17,8 @@ public final class PerformRequest: Sendable {
     weak var item: Loop.Item?
   }
 
-  init(_ body: @escaping () -> Void) {
+  init(named name: String? = nil, _ body: @escaping () -> Void) {
+    self.name = name
     nonisolated(unsafe) let state = State(body: body)
     self.state = Guarded(unsafe state)
   }
@@ -105,8 +108,14 @@ final class PerformRequests: Sendable {
     }
   }
 
-  func cancel(_ target: ObjectIdentifier) {
-    let pending = byTarget.withLock { $0.removeValue(forKey: target) }
-    for request in pending?.values ?? [:].values { request.cancel() }
+  /// Cancels the requests of a target, or those with a name.
+  func cancel(_ target: ObjectIdentifier, named name: String? = nil) {
+    let taken = byTarget.withLock { byTarget in
+      let pending = byTarget.removeValue(forKey: target) ?? [:]
+      let taken = pending.filter { name == nil || $0.value.name == name }
+      if taken.count < pending.count { byTarget[target] = pending.filter { taken[$0.key] == nil } }
+      return taken
+    }
+    for request in taken.values { request.cancel() }
   }
 }

@@ -45,26 +45,30 @@ extension RunLoop {
   ///
   /// Any thread. See performSelector:withObject:afterDelay:inModes:.
   ///
-  /// - Parameter target: Identifies the request in `cancelPerformSelectors(withTarget:)`. Kept until the request ends.
+  /// - Parameters:
+  ///   - target: Identifies the request in `cancelPerformSelectors(withTarget:)`. Kept until the request ends.
+  ///   - name: Identifies the request in `cancelPerformSelectors(withTarget:named:)`, as a selector does.
   @discardableResult
   public func perform(
     afterDelay delay: TimeInterval, inModes modes: [Mode] = [.default], target: AnyObject? = nil,
-    _ block: @Sendable @escaping () -> Void
+    named name: String? = nil, _ block: @Sendable @escaping () -> Void
   ) -> PerformRequest {
-    perform(afterDelay: delay, inModes: modes, keeping: target, block)
+    perform(afterDelay: delay, inModes: modes, keeping: target, named: name, block)
   }
 
   /// Calls `method` of `target` with `argument` in the next turn. Any thread.
   ///
   /// The loop calls it in the first of `modes` that runs. See performSelector:target:argument:order:modes:.
   ///
-  /// - Parameter order: Decides between requests of the same turn: lower comes first.
+  /// - Parameters:
+  ///   - order: Decides between requests of the same turn: lower comes first.
+  ///   - name: Identifies the request in `cancelPerformSelectors(withTarget:named:)`, as a selector does.
   @discardableResult
   public func perform<Target: AnyObject & Sendable, Argument: Sendable>(
     _ method: @escaping @Sendable (Target) -> (Argument) -> Void, target: Target, argument: Argument, order: Int = 0,
-    modes: [Mode] = [.default]
+    modes: [Mode] = [.default], named name: String? = nil
   ) -> PerformRequest {
-    let request = PerformRequest { method(target)(argument) }
+    let request = PerformRequest(named: name) { method(target)(argument) }
     post(request, order: order, modes: modes, target: target)
     return request
   }
@@ -76,9 +80,14 @@ extension RunLoop {
     requests.cancel(ObjectIdentifier(target))
   }
 
-  /// Cancels a request, even a request of another loop. Any thread.
+  /// Cancels the requests of `target` that have this name. Any thread.
   ///
-  /// See cancelPerformSelector:target:argument:.
+  /// See cancelPerformSelector:target:argument:. A method in Swift has no identity, so the name replaces the selector.
+  public func cancelPerformSelectors(withTarget target: AnyObject, named name: String) {
+    requests.cancel(ObjectIdentifier(target), named: name)
+  }
+
+  /// Cancels a request, even a request of another loop. Any thread.
   public func cancelPerform(_ request: PerformRequest) {
     request.cancel()
   }
@@ -86,10 +95,11 @@ extension RunLoop {
   // MARK: - Requests
 
   func perform(
-    afterDelay delay: TimeInterval, inModes modes: [Mode], keeping target: AnyObject?, _ block: @escaping () -> Void
+    afterDelay delay: TimeInterval, inModes modes: [Mode], keeping target: AnyObject?, named name: String?,
+    _ block: @escaping () -> Void
   ) -> PerformRequest {
     require(!delay.isNaN, "A delay is a number of seconds, not NaN.")
-    let request = PerformRequest {
+    let request = PerformRequest(named: name) {
       block()
       withExtendedLifetime(target) {}
     }

@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// A thread has one run loop, made when you first ask for it. Only its own thread can run it. Use the other members
 /// from any thread, unless they say otherwise. See NSRunLoop.
-open class RunLoop: NSObject, @unchecked Sendable {
+open class RunLoop: NSObject, LoopProviding, @unchecked Sendable {
   /// Foundation's own type, which its other interfaces take.
   public typealias Mode = Foundation.RunLoop.Mode
 
@@ -45,7 +45,9 @@ open class RunLoop: NSObject, @unchecked Sendable {
     return runLoop
   }
 
-  /// Returns the Rondo loop, as `getCFRunLoop()` returns Core Foundation's. Any thread.
+  /// Returns the Rondo loop that this run loop is. Any thread.
+  ///
+  /// With `import RondoCoreFoundation`, `getCFRunLoop()` returns the same loop as a CFRunLoop.
   public final func getLoop() -> Loop {
     // A caller that has kept the run loop may leave something in it, too.
     bridge.attachForCaller()
