@@ -41,6 +41,11 @@ let package = Package(
     port("transcript-rondo", ["RondoFoundation"]),
     original("listings", linking: ["Foundation", "BlocksRuntime"]),
     port("listings-rondo", ["RondoCoreFoundation"]),
+    // The article From the idiom to Rondo: its old lines, and its new ones.
+    original("idioms", linking: ["BlocksRuntime"]),
+    example(
+      "idioms-rondo", ["Rondo", "RondoFoundation", "RondoInspect", "RondoRecipes", "RondoSockets"], at: "CFRunLoop/",
+      [.define("RONDO")]),
     .executableTarget(
       name: "listings-c", dependencies: [.product(name: "RondoCoreFoundation", package: "Rondo")],
       path: "CFRunLoop/listings-c", cSettings: [.define("RONDO")], linkerSettings: [.linkedLibrary("dispatch")]),
@@ -52,7 +57,7 @@ let package = Package(
         .product(name: "RondoFoundation", package: "Rondo"), .product(name: "RondoSockets", package: "Rondo"),
         .product(name: "RondoTesting", package: "Rondo"), "first-loop", "first-steps", "echo-daemon", "rondo-echo",
         "rondo-cron", "rondo-chat", "permanent-thread", "mode-switch", "message-port-pair", "transcript",
-        "transcript-rondo", "listings", "listings-rondo", "listings-c",
+        "transcript-rondo", "listings", "listings-rondo", "listings-c", "idioms", "idioms-rondo",
       ], path: "Tests/ExampleTests"),
     // XCTest brings Foundation's names with it, and runs Foundation's loop.
     .testTarget(

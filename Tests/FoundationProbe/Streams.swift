@@ -1,3 +1,4 @@
+import Rondo
 import RondoFoundation
 
 // Foundation's streams in Rondo's run loop.
@@ -103,6 +104,23 @@ func endStreams() {
   withStream("freed") { $0.open() }
 }
 
+/// A stream in an embedded run loop is served once the embedding has ended.
+func scheduleStreamEmbedded() {
+  let peer = Peer()
+  let stream = InputStream(data: Data("hello".utf8))
+  stream.delegate = peer
+  RunLoop.current.add(RunLoop.Source {}, forMode: .default)
+  let embedding = Loop.Embedding(of: RunLoop.current.getLoop())
+  stream.schedule(in: RunLoop.current, forMode: .default)
+  stream.open()
+  for _ in 1...3 { _ = embedding.turn() }
+  print("embedded, serving \(RunLoop.current.foundationStatus == .serving): \(text(peer))")
+  embedding.end()
+  peer.atEnd = { RunLoop.current.stop() }
+  RunLoop.current.run(until: .distantFuture)
+  print("\(RunLoop.current.foundationStatus): \(text(peer))")
+}
+
 /// Another thread schedules a stream in the main run loop, which has not been asked for Foundation's before.
 func scheduleStreamOnMain() {
   let peer = Peer()
@@ -133,11 +151,4 @@ func deferStreams() {
   peer.atEnd = { RunLoop.current.stop() }
   RunLoop.current.run(until: .distantFuture)
   print("\(RunLoop.current.foundationStatus): \(text(peer))")
-}
-
-/// Another thread than the run loop's own, which is none of the main thread's.
-func scheduleStreamElsewhere() {
-  let found = Cell<RunLoop?>(nil)
-  onThread { found.value = RunLoop.current }
-  InputStream(data: Data()).schedule(in: found.value!, forMode: .default)
 }

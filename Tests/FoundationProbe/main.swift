@@ -27,7 +27,7 @@ let subjects: [String: () -> Void] = [
   "streams-end": endStreams,
   "streams-main": scheduleStreamOnMain,
   "streams-deferred": deferStreams,
-  "streams-elsewhere": scheduleStreamElsewhere,
+  "streams-embedded": scheduleStreamEmbedded,
   "door": useDoor,
   "door-elsewhere": useDoorFromElsewhere,
   "door-kept": useKeptRunLoop,

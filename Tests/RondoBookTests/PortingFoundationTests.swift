@@ -46,6 +46,8 @@ private final class Lines: Sendable {
       let sensor = Sensor(print)
 
       sensor.perform(Sensor.read, with: 1, afterDelay: 0)
+      sensor.perform(Sensor.read, with: 2, afterDelay: 5, named: "read")
+      NSObject.cancelPreviousPerformRequests(withTarget: sensor, named: "read")
       let request = loop.perform(afterDelay: 5, target: sensor) { print("never") }
       request.cancel()
 

@@ -1,7 +1,7 @@
-/// A type that stands for a loop, such as the `RunLoop` of `RondoFoundation`.
+/// A type whose objects are another view of a loop, such as `RunLoop` of `RondoFoundation`.
 ///
-/// `RondoCoreFoundation` adds `getCFRunLoop()` to it. So neither module depends on the other.
+/// `RondoCoreFoundation` extends it by `getCFRunLoop()`. So neither of the two modules depends on the other.
 public protocol LoopProviding {
-  /// Returns the loop that this object stands for. Any thread.
+  /// Returns the loop. Any thread.
   func getLoop() -> Loop
 }

@@ -9,6 +9,7 @@ extension Stream {
   /// `RunLoop.current`, because `.current` alone may also mean Foundation's. Foundation on Linux calls no delegate of a
   /// stream; this call has the delegate called. The stream is in Foundation's loop of the thread. So the events arrive
   /// while the run loop's `foundationStatus` is `.serving`, and `.common` means the common modes of Foundation's loop.
+  /// Close or remove the stream before you release it, or it keeps the runs of its modes going.
   public func schedule(in runLoop: RunLoop, forMode mode: RunLoop.Mode) {
     let foundation = runLoop.foundationLoop("schedule(in: RunLoop.current, forMode: mode)")
     StreamClient.attach(to: self)
@@ -20,7 +21,7 @@ extension Stream {
   /// Removes the stream from a mode of the run loop.
   ///
   /// Pass the calling thread's run loop, or `RunLoop.main` from any thread; another thread's run loop traps. A stream
-  /// that you close, or that has ended, keeps no run going.
+  /// that you close leaves its run loop.
   public func remove(from runLoop: RunLoop, forMode mode: RunLoop.Mode) {
     remove(from: runLoop.foundationLoop("remove(from: RunLoop.current, forMode: mode)"), forMode: mode)
   }

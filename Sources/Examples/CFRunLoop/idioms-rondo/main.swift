@@ -1,0 +1,1 @@
+../idioms/main.swift

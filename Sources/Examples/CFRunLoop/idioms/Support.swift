@@ -1,0 +1,1 @@
+../transcript/Support.swift
