@@ -40,7 +40,7 @@ import Testing
       #expect(!row.here.isEmpty && !row.reason.isEmpty, "\(row.name)")
       guard row.here != "absent" else { continue }
       let file = row.reason.trimmingCharacters(in: ["`"])
-      let folder = file.hasPrefix("listings") ? "Sources/Examples/CFRunLoop" : "Tests"
+      let folder = file.hasPrefix("listings") || file.hasPrefix("idioms") ? "Sources/Examples/CFRunLoop" : "Tests"
       #expect(try text("\(folder)/\(file)").contains(word(of: row)), "\(row.name) in \(file)")
     }
   }
@@ -79,7 +79,8 @@ import Testing
     try shell.run()
     let path = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
     shell.waitUntilExit()
-    let library = URL(filePath: path.trimmingCharacters(in: .newlines)).appending(path: "../../lib/swift/CoreFoundation")
+    let library = URL(filePath: path.trimmingCharacters(in: .newlines)).appending(
+      path: "../../lib/swift/CoreFoundation")
     guard let text = try? String(contentsOf: library.appending(path: "\(header).h").standardized, encoding: .utf8)
     else { return nil }
     return text.matches(of: /CF_EXPORT[^;]*?\b(\w+)\(/).map { String($0.1) }

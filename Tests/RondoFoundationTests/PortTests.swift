@@ -206,6 +206,7 @@ import Testing
       }
       #expect(handler == nil)
       #expect(port?.delegate() == nil)
+      #expect(port?.reservedSpaceLength == 0)
       // Without a delegate a message is nobody's.
       if let port { send(port, 1) }
       virtual.runUntilIdle()

@@ -72,6 +72,26 @@ import Testing
     #expect(texts == (0..<128).flatMap { ["\($0)", "!"] })
   }
 
+  @Test func `a port on an open socket receives by it, and a number that is no socket makes none`() throws {
+    let texts = try Self.onThread {
+      let listener = try Socket.listening(at: try SocketAddress(parsing: "127.0.0.1:0"))
+      let native = dup(listener.descriptor)
+      let (family, stream, tcp) = (CInt(AF_INET), CInt(SOCK_STREAM.rawValue), CInt(IPPROTO_TCP))
+      let port = try #require(SocketPort(protocolFamily: family, socketType: stream, protocol: tcp, socket: native))
+      #expect(port.socket == native)
+      let receiver = Receiver()
+      port.setDelegate(receiver)
+      RunLoop.current.add(port, forMode: .default)
+      let remote = try Self.remote(of: port)
+      #expect(remote.send(before: .distantFuture, components: Self.texts("adopted"), from: nil, reserved: 0))
+      receiver.run(until: 1)
+      port.invalidate()
+      #expect(SocketPort(protocolFamily: family, socketType: stream, protocol: tcp, socket: -1) == nil)
+      return receiver.texts
+    }
+    #expect(texts == ["adopted"])
+  }
+
   @Test func `a message says what it is, whom it came to, and where to answer`() throws {
     let answer = try Self.onThread {
       let (port, answers) = (SocketPort(), SocketPort())

@@ -4,11 +4,13 @@ public import Rondo
 
 /// How the kernel schedules a loop's thread among the others. See sched(7).
 public struct Scheduling: Hashable, Sendable {
-  /// The share of a thread that competes: from -20, the most, to 19; nil in real time.
-  public let nice: Int?
-  /// How long the thread runs before another one may; nil for the kernel's own length, and in real time.
+  /// The share of a thread that competes, from -20 to 19; nil in real time.
   ///
-  /// A thread with a short slice is run sooner after it wakes. Its share of the processor stays the same.
+  /// -20 is the largest share.
+  public let nice: Int?
+  /// How long the thread runs before another one may; nil for the kernel's own.
+  ///
+  /// Nil in real time, too. A thread with a short slice is run sooner after it wakes. Its share of the processor stays the same.
   public let slice: Duration?
   /// The priority in real time, from 1 to 99; nil for a thread that competes.
   public let priority: Int?
@@ -24,7 +26,9 @@ public struct Scheduling: Hashable, Sendable {
     return Scheduling(nice: nice, slice: slice, priority: nil)
   }
 
-  /// Competes with the shortest slice: the thread is run soon after it wakes on a crowded processor.
+  /// Competes with the shortest slice, 0.1 ms.
+  ///
+  /// The thread then runs soon after it wakes, also on a crowded processor.
   public static var responsive: Scheduling { competing(slice: slices.lowerBound) }
 
   /// Runs before every thread that competes, as long as it wants (SCHED_FIFO).
