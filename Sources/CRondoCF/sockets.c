@@ -33,7 +33,7 @@ int rondo_cf_accept(int descriptor, void *address, size_t *size) {
   socklen_t room = (socklen_t)*size;
   int accepted = accept4(descriptor, address, &room, SOCK_CLOEXEC);
   *size = accepted < 0 ? 0 : room;
-  return accepted;
+  return accepted < 0 ? -errno : accepted;
 }
 
 int rondo_cf_address(int descriptor, int of_peer, void *address, size_t *size) {

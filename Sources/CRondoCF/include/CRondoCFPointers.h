@@ -21,7 +21,7 @@ int rondo_cf_is_at_end(int descriptor);
 // How many bytes came in; 0 at the end, or for an empty datagram; minus errno. `*size` is the room for the sender's address,
 // and then its length.
 ssize_t rondo_cf_receive(int descriptor, void *bytes, size_t count, void *address, size_t *size);
-// A connection that came in, closed on exec; negative if there is none. Waits unless the listener is non-blocking.
+// A connection that came in, closed on exec; minus errno if there is none. Waits unless the listener is non-blocking.
 int rondo_cf_accept(int descriptor, void *address, size_t *size);
 // The socket's address or its peer's; 0, or minus errno.
 int rondo_cf_address(int descriptor, int of_peer, void *address, size_t *size);

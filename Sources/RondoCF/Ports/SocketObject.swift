@@ -21,6 +21,9 @@ import Synchronization
     static let write: UInt = 8
   }
 
+  /// *its own lock* How long to wait for descriptors. Its timer is in a loop while the socket waits.
+  private let rest = Guarded<(pause: Backoff, timer: Loop.Timer?)>((.accepting, nil))
+
   private enum Input {
     static let read: UInt = 1
     static let accept: UInt = 2
@@ -75,6 +78,8 @@ import Synchronization
       if let socket = known[descriptor]?.socket, socket !== self { return }
       known[descriptor] = nil
     }
+    let timer = rest.withLock { $0.timer.take() }
+    timer?.invalidate()
   }
 
   override class var typeID: UInt { 43 }
@@ -91,7 +96,7 @@ import Synchronization
     case .idle: break
     case .connecting: interest = .write
     case .open:
-      if enabled & Told.input != 0 { interest.insert(.read) }
+      if enabled & Told.input != 0, rest.withLock({ $0.timer == nil }) { interest.insert(.read) }
       if enabled & Told.write != 0 { interest.insert(.write) }
     case .failed: if enabled & Told.input != 0 { interest.insert(.read) }
     }
@@ -135,7 +140,8 @@ import Synchronization
       unsafe callOut(.readCallBack, nil, nil)
     case Input.accept:
       var accepted = unsafe address.fill { unsafe rondo_cf_accept(descriptor, $0, $1) }
-      guard accepted >= 0 else { return }
+      guard accepted >= 0 else { return refused(SocketError(.accept, accepted)) }
+      rest.withLock { $0.pause.reset() }
       unsafe callOut(.acceptCallBack, address.data, &accepted)
     default:
       let count = 65_536
@@ -151,6 +157,26 @@ import Synchronization
       // The end of the data is the end of the socket.
       if isOver { invalidate() }
     }
+  }
+
+  /// A connection could not be accepted. Without descriptors or memory it waits in the queue, and the loop must not look
+  /// at it in each turn.
+  private func refused(_ error: SocketError) {
+    // Of a callback that is not told again by itself nothing was told.
+    enable(Told.input & types)
+    guard error.isShortage else { return }
+    let (isFirst, pause) = rest.withLock { ($0.pause == .accepting, $0.pause.next()) }
+    let timer = Loop.Timer(after: pause) { [weak self] _ in
+      self?.rest.withLock { $0.timer = nil }
+      self?.update()
+    }
+    timer.name = "pause of a CFSocket without descriptors"
+    rest.withLock { $0.timer = timer }
+    update()
+    if isFirst { warn("a CFSocket's connections wait: \(error)") }
+    let loop = Loop.current
+    loop.add(timer, to: .common)
+    if let mode = loop.currentMode { loop.add(timer, to: mode) }
   }
 
   private func callOut(_ type: CFSocketCallBackType, _ address: DataObject?, _ data: UnsafeRawPointer?) {

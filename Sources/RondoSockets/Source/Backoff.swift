@@ -11,7 +11,7 @@ package struct Backoff: Sendable, Hashable {
   }
 
   /// Between two tries to accept while no descriptor is left.
-  static let accepting = Backoff(first: .milliseconds(10), last: .seconds(1))
+  package static let accepting = Backoff(first: .milliseconds(10), last: .seconds(1))
 
   /// The next pause.
   package mutating func next() -> Duration {

@@ -20,6 +20,7 @@ void names_and_queues(void);
 void refusals(void);
 void descriptions(void);
 void too_many_modes(void);
+void without_descriptors(void);
 void sockets(void);
 void connections(void);
 void ports_as_sources(void);
@@ -326,7 +327,8 @@ int main(int count, char **arguments) {
     const char *name;
     void (*program)(void);
   } own[] = {{"ports", ports}, {"check-in", check_in}, {"descriptors", file_descriptors}, {"names", names_and_queues}, {"refusals", refusals},
-           {"descriptions", descriptions}, {"modes", too_many_modes}};
+           {"descriptions", descriptions}, {"modes", too_many_modes},
+           {"shortage", without_descriptors}};
   for (size_t i = 0; count > 1 && i < sizeof own / sizeof own[0]; i++) {
     if (strcmp(arguments[1], own[i].name) != 0) continue;
     own[i].program();

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -18,6 +19,7 @@
 void sockets(void);
 void connections(void);
 void refusals(void);
+void without_descriptors(void);
 void ports_as_sources(void);
 
 // ------------------------------------------------------------------------------------------------------------- Addresses
@@ -269,6 +271,37 @@ void refusals(void) {
   printf("idle: result %d, calls %d\n", (int)CFRunLoopRunInMode(kCFRunLoopDefaultMode, 0.02, true), info.calls);
   CFSocketInvalidate(socket);
   CFRelease(socket);
+}
+
+static double processor_time(void) {
+  struct rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec)
+      + (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+}
+
+// A connection that no descriptor is left for waits, and the loop does not spin.
+void without_descriptors(void) {
+  struct seen info = {.name = "listener", .accepted = -1};
+  CFSocketRef listener = make(&info, SOCK_STREAM, kCFSocketAcceptCallBack);
+  CFDataRef any = loopback(0);
+  CFSocketSetAddress(listener, any);
+  serve(listener);
+  CFDataRef where = CFSocketCopyAddress(listener);
+  CFSocketSignature signature = {PF_INET, SOCK_STREAM, IPPROTO_TCP, where};
+  CFSocketRef client = CFSocketCreateConnectedToSocketSignature(NULL, &signature, kCFSocketNoCallBack, NULL, NULL, 5);
+  struct rlimit limit, none;
+  getrlimit(RLIMIT_NOFILE, &limit);
+  none = limit;
+  none.rlim_cur = 3;
+  setrlimit(RLIMIT_NOFILE, &none);
+  double before = processor_time();
+  CFRunLoopRunInMode(kCFRunLoopDefaultMode, 1, false);
+  printf("calls %d, spins %d\n", info.calls, processor_time() - before > 0.5);
+  setrlimit(RLIMIT_NOFILE, &limit);
+  until(&info, 1);
+  CFSocketInvalidate(client), CFSocketInvalidate(listener);
+  CFRelease(client), CFRelease(listener), CFRelease(any), CFRelease(where);
 }
 
 // -------------------------------------------------------------------------------------------------- Sources of version 1

@@ -106,6 +106,13 @@ import Testing
     #expect(told.first == "Rondo: the loop has 64 modes and no room for mode-63: what is added to it is ignored.")
   }
 
+  @Test func `a connection that no descriptor is left for waits, and the loop does not spin`() throws {
+    #expect(
+      try lines(of: "listings-c", ["shortage"]) == [
+        "calls 0, spins 0", "listener: type 2, valid 1, address 16, accepted 1",
+      ])
+  }
+
   // MARK: - Running
 
   /// The program in C with CoreFoundation's include; nil where the toolchain has no compiler for it on the path.
