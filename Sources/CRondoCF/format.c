@@ -269,7 +269,10 @@ const void *RondoCFStringCreateWithFormatAndArguments(
   struct text text = {.has_failed = !arguments || kinds.has_failed};
   va_list taken;
   va_copy(taken, list);
-  for (int i = 0; !text.has_failed && i < kinds.count; i++) arguments[i] = take(&taken, kinds.of[i]);
+  // The size of an argument that no conversion names is not known: it and those after it are not read.
+  for (int i = 0; !text.has_failed && i < kinds.count && kinds.of[i] != NONE; i++) {
+    arguments[i] = take(&taken, kinds.of[i]);
+  }
   va_end(taken);
   next = 0;
   for (const char *at = characters; *at && !text.has_failed;) {

@@ -1,7 +1,10 @@
 import CLinux
+import Dispatch
+import Glibc
 import Rondo
 import RondoTestSupport
 import RondoTesting
+import Synchronization
 import Testing
 
 @testable import RondoInspect
@@ -42,6 +45,48 @@ import Testing
       virtual.advance(by: .seconds(1))
       #expect(!recorder.isHeard(by: rondo_listener_parked))
     }
+  }
+
+  @Test func `a watcher that is parked sleeps beside a loop that is awake for moments`() throws {
+    let watcher = try Watcher.shared()
+    let thread = try LoopThread(name: "moments")
+    defer { thread.stop() }
+    let recorder = Recorders.recorder(of: thread.loop)
+    func turns() -> UInt64 { Self.onWatcher(watcher) { Loop.current.statistics.turns } }
+    thread.loop.tellSleeps()
+    Self.onWatcher(watcher) { recorder.park(delay: 60_000_000_000) }
+    let before = turns()
+    for _ in 0..<100 {
+      try thread.sync {}
+      while !thread.loop.isWaiting { sched_yield() }
+    }
+    #expect(turns() - before < 10)
+    #expect(recorder.isHeard(by: rondo_listener_parked))
+    recorder.unpark()
+  }
+
+  @Test func `a watcher that is parked is called to a loop that stays awake`() throws {
+    let watcher = try Watcher.shared()
+    let thread = try LoopThread(name: "awake")
+    defer { thread.stop() }
+    let recorder = Recorders.recorder(of: thread.loop)
+    thread.loop.tellSleeps()
+    Self.onWatcher(watcher) { recorder.park(delay: 1_000_000) }
+    // The callout ends when the watcher has been called.
+    try thread.sync { while recorder.isHeard(by: rondo_listener_parked) { sched_yield() } }
+  }
+
+  private static func onWatcher<Result: Sendable>(
+    _ watcher: Watcher, _ body: @escaping @Sendable () -> Result
+  ) -> Result {
+    let done = DispatchSemaphore(value: 0)
+    let result = Mutex<Result?>(nil)
+    watcher.perform {
+      result.withLock { $0 = body() }
+      done.signal()
+    }
+    done.wait()
+    return result.withLock { $0! }
   }
 
   @Test func `each wakeup has its reason and its item`() throws {

@@ -90,7 +90,6 @@ import Testing
     "EventBase": "RondoGuests",
     "Loop.Activity": "RondoAsync",
     "OwnDescriptors": "RondoGuests",
-    "ProcessGeneration": "RondoC",
     "ProcessGeneration.Word": "RondoC",
     "WaitFailure": "RondoGuests",
   ]

@@ -32,6 +32,8 @@ import Synchronization
   /// *atomic* Sleeps that ended for nothing that concerned the loop, since turns are kept.
   let needlessWakeups = Atomic<UInt64>(0)
 
+  /// *constant* What calls the watcher while it is parked.
+  private let alarm = StallAlarm()
   /// *constant* The loop, if it is in virtual time: its clock is then the only one.
   private unowned let virtual: Loop?
   /// *constant* The same, without a look at the loop.
@@ -93,7 +95,7 @@ import Synchronization
   @inline(never)
   private func tellOthers(of callout: borrowing LoopCallout) {
     if isHeard(by: rondo_listener_trace) { traceBeginning(of: callout) }
-    if isHeard(by: rondo_listener_parked) { leavePark() }
+    if isHeard(by: rondo_listener_parked), !alarm.isArmed { armAlarm() }
   }
 
   @inline(never)
@@ -115,6 +117,7 @@ import Synchronization
   /// saves a reading of the clock.
   func sleepBegins() {
     if isHeard(by: rondo_listener_trace) { trace(rondo_sleep_begins) }
+    alarm.disarm()
     asleepSince = lastEnd > 0 ? lastEnd : ownNow
   }
 
@@ -125,7 +128,7 @@ import Synchronization
       if listeners & rondo_listener_trace.rawValue != 0 { trace(rondo_sleep_ends) }
       return
     }
-    if listeners & rondo_listener_parked.rawValue != 0 { leavePark() }
+    if listeners & rondo_listener_parked.rawValue != 0 { armAlarm() }
     if listeners & rondo_listener_trace.rawValue != 0 { trace(rondo_sleep_ends, reason: reason.rawValue) }
     guard listeners & (rondo_listener_turns.rawValue | rondo_listener_measures.rawValue) != 0 else { return }
     awakeSince = ownNow
@@ -155,9 +158,23 @@ import Synchronization
   }
 
   @inline(never)
+  private func armAlarm() {
+    if !alarm.arm(at: rondo_monotonic_now()) { leavePark() }
+  }
+
+  /// The loop is awake, and has to be looked at. Any thread.
   private func leavePark() {
     if setListening(rondo_listener_parked, false) { Watcher.present?.unpark() }
   }
+
+  /// Has the watcher called when the loop stays awake for so many nanoseconds. *watcher's thread*
+  func park(delay: Int64) {
+    alarm.park(delay: delay, isFirst: !isHeard(by: rondo_listener_parked)) { [weak self] in self?.leavePark() }
+    setListening(rondo_listener_parked, true)
+  }
+
+  /// A monitor that may have parked here has ended. *watcher's thread*
+  func unpark() { leavePark() }
 
   // MARK: - Questions
 

@@ -32,8 +32,8 @@ import Synchronization
 
   /// Nanoseconds.
   private static let leastPause: Int64 = 1_000_000_000
-  /// Idle looks before the watcher sleeps until a loop wakes.
-  private static let idleLimit = 16
+  /// Idle looks before the watcher sleeps until a loop has been awake for an eighth of the limit.
+  private static let idleLimit = 1
 
   init(limit: Int64, report: @escaping @Sendable (Stall) -> Void) {
     self.limit = limit
@@ -48,13 +48,17 @@ import Synchronization
   }
 
   func remove(_ loop: Loop) {
+    let removed = watched.filter { $0.loop === loop }
     watched.removeAll { $0.loop === loop || $0.loop == nil }
+    for entry in removed { entry.recorder.unpark() }
   }
 
   func end() {
     timer?.invalidate()
     timer = nil
+    let ended = watched
     watched = []
+    for entry in ended { entry.recorder.unpark() }
   }
 
   private func start() {
@@ -96,11 +100,11 @@ import Synchronization
   private func plan(_ next: Int64, _ now: Int64) {
     guard let timer else { return }
     if idleLooks >= Self.idleLimit {
-      // A loop that wakes from here on says so. One that woke before it could see this is found by one more look.
-      for entry in watched where !entry.recorder.isHeard(by: rondo_listener_parked) {
+      // A loop that wakes from here on arms an alarm. One that woke before it could see this is found by one more look.
+      for entry in watched where idleLooks == Self.idleLimit {
         // Not before: a loop that is never idle need not tell of its sleeps.
         entry.loop?.tellSleeps()
-        entry.recorder.setListening(rondo_listener_parked, true)
+        entry.recorder.park(delay: limit / 8)
       }
       if idleLooks > Self.idleLimit {
         isParked = true
@@ -112,7 +116,7 @@ import Synchronization
     timer.setFireDate(after: .nanoseconds(max(1, planned - rondo_monotonic_now())))
   }
 
-  /// A loop has woken that was idle.
+  /// A loop that was idle has been awake for a while.
   func unpark() {
     idleLooks = 0
     guard isParked, let timer else { return }
