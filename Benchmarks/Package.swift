@@ -110,7 +110,7 @@ let package = Package(
         "CBench", "CPeers", "CRondoPeer",
         .product(name: "Rondo", package: "Rondo"),
         .product(name: "RondoFoundation", package: "Rondo"),
-        .product(name: "RondoInspect", package: "Rondo"),
+        .product(name: "RondoDaemon", package: "Rondo"), .product(name: "RondoInspect", package: "Rondo"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Histogram", package: "hdrhistogram-swift"),
         .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["NIO"])),

@@ -40,7 +40,7 @@ read -ra event < <(pkg-config --libs libevent_core)
 # Not to be unloaded: threads have ends that the library has a part in.
 swiftc -emit-library -o "$scratch/$library" "${files[@]}" "${event[@]}" -lBlocksRuntime "${link[@]}" \
   -Xlinker -soname=librondo.so.$major -Xlinker --version-script="$here/rondo.map" \
-  -Xlinker -z -Xlinker nodelete -Xlinker --gc-sections -Xlinker --strip-all
+  -Xlinker -z -Xlinker nodelete -Xlinker --gc-sections -Xlinker --icf=safe -Xlinker --strip-all
 
 swift build -c release --scratch-path "$scratch" "${flags[@]}" "${whole[@]}" -Xlinker -s --product rondo-inspect
 

@@ -18,8 +18,8 @@ extension MessagePortName {
       self = plain
       return
     }
-    let escaped = name.replacing("%", with: "%25").replacing("/", with: "%2F")
-    if let found = try? MessagePortName("%.\(escaped)") {
+    let escaped = name.map { $0 == "%" ? "%25" : $0 == "/" ? "%2F" : String($0) }
+    if let found = try? MessagePortName("%.\(escaped.joined())") {
       self = found
       return
     }

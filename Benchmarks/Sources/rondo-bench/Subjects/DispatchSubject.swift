@@ -56,12 +56,17 @@ private final class QueueExecutor: SerialExecutor {
 private final class QueueLoop: BenchLoop {
   private let queue = DispatchQueue(label: "bench")
   private let stopped = DispatchSemaphore(value: 0)
+  /// Sources that the manager's thread has yet to tell the kernel of.
+  private let registering = DispatchGroup()
 
   var sleepsOnItsThread: Bool { false }
   var pollRefusal: Refusal? { .cannot("has no turns to ask for") }
 
   func run() { stopped.wait() }
   func stop() { stopped.signal() }
+
+  /// A source is activated by another thread: what was added is watched when that is through.
+  func poll() { registering.wait() }
 
   /// What is on the queue may still be about to return.
   func close() { queue.sync {} }
@@ -80,6 +85,9 @@ private final class QueueLoop: BenchLoop {
   func addWatch(_ descriptor: CInt, _ call: Call) throws(Refusal) -> any Member {
     let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
     source.setEventHandler { call() }
+    let registering = registering
+    registering.enter()
+    source.setRegistrationHandler { registering.leave() }
     source.activate()
     return QueueMember(sources: [source])
   }

@@ -29,6 +29,7 @@ enum Subjects {
     NIOSubject(),
     RondoSubject(),
     RondoPreciseSubject(),
+    RondoSliceSubject(),
     RondoBridgeSubject(),
     RondoSpinSubject(),
     RondoInsightSubject(depth: .watched),

@@ -10,17 +10,18 @@ struct TimerLateness: Workload {
   private let interval: Int64
   /// Nanoseconds between whole milliseconds and the grid.
   private let phase: Int64
-  private let isLoaded: Bool
+  /// Threads that compute without end beside the timer's.
+  private let load: Load
   private let quick: Plan
   private let full: Plan
   let counting: Counting?
 
   private init(
     _ name: String, _ summary: String, every interval: Int64, phase: Int64 = 0, quick: Plan, full: Plan,
-    isLoaded: Bool = false, counting: Counting? = nil
+    load: Load = .none, counting: Counting? = nil
   ) {
     (self.name, self.summary, self.interval, self.phase) = (name, summary, interval, phase)
-    self.isLoaded = isLoaded
+    self.load = load
     (self.quick, self.full, self.counting) = (quick, full, counting)
   }
 
@@ -41,7 +42,30 @@ struct TimerLateness: Workload {
 
   static let loaded = TimerLateness(
     "timer.lateness.1ms.loaded", "the same every millisecond while a thread keeps another processor busy",
-    every: 1_000_000, quick: Plan(rounds: 10, size: 30), full: Plan(rounds: 12, size: 400), isLoaded: true)
+    every: 1_000_000, quick: Plan(rounds: 10, size: 30), full: Plan(rounds: 12, size: 400),
+    load: .elsewhere)
+
+  /// As on a machine that has more to do than it has processors: the kernel chooses who runs.
+  static let crowded = TimerLateness(
+    "timer.lateness.crowded", "a timer repeating every ten milliseconds beside two busy threads on its processor",
+    every: 10_000_000, quick: Plan(rounds: 4, size: 20), full: Plan(rounds: 12, size: 100), load: .onTop)
+
+  private enum Load {
+    case none
+    /// One on another processor.
+    case elsewhere
+    /// Two on the timer's own.
+    case onTop
+
+    var processors: [CInt] {
+      let processors = Processors()
+      switch self {
+      case .none: return []
+      case .elsewhere: return [processors.all[0]]
+      case .onTop: return [processors.loop, processors.loop]
+      }
+    }
+  }
 
   /// One long run: drift shows over time or not at all.
   static let drift = TimerLateness(
@@ -50,7 +74,7 @@ struct TimerLateness: Workload {
     full: Plan(rounds: 1, discarded: 0, size: 10_000))
 
   var obstacle: String? {
-    isLoaded && Processors().all.count < 2 ? "needs two processors" : nil
+    load == .elsewhere && Processors().all.count < 2 ? "needs two processors" : nil
   }
 
   func plan(_ effort: Effort) -> Plan {
@@ -61,8 +85,8 @@ struct TimerLateness: Workload {
   }
 
   func round(of subject: any Subject, size: Int) throws(Refusal) -> Round {
-    let load = isLoaded ? BusyThread(on: Processors().all[0]) : nil
-    defer { load?.stop() }
+    let busy = load.processors.map { BusyThread(on: $0) }
+    defer { for thread in busy { thread.stop() } }
     let (meter, cpu) = try run(subject, size)
     guard meter.early == 0 else { throw .failed("\(meter.early) of \(meter.fires) fires came early") }
     // A last callout that came a whole interval late has used up points behind the end of the grid.
@@ -70,7 +94,7 @@ struct TimerLateness: Workload {
       throw .failed("\(meter.fires) fires and \(meter.missed) missed for \(size) ticks")
     }
     var gauges = [Gauge(metric: "missed", unit: "ticks", value: Double(meter.missed), combination: .sum)]
-    if !isLoaded {
+    if load == .none {
       gauges.append(Gauge(metric: "cpu/fire", unit: "ns", value: Double(cpu) / Double(max(1, meter.fires))))
     }
     if let drift = meter.drift {

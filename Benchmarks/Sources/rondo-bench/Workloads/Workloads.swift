@@ -16,6 +16,7 @@ enum Workloads {
     TimerLateness.betweenTicks,
     TimerLateness.everyTenMilliseconds,
     TimerLateness.loaded,
+    TimerLateness.crowded,
     TimerLateness.drift,
     TimerChurn(1000),
     TimerChurn(10_000),
