@@ -8,7 +8,7 @@ import Glibc
 @safe final class KernelWait {
   private let own: KernelDescriptors
   private let wakeup: Wakeup
-  @safe @exclusivity(unchecked) private var sets: ContiguousArray<WaitSet?> = []
+  @safe @exclusivity(unchecked) private(set) var sets: ContiguousArray<WaitSet?> = []
   /// The mode whose wait set is in order, by index; -1 for none.
   @safe @exclusivity(unchecked) private var preparedMode = -1
   /// Sources that have lost their file or were refused. A handler may die with them, so they end outside of this class.
@@ -20,6 +20,8 @@ import Glibc
   /// The descriptor that a host waits by, and the mode it stands for.
   @safe @exclusivity(unchecked) private var hosted: HostedSet?
   @safe @exclusivity(unchecked) private var alarm = Alarm()
+  /// What each epoll set asks of network cards.
+  @safe @exclusivity(unchecked) var networkPolling = rondo_network_polling()
 
   /// - Parameter base: For the first mode. So a loop that could be made can run.
   /// - Throws: If the kernel refuses to watch the loop's own descriptors, which stay the caller's then.
@@ -129,6 +131,7 @@ import Glibc
     let old = letGo(of: set)
     let others = sets.compactMap { $0?.base?.epoll } + (old.map { [$0.epoll] } ?? [])
     do { rejected += try set.open(base, besides: others) } catch { error.end() }
+    if networkPolling.microseconds > 0 { _ = rondo_poll_network(base.epoll, networkPolling) }
     if let hosted {
       if let old, old.epoll == hosted.epoll { hosted.keep(old) }
       if sets.indices.contains(hosted.mode), sets[hosted.mode] === set { hosted.follow(base) }
@@ -209,10 +212,7 @@ import Glibc
   }
 
   func close() {
-    selected = nil
-    preparedMode = -1
-    hosted = nil
-    sets = []
+    (selected, hosted, preparedMode, sets) = (nil, nil, -1, [])
     own.close()
   }
 }

@@ -109,7 +109,10 @@ extension Loop {
   private var schedulableThread: CInt {
     get throws(SchedulingError) {
       if isCurrent { return 0 }
-      guard !hasEnded, threadNumber != 0 else { throw .noThread }
+      if isOfMainThread { return getpid() }
+      // A thread that was made a moment ago has no number yet.
+      while threadNumber == 0, !hasEnded { sched_yield() }
+      guard !hasEnded else { throw .noThread }
       return threadNumber
     }
   }
