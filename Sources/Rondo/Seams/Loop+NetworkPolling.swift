@@ -5,7 +5,7 @@ import Glibc
 public struct NetworkPolling: Hashable, Sendable {
   /// How long the loop asks for packets before it sleeps, in whole microseconds.
   public let duration: Duration
-  /// The most packets that the kernel takes from a card in one go.
+  /// The most packets that the kernel takes from a card each time.
   public let budget: Int
   /// Whether the cards' interrupts wait while the loop keeps asking.
   public let prefersPolling: Bool
