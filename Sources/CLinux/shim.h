@@ -86,7 +86,7 @@ static inline int rondo_pin(pid_t thread, int processor) {
 }
 
 // How long an epoll set asks the cards of its sockets for packets before it sleeps, how many packets at once, and whether
-// their interrupts shall wait meanwhile. See the kernel's Documentation/networking/napi.rst.
+// their interrupts shall wait until then. See the kernel's Documentation/networking/napi.rst.
 struct rondo_network_polling {
   uint32_t microseconds;
   uint16_t budget;
