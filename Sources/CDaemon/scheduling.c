@@ -30,6 +30,7 @@ int rondo_scheduling_of(int thread, struct rondo_scheduling *scheduling) {
   int result = get(thread, &attributes);
   if (result) return result;
   int real_time = is_real_time(&attributes);
+  scheduling->keeps_nice = 0;
   scheduling->nice = attributes.nice;
   scheduling->priority = real_time ? (int)attributes.priority : 0;
   scheduling->slice = real_time ? 0 : (int64_t)attributes.runtime;
@@ -45,7 +46,7 @@ int rondo_schedule(int thread, const struct rondo_scheduling *scheduling) {
     new.priority = (uint32_t)scheduling->priority;
   } else {
     new.policy = SCHED_OTHER;
-    new.nice = scheduling->nice;
+    new.nice = scheduling->keeps_nice ? old.nice : scheduling->nice;
     new.runtime = (uint64_t)scheduling->slice;
   }
   if (syscall(SYS_sched_setattr, thread, &new, 0)) return -errno;

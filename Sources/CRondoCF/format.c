@@ -218,7 +218,8 @@ static void write_conversion(struct text *text, struct conversion one, const str
   int precision = one.precision >= 0 ? (int)arguments[one.precision].integer : one.fixed_precision;
   if (width < -1) {
     width = -width;
-    if (!strchr(one.flags, '-')) one.flags[strlen(one.flags) < 7 ? strlen(one.flags) : 6] = '-';
+    // There is room: of each flag there is one.
+    if (!strchr(one.flags, '-')) one.flags[strlen(one.flags)] = '-';
   }
   union argument argument = arguments[one.value];
   switch (one.type) {

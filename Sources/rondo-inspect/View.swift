@@ -15,8 +15,7 @@ enum View {
     if let timeouts = loop.timeouts, timeouts.all > 0 {
       lines.append("  timeouts: \(timeouts.all), armed \(timeouts.armed)")
     }
-    lines += loop.contents.prefix(contentsLimit).map { "  \($0)" }
-    if loop.contents.count > contentsLimit { lines.append("  and \(loop.contents.count - contentsLimit) more") }
+    lines += loop.contents.map { "  \($0)" }
     if !loop.wakers.isEmpty { lines.append("  wakers") }
     for waker in loop.wakers.prefix(10) { lines.append("    \(text(waker))") }
     for savable in loop.savable.prefix(5) {
@@ -27,8 +26,6 @@ enum View {
     for finding in loop.audit ?? [] { lines.append("  ! \(finding)") }
     return lines.map(Printable.line).joined(separator: "\n") + "\n"
   }
-
-  private static let contentsLimit = 50
 
   static func text(_ stack: Answer.Stack) -> String {
     var lines = ["loop \(stack.loop), thread \(stack.thread): \(stack.activity)"]

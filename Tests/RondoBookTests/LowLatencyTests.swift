@@ -8,7 +8,7 @@ import Testing
     do {
       let thread = try LoopThread(name: "answers")
       try thread.loop.setScheduling(.responsive)
-      #expect(try thread.loop.scheduling() == .responsive)
+      #expect(try thread.loop.scheduling().slice == .microseconds(100))
       thread.stop()
     } catch let error as SchedulingError {
       #expect(error == .noSlices)

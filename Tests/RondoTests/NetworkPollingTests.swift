@@ -18,6 +18,8 @@ import Testing
       }
       loop.run(in: "later", for: .zero)
       #expect(loop.polledMicroseconds == [50, 50])
+      try! loop.setNetworkPolling(NetworkPolling(.seconds(2_000)))
+      #expect(loop.polledMicroseconds == [2_000_000_000, 2_000_000_000])
       try! loop.setNetworkPolling(nil)
       #expect(loop.polledMicroseconds == [0, 0])
     }

@@ -6,6 +6,8 @@
 // `priority` is above 0 for real time (SCHED_FIFO), where `nice` and `slice` have no meaning. `slice` in nanoseconds; 0 for
 // the kernel's own.
 struct rondo_scheduling {
+  // In a request: `nice` stays as it is.
+  int keeps_nice;
   int nice;
   int priority;
   int64_t slice;

@@ -1,14 +1,17 @@
 extension Loop.Inventory {
-  /// Each mode and each item in a line.
+  /// Each mode and each item in a line, and how many there are beyond a limit.
   ///
   /// - Parameters:
   ///   - now: The loop's clock, in nanoseconds.
   ///   - name: The words for a label.
   ///   - file: What a descriptor refers to.
   package func lines(
-    now: Int64, name: (Label) -> String = Self.plainName, file: (CInt) -> String? = { _ in nil }
+    now: Int64, limit: Int, name: (Label) -> String = Self.plainName, file: (CInt) -> String? = { _ in nil }
   ) -> [String] {
-    modes.map { Self.text($0, now) } + items.map { Self.text($0, now, name, file) }
+    var lines = modes.prefix(limit).map { Self.text($0, now) }
+    lines += items.prefix(limit - lines.count).map { Self.text($0, now, name, file) }
+    let more = modes.count + items.count - lines.count
+    return more > 0 ? lines + ["and \(more) more"] : lines
   }
 
   /// A name, a place in the source, or the address of code.

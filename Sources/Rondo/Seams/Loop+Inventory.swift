@@ -10,8 +10,7 @@ extension Loop: CustomStringConvertible, CustomDebugStringConvertible {
   public var debugDescription: String { text(limit: .max) }
 
   private func text(limit: Int) -> String {
-    var lines = isCurrent ? takeInventory().lines(now: clockNanoseconds) : modeLines
-    if lines.count > limit { lines = lines.prefix(limit) + ["and \(lines.count - limit) more"] }
+    var lines = isCurrent ? takeInventory().lines(now: clockNanoseconds, limit: limit) : modeLines
     let mailed = mailed.changes
     if mailed > 0 { lines.append("\(mailed) changes of other threads wait for the next turn") }
     return ([summary] + lines.map { "  \($0)" }).joined(separator: "\n")

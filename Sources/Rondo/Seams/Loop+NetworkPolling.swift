@@ -10,14 +10,14 @@ public struct NetworkPolling: Hashable, Sendable {
   /// Whether the cards' interrupts wait while the loop keeps asking.
   public let prefersPolling: Bool
 
-  /// Asks for `duration`, from 1 us to 4,000 s.
+  /// Asks for `duration`, from 1 us to 2,000 s.
   ///
   /// - Parameters:
   ///   - budget: From 1 to 64; up to 65,535 with CAP_NET_ADMIN.
   ///   - prefersPolling: Whether interrupts wait until it stops asking. The card needs `gro_flush_timeout` and
   ///     `napi_defer_hard_irqs` for it.
   public init(_ duration: Duration, budget: Int = 8, prefersPolling: Bool = false) {
-    require(.microseconds(1) ... .seconds(4_000) ~= duration, "A loop asks for 1 us to 4,000 s, not \(duration).")
+    require(.microseconds(1) ... .seconds(2_000) ~= duration, "A loop asks for 1 us to 2,000 s, not \(duration).")
     require(1...65_535 ~= budget, "A budget is from 1 to 65,535 packets, not \(budget).")
     (self.duration, self.budget, self.prefersPolling) = (duration, budget, prefersPolling)
   }
@@ -64,7 +64,7 @@ extension Loop {
       guard let epoll = set?.base?.epoll else { continue }
       switch rondo_poll_network(epoll, wanted) {
       case 0: continue
-      case ENOTTY, EINVAL, EOPNOTSUPP: throw .notSupported
+      case ENOTTY, EOPNOTSUPP: throw .notSupported
       case EPERM: throw .notPermitted
       case let errno: throw .refused(errno: errno)
       }

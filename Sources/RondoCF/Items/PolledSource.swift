@@ -38,6 +38,7 @@ import RondoSockets
   override func isMember(of loop: Loop) -> Bool {
     guard let item = item(in: loop) else { return false }
     if loop.holds(item) { return true }
+    // It was asked after a removal: a loop that has let go needs the item no longer.
     seats.withLock { $0[ObjectIdentifier(loop)] = nil }
     item.invalidate()
     return false

@@ -236,8 +236,8 @@ import RondoSockets
   var invalidationCallBack: CFMessagePortInvalidationCallBack? {
     get { unsafe state.withLock { unsafe $0.invalidation } }
     set {
-      let isValid = isValid
-      let loop = isRemote && isValid ? Loop.current : nil
+      // Without descriptors for a loop, the thread that notices the end calls it.
+      let loop = unsafe newValue != nil && isRemote && isValid ? try? Loop.makeCurrent() : nil
       let isEnded = state.withLock { state in
         if !state.isEnded { unsafe (state.invalidation, state.loop) = unsafe (newValue, loop) }
         return state.isEnded

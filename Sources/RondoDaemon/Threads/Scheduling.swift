@@ -6,7 +6,7 @@ public import Rondo
 public struct Scheduling: Hashable, Sendable {
   /// The share of a thread that competes, from -20 to 19; nil in real time.
   ///
-  /// -20 is the largest share.
+  /// -20 is the largest share. In a request, nil keeps the present one.
   public let nice: Int?
   /// How long the thread runs before another one may; nil for the kernel's own.
   ///
@@ -18,10 +18,10 @@ public struct Scheduling: Hashable, Sendable {
   /// Competes with other threads.
   ///
   /// - Parameters:
-  ///   - nice: From -20 to 19. Less than the present one needs CAP_SYS_NICE or RLIMIT_NICE.
+  ///   - nice: From -20 to 19; nil keeps the present one. Less than that needs CAP_SYS_NICE or RLIMIT_NICE.
   ///   - slice: From 0.1 to 100 ms; Linux 6.12 or later, no privilege. Nil for the kernel's own.
-  public static func competing(nice: Int = 0, slice: Duration? = nil) -> Scheduling {
-    require(-20...19 ~= nice, "A nice level is from -20 to 19, not \(nice).")
+  public static func competing(nice: Int? = nil, slice: Duration? = nil) -> Scheduling {
+    if let nice { require(-20...19 ~= nice, "A nice level is from -20 to 19, not \(nice).") }
     if let slice { require(slices ~= slice, "A slice is from 0.1 to 100 ms, not \(slice).") }
     return Scheduling(nice: nice, slice: slice, priority: nil)
   }
@@ -90,7 +90,8 @@ extension Loop {
     let thread = try schedulableThread
     let slice = scheduling.slice.map { $0.components.attoseconds / 1_000_000_000 } ?? 0
     var wanted = rondo_scheduling(
-      nice: CInt(scheduling.nice ?? 0), priority: CInt(scheduling.priority ?? 0), slice: slice)
+      keeps_nice: scheduling.nice == nil ? 1 : 0, nice: CInt(scheduling.nice ?? 0),
+      priority: CInt(scheduling.priority ?? 0), slice: slice)
     let result = unsafe rondo_schedule(thread, &wanted)
     if result != 0 { throw SchedulingError(result, scheduling) }
   }

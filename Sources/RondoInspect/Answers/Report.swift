@@ -51,10 +51,11 @@ enum Report {
     ])
   }
 
-  /// What `debugDescription` says, with the names of functions and files.
+  /// The first lines of `debugDescription`, with the names of functions and files.
   private static func contents(_ loop: Loop, _ inventory: Loop.Inventory?) -> [String] {
     inventory?.lines(
-      now: loop.clockNanoseconds, name: { Names.text(of: $0) }, file: { SystemFiles.target(of: $0) }) ?? loop.modeLines
+      now: loop.clockNanoseconds, limit: 50, name: { Names.text(of: $0) }, file: { SystemFiles.target(of: $0) })
+      ?? loop.modeLines
   }
 
   private static func json(_ mode: Loop.Inventory.ModeEntry) -> JSON {

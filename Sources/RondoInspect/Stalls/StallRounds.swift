@@ -121,8 +121,9 @@ import Synchronization
     idleLooks = 0
     guard isParked, let timer else { return }
     isParked = false
-    planned = rondo_monotonic_now() + limit / 8
-    timer.setFireDate(after: .nanoseconds(limit / 8))
+    // The alarm has waited for the time until the first look.
+    planned = rondo_monotonic_now()
+    timer.setFireDate(after: .nanoseconds(1))
   }
 
   private func look(at index: Int, _ now: Int64) {

@@ -17,10 +17,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* A function or a constant: its name in C and Swift is CoreFoundation's, its symbol has Rondo before it. So a process can
  * have the real CoreFoundation as well. */
 #ifdef RONDO_CF_IMPLEMENTATION
@@ -43,8 +39,6 @@ extern "C" {
 #endif
 
 #if RONDO_CF_FIXED_ENUMS
-#pragma clang diagnostic push
-#pragma clang diagnostic ignored "-Wpedantic"
 #define RONDO_CF_ENUM(type, name) \
   enum __attribute__((enum_extensibility(open))) name : type; \
   typedef enum name name; \
@@ -66,11 +60,24 @@ extern "C" {
 #if RONDO_CF_HAS_FEATURE(objc_bridge_id_on_typedefs) && !defined(RONDO_CF_IMPLEMENTATION)
 #define RONDO_CF_CLASS __attribute__((objc_bridge(id)))
 #define RONDO_CF_MUTABLE_CLASS __attribute__((objc_bridge_mutable(id)))
-#define RONDO_CF_BEGIN _Pragma("clang arc_cf_code_audited begin")
-#define RONDO_CF_END _Pragma("clang arc_cf_code_audited end")
+#define RONDO_CF_AUDIT_BEGIN _Pragma("clang arc_cf_code_audited begin")
+#define RONDO_CF_AUDIT_END _Pragma("clang arc_cf_code_audited end")
 #else
 #define RONDO_CF_CLASS
 #define RONDO_CF_MUTABLE_CLASS
+#define RONDO_CF_AUDIT_BEGIN
+#define RONDO_CF_AUDIT_END
+#endif
+
+/* Around the declarations of a header. */
+#if defined(__cplusplus)
+#define RONDO_CF_BEGIN extern "C" { RONDO_CF_AUDIT_BEGIN
+#define RONDO_CF_END RONDO_CF_AUDIT_END }
+#elif RONDO_CF_FIXED_ENUMS
+#define RONDO_CF_BEGIN \
+  _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Wpedantic\"") RONDO_CF_AUDIT_BEGIN
+#define RONDO_CF_END RONDO_CF_AUDIT_END _Pragma("clang diagnostic pop")
+#else
 #define RONDO_CF_BEGIN
 #define RONDO_CF_END
 #endif
@@ -218,13 +225,5 @@ RONDO_CF(CFAbsoluteTime, CFAbsoluteTimeGetCurrent, (void));
 #define kCFAbsoluteTimeIntervalSince1970 978307200.0
 
 RONDO_CF_END
-
-#if RONDO_CF_FIXED_ENUMS
-#pragma clang diagnostic pop
-#endif
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

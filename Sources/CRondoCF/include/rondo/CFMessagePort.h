@@ -8,14 +8,6 @@
 
 #include "CFRunLoop.h"
 
-#if RONDO_CF_FIXED_ENUMS
-#pragma clang diagnostic push
-#pragma clang diagnostic ignored "-Wpedantic"
-#endif
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 RONDO_CF_BEGIN
 
 /* A dispatch_queue_t. */
@@ -86,12 +78,5 @@ RONDO_CF(
 RONDO_CF(void, CFMessagePortSetDispatchQueue, (CFMessagePortRef local, RONDO_CF_QUEUE queue));
 
 RONDO_CF_END
-#ifdef __cplusplus
-}
-#endif
-
-#if RONDO_CF_FIXED_ENUMS
-#pragma clang diagnostic pop
-#endif
 
 #endif

@@ -33,14 +33,6 @@
 
 #include "CFValues.h"
 
-#if RONDO_CF_FIXED_ENUMS
-#pragma clang diagnostic push
-#pragma clang diagnostic ignored "-Wpedantic"
-#endif
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 RONDO_CF_BEGIN
 
 /* A set of items that are called while a run is in that mode. A loop has room for 64. */
@@ -238,13 +230,6 @@ RONDO_CF(CFTimeInterval, CFRunLoopTimerGetTolerance, (CFRunLoopTimerRef timer));
 RONDO_CF(void, CFRunLoopTimerSetTolerance, (CFRunLoopTimerRef timer, CFTimeInterval tolerance));
 
 RONDO_CF_END
-#ifdef __cplusplus
-}
-#endif
-
-#if RONDO_CF_FIXED_ENUMS
-#pragma clang diagnostic pop
-#endif
 
 #include "CFFileDescriptor.h"
 #include "CFMessagePort.h"

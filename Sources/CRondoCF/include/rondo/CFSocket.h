@@ -8,14 +8,6 @@
 
 #include "CFRunLoop.h"
 
-#if RONDO_CF_FIXED_ENUMS
-#pragma clang diagnostic push
-#pragma clang diagnostic ignored "-Wpedantic"
-#endif
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 RONDO_CF_BEGIN
 
 typedef int CFSocketNativeHandle;
@@ -112,12 +104,5 @@ RONDO_CF(void, CFSocketEnableCallBacks, (CFSocketRef socket, CFOptionFlags callB
 RONDO_CF(void, CFSocketDisableCallBacks, (CFSocketRef socket, CFOptionFlags callBackTypes));
 
 RONDO_CF_END
-#ifdef __cplusplus
-}
-#endif
-
-#if RONDO_CF_FIXED_ENUMS
-#pragma clang diagnostic pop
-#endif
 
 #endif

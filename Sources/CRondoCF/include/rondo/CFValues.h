@@ -10,14 +10,6 @@
 
 #include <stdarg.h>
 
-#if RONDO_CF_FIXED_ENUMS
-#pragma clang diagnostic push
-#pragma clang diagnostic ignored "-Wpedantic"
-#endif
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 RONDO_CF_BEGIN
 
 /* ------------------------------------------------------------------------------------------------------------- Strings */
@@ -146,12 +138,5 @@ RONDO_CF(void, CFArrayRemoveValueAtIndex, (CFMutableArrayRef array, CFIndex inde
 RONDO_CF(void, CFArrayRemoveAllValues, (CFMutableArrayRef array));
 
 RONDO_CF_END
-#ifdef __cplusplus
-}
-#endif
-
-#if RONDO_CF_FIXED_ENUMS
-#pragma clang diagnostic pop
-#endif
 
 #endif

@@ -248,7 +248,7 @@ void connections(void) {
   datagrams();
 }
 
-// CoreFoundation tells now and then of a connection where there is none: its thread asks for the error twice.
+// CoreFoundation tells now and then of a connection where there is none, so these are run with Rondo alone.
 void refusals(void) {
   int gone;
   close(listening(&gone));
