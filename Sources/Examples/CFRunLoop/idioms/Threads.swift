@@ -107,7 +107,7 @@ func processor() throws {
   CFRunLoopPerformBlock(loop, kCFRunLoopDefaultMode) {
     thread = pthread_self()
     isKnown.signal()
-    while !isNoticed.value { sched_yield() }
+    while !isNoticed.value {}
     isOver.signal()
   }
   CFRunLoopWakeUp(loop)
