@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -58,4 +59,33 @@ int rondo_schedule(int thread, const struct rondo_scheduling *scheduling) {
   old.flags = 0;
   syscall(SYS_sched_setattr, thread, &old, 0);
   return -ENOTSUP;
+}
+
+// A list of processors begins with the lowest: 0-3,8. Minus one where the file does not exist.
+static int first_in(const char *path) {
+  int first = -1;
+  FILE *file = fopen(path, "re");
+  if (!file) return -1;
+  if (fscanf(file, "%d", &first) != 1) first = -1;
+  fclose(file);
+  return first;
+}
+
+int rondo_first_of_core(int processor) {
+  char path[96];
+  snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", processor);
+  int first = first_in(path);
+  return first < 0 ? processor : first;
+}
+
+int rondo_first_of_cache(int processor) {
+  // The caches of a processor are numbered from the nearest to the last.
+  int last = processor;
+  for (int index = 0;; index++) {
+    char path[96];
+    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/cache/index%d/shared_cpu_list", processor, index);
+    int first = first_in(path);
+    if (first < 0) return last;
+    last = first;
+  }
 }

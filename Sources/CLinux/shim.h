@@ -7,6 +7,8 @@
 #include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -51,15 +53,15 @@ struct rondo_processors {
   uint64_t words[128];
 };
 
-// The processors that the calling thread may run on, lowest first, at most `limit` of them; NULL only counts them.
-// How many there are, or minus errno: sched_getaffinity(2).
-static inline int rondo_allowed_processors(int *numbers, int limit) {
+// The processors that a thread may run on, 0 for the calling one, lowest first, at most `limit` of them. How many there
+// are, or minus errno: sched_getaffinity(2).
+static inline int rondo_allowed_processors(pid_t thread, int *numbers, int limit) {
   struct rondo_processors mask = {{0}};
-  if (syscall(SYS_sched_getaffinity, 0, sizeof mask, &mask) < 0) return -errno;
+  if (syscall(SYS_sched_getaffinity, thread, sizeof mask, &mask) < 0) return -errno;
   int count = 0;
   for (int word = 0; word < 128; word++) {
     for (uint64_t left = mask.words[word]; left; left &= left - 1) {
-      if (numbers && count < limit) numbers[count] = 64 * word + __builtin_ctzll(left);
+      if (count < limit) numbers[count] = 64 * word + __builtin_ctzll(left);
       count++;
     }
   }
@@ -77,11 +79,25 @@ static inline int rondo_processors_at_hand(void) {
   return count;
 }
 
-// Has a thread run on one processor only, 0 for the calling one: sched_setaffinity(2). Minus errno for an error.
-static inline int rondo_pin(pid_t thread, int processor) {
+// Yields the calling thread's processor: sched_yield(2). False if another thread ran, by the involuntary switches of
+// getrusage(2), or if there is one processor alone, which every other thread needs.
+static inline bool rondo_processor_is_free(void) {
+  // RUSAGE_THREAD, which glibc's header shows only under _GNU_SOURCE.
+  enum { thread = 1 };
+  struct rusage before, after;
+  if (rondo_processors_at_hand() < 2 || getrusage(thread, &before)) return false;
+  sched_yield();
+  return !getrusage(thread, &after) && after.ru_nivcsw == before.ru_nivcsw;
+}
+
+// Has a thread run on these processors only, 0 for the calling one: sched_setaffinity(2). Minus errno for an error.
+static inline int rondo_keep_on(pid_t thread, const int *numbers, int count) {
   struct rondo_processors mask = {{0}};
-  if (processor < 0 || processor >= 8192) return -EINVAL;
-  mask.words[processor / 64] = UINT64_C(1) << processor % 64;
+  for (int index = 0; index < count; index++) {
+    int number = numbers[index];
+    if (number < 0 || number >= 8192) return -EINVAL;
+    mask.words[number / 64] |= UINT64_C(1) << number % 64;
+  }
   return syscall(SYS_sched_setaffinity, thread, sizeof mask, &mask) < 0 ? -errno : 0;
 }
 

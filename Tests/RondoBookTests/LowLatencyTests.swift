@@ -15,6 +15,19 @@ import Testing
     }
   }
 
+  @Test func `two loops that answer each other are spread and spin`() throws {
+    let front = try LoopThread(name: "front")
+    let back = try LoopThread(name: "back")
+    let pair = [front.loop, back.loop]
+    if try !Loop.spread(pair).isEmpty {
+      for loop in pair { loop.busyPollBudget = .seconds(1) }
+    }
+    let processors = try pair.map { try $0.processors() }
+    #expect(processors[0].isDisjoint(with: processors[1]) == (pair[0].busyPollBudget == .seconds(1)))
+    front.stop()
+    back.stop()
+  }
+
   @Test func `a loop asks network cards`() throws {
     let loop = Loop.current
     do {

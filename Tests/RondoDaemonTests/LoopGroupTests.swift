@@ -71,21 +71,24 @@ import Testing
     #expect(isOver.value == 1)
   }
 
-  @Test func `pinned threads run on one allowed processor each, in turn`() async throws {
-    let allowed = LoopGroup.allowedProcessors
+  @Test func `pinned threads run on one allowed processor each, and share them evenly`() async throws {
+    let allowed = usableProcessors()
     let group = try LoopGroup(threads: allowed.count + 1, pinned: true)
     let found = Guarded<[Int: [Int]]>([:])
     for (index, loop) in group.loops.enumerated() {
-      loop.perform { found.withLock { $0[index] = LoopGroup.allowedProcessors } }
+      loop.perform { found.withLock { $0[index] = usableProcessors() } }
     }
     await group.end()
-    for index in group.loops.indices { #expect(found.withLock { $0[index] } == [allowed[index % allowed.count]]) }
-    #expect(LoopGroup.allowedProcessors == allowed)
+    let processors = group.loops.indices.compactMap { index in found.withLock { $0[index] } }
+    #expect(processors.count == allowed.count + 1 && processors.allSatisfy { $0.count == 1 })
+    #expect(Set(processors.prefix(allowed.count).joined()) == Set(allowed))
+    #expect(allowed.contains(processors.last![0]))
+    #expect(usableProcessors() == allowed)
   }
 
   @Test func `as many threads as processors, if nobody says`() async throws {
     let group = try LoopGroup()
-    #expect(group.count == LoopGroup.allowedProcessors.count)
+    #expect(group.count == usableProcessors().count)
     await group.end(.drop)
   }
 

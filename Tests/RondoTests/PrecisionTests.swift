@@ -142,26 +142,26 @@ import Testing
     var plan = SpinPlan()
     let budget = plan.margin * 3
     var spun: Int64 = 0
-    while plan.affords(budget, at: start) {
+    while plan.affords(plan.margin, of: budget, at: start) {
       plan.book(plan.margin, at: start)
       spun += plan.margin
     }
     #expect(spun == budget)
-    #expect(!plan.affords(budget, at: start.advanced(by: 999_999_999)))
-    #expect(plan.affords(budget, at: start.advanced(by: 1_000_000_000)))
+    #expect(!plan.affords(plan.margin, of: budget, at: start.advanced(by: 999_999_999)))
+    #expect(plan.affords(plan.margin, of: budget, at: start.advanced(by: 1_000_000_000)))
   }
 
   @Test func `asking about a later second does not forget what was spent in this one`() {
     var plan = SpinPlan()
     plan.book(plan.margin, at: start)
-    #expect(plan.affords(plan.margin, at: start.advanced(by: 2_000_000_000)))
-    #expect(!plan.affords(plan.margin, at: start))
+    #expect(plan.affords(plan.margin, of: plan.margin, at: start.advanced(by: 2_000_000_000)))
+    #expect(!plan.affords(plan.margin, of: plan.margin, at: start))
   }
 
   @Test func `a budget below the margin affords nothing`() {
     let plan = SpinPlan()
-    #expect(!plan.affords(plan.margin - 1, at: start))
-    #expect(!plan.affords(0, at: start))
+    #expect(!plan.affords(plan.margin, of: plan.margin - 1, at: start))
+    #expect(!plan.affords(plan.margin, of: 0, at: start))
   }
 
   @Test func `the margin settles where one sleep in twenty is later`() {

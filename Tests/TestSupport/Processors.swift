@@ -4,7 +4,7 @@ internal import Glibc
 /// The numbers of the processors that the calling thread may run on.
 package func usableProcessors() -> [Int] {
   var numbers = [CInt](repeating: 0, count: 8_192)
-  let count = unsafe rondo_allowed_processors(&numbers, CInt(numbers.count))
+  let count = unsafe rondo_allowed_processors(0, &numbers, CInt(numbers.count))
   precondition(count > 0, "errno \(-count)")
   return numbers.prefix(Int(count)).map(Int.init)
 }
@@ -22,6 +22,7 @@ package func pinProcess() {
 }
 
 private func pin(_ thread: pid_t, _ processor: Int) {
-  let result = rondo_pin(thread, CInt(processor))
+  var number = CInt(processor)
+  let result = unsafe rondo_keep_on(thread, &number, 1)
   precondition(result == 0, "errno \(-result)")
 }

@@ -23,6 +23,12 @@ int64_t bench_cpu_time(void) {
   return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
+int64_t bench_thread_cpu_time(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
 static int64_t voluntary_switches(int who) {
   struct rusage usage;
   return getrusage(who, &usage) == 0 ? usage.ru_nvcsw : 0;

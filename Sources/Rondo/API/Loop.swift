@@ -228,8 +228,9 @@ public final class Loop: @unchecked Sendable {
   ///
   /// From zero to one second; zero at first. With a budget, a loop spins for at most 100 us before it sleeps, and
   /// waking a spinning loop needs no system call. It helps a loop that another processor's thread wakes again and
-  /// again. Spins for precise timers count as well. If spinning gains nothing, the loop stops it for a while; with one
-  /// processor it never spins. A descriptor that becomes ready during a spin waits for up to 10 us.
+  /// again. Spins for precise timers count as well. If spinning gains nothing, or another thread wants the processor,
+  /// the loop stops it for a while; with one processor it never spins. A descriptor that becomes ready during a spin
+  /// waits for up to 10 us.
   public var busyPollBudget: Duration {
     get { .nanoseconds(core.busyPollAllowance.load(ordering: .relaxed)) }
     set { core.busyPollAllowance.store(Self.nanoseconds(of: newValue, "busy-poll budget"), ordering: .relaxed) }

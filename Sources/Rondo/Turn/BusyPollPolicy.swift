@@ -10,8 +10,8 @@ package struct BusyPollPolicy: Equatable, Sendable {
   private var rest = 0
   /// How long the next rest is.
   private var nextRest = Self.rests.lowerBound
-  /// Whether to ask for the processors before the next spin.
-  private var asksProcessors = true
+  /// Yields in a row at which the processor was free.
+  private var freeYields = Self.enoughFreeYields
 
   /// What patience may be. It begins with more than a wakeup across processors takes of a thread that is asleep: where
   /// two loops are to spin for each other, one of them sleeps at first.
@@ -20,41 +20,42 @@ package struct BusyPollPolicy: Equatable, Sendable {
   package static let mostFutile = 8
   /// For how many sleeps spins rest: twice as long each time that the one spin after a rest was futile, too.
   package static let rests: ClosedRange<Int> = 64...4_096
+  /// After so many yields the processor counts as free. Chosen: some 6 ms of spinning, two slices of another thread.
+  package static let enoughFreeYields = 30
 
   package init() {}
 
-  /// Whether to spin before the sleep that is to begin. With one processor alone, no poster can run during the spin.
-  package mutating func begins(processors: () -> Int) -> Bool {
-    if rest > 0 {
-      rest -= 1
-      return false
-    }
-    if asksProcessors {
-      if processors() < 2 {
-        rest = Self.rests.upperBound
-        return false
-      }
-      asksProcessors = false
-    }
-    return true
+  /// Whether a spin may begin before the next sleep.
+  package mutating func begins() -> Bool {
+    guard rest > 0 else { return true }
+    rest -= 1
+    return false
+  }
+
+  /// Learns at a yield whether the processor was free. Spins rest if not: no other thread shall pay for them.
+  package mutating func learn(wasFree: Bool) {
+    freeYields = wasFree ? min(freeYields + 1, Self.enoughFreeYields) : 0
+    if !wasFree { beginRest() }
   }
 
   /// Learns after how many nanoseconds the loop was woken that spun; nil if it was not.
   package mutating func learn(wokenAfter nanoseconds: Int64?) {
     if let nanoseconds {
       futile = 0
-      nextRest = Self.rests.lowerBound
+      if freeYields == Self.enoughFreeYields { nextRest = Self.rests.lowerBound }
       let wanted = min(max(4 * nanoseconds, Self.patiences.lowerBound), Self.patiences.upperBound)
       patience += (wanted - patience) / 8
       return
     }
     futile += 1
-    guard futile >= Self.mostFutile else { return }
+    if futile >= Self.mostFutile { beginRest() }
+  }
+
+  private mutating func beginRest() {
     rest = nextRest
     nextRest = min(2 * nextRest, Self.rests.upperBound)
     // One spin after the rest shows whether it pays again.
     futile = Self.mostFutile - 1
     patience = Self.patiences.upperBound
-    asksProcessors = true
   }
 }

@@ -89,8 +89,8 @@ import Synchronization
   @safe @exclusivity(unchecked) var spinPlan = SpinPlan()
   /// Whether to spin before sleeps.
   @safe @exclusivity(unchecked) var busyPollPolicy = BusyPollPolicy()
-  /// When the kernel is to be asked although such a spin was woken.
-  @safe @exclusivity(unchecked) var nextKernelPoll = Instant.distantPast
+  /// When the kernel is to be asked although such a spin was woken, and when a spin yields the processor before it begins.
+  @safe @exclusivity(unchecked) var nextKernelPoll = Instant.distantPast, nextYield = Instant.distantPast
   /// *atomic* Nanoseconds a second, of all that is spun, up to which sleeps may begin with a spin.
   let busyPollAllowance = Atomic<Int64>(0)
   @safe @exclusivity(unchecked) private var lastStamp: UInt32 = 0

@@ -15,14 +15,7 @@ package struct SpinPlan: Equatable, Sendable {
 
   package init() {}
 
-  /// Whether `budget`, in nanoseconds a second, has room for one more spin that begins at `start`.
-  ///
-  /// Each second of the clock has a budget of its own.
-  package func affords(_ budget: Int64, at start: Instant) -> Bool {
-    affords(margin, of: budget, at: start)
-  }
-
-  /// Whether `budget`, in nanoseconds a second, has room for `nanoseconds` more from `start` on.
+  /// Whether `budget`, in nanoseconds of each second of the clock, has room for `nanoseconds` more from `start` on.
   package func affords(_ nanoseconds: Int64, of budget: Int64, at start: Instant) -> Bool {
     (Self.second(of: start) == second ? spent : 0) + nanoseconds <= budget
   }

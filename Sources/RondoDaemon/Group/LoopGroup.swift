@@ -1,4 +1,3 @@
-import CLinux
 public import Rondo
 import RondoSockets
 import Synchronization
@@ -34,18 +33,16 @@ public final class LoopGroup: Sendable {
   ///
   /// - Parameters:
   ///   - count: At least one; nil for the number of processors that this thread may run on.
-  ///   - isPinned: Whether each thread runs on one of those processors only, in turn. See sched_setaffinity(2).
+  ///   - isPinned: Whether each thread runs on one of those processors only, as ``Rondo/Loop/spread(_:)`` chooses; more
+  ///     threads than processors share them.
   /// - Throws: Why a thread could not be started or pinned. No thread is left behind then.
   public init(threads count: Int? = nil, name: String = "loop", pinned isPinned: Bool = false) throws(StartError) {
     require(count ?? 1 > 0, "A LoopGroup has one thread at least. Use LoopGroup(of: [.main]) for none of its own.")
-    let processors = Self.allowedProcessors
     var threads: [LoopThread] = []
     do throws(StartError) {
-      for index in 0..<(count ?? processors.count) {
-        let thread = try Self.startThread("\(name) \(index)")
-        threads.append(thread)
-        if isPinned { try Self.pin(thread, to: processors[index % processors.count]) }
-      }
+      let processors = try Self.processors
+      for index in 0..<(count ?? processors.count) { threads.append(try Self.startThread("\(name) \(index)")) }
+      if isPinned { try Self.pin(threads, to: processors) }
     } catch {
       for thread in threads { thread.stop() }
       throw error
@@ -111,33 +108,30 @@ public final class LoopGroup: Sendable {
   public enum StartError: Error, Hashable, Sendable, CustomStringConvertible {
     /// A thread could not be started.
     case thread(LoopThread.StartError)
-    /// A thread could not be pinned to this processor: errno of sched_setaffinity(2).
-    case processor(Int, errno: CInt)
+    /// A thread could not be pinned to a processor.
+    case scheduling(SchedulingError)
 
     /// A sentence with the cause.
     public var description: String {
       switch self {
       case .thread(let error): "\(error)"
-      case .processor(let number, let errno):
-        "a thread cannot be kept on processor \(number): \(describe(errno: errno))"
+      case .scheduling(let error): "\(error)"
       }
     }
   }
 
-  /// The processors that this thread may run on, at least one.
-  static var allowedProcessors: [Int] {
-    var numbers = [CInt](repeating: 0, count: 8_192)
-    let count = unsafe rondo_allowed_processors(&numbers, CInt(numbers.count))
-    return count > 0 ? numbers.prefix(Int(count)).map(Int.init) : [0]
+  private static var processors: [Int] {
+    get throws(StartError) {
+      do { return try allowedProcessors(of: 0) } catch { throw .scheduling(error) }
+    }
   }
 
   private static func startThread(_ name: String) throws(StartError) -> LoopThread {
     do { return try LoopThread(name: name) } catch { throw .thread(error) }
   }
 
-  private static func pin(_ thread: LoopThread, to processor: Int) throws(StartError) {
-    let result = try? thread.sync { rondo_pin(0, CInt(processor)) }
-    guard let result, result == 0 else { throw .processor(processor, errno: -(result ?? 0)) }
+  private static func pin(_ threads: [LoopThread], to processors: [Int]) throws(StartError) {
+    do { _ = try Spread.keepApart(threads.map(\.loop), on: processors) } catch { throw .scheduling(error) }
   }
 }
 

@@ -51,7 +51,9 @@ public enum SchedulingError: Error, Hashable, Sendable, CustomStringConvertible 
   case notPermitted(Scheduling)
   /// The loop has no thread yet, or none any more.
   case noThread
-  /// sched_setattr(2) failed for another reason: errno.
+  /// The process may use none of these processors.
+  case noProcessor(of: Set<Int>)
+  /// The kernel's call failed for another reason: errno.
   case refused(errno: CInt)
 
   /// A sentence with the cause.
@@ -65,6 +67,8 @@ public enum SchedulingError: Error, Hashable, Sendable, CustomStringConvertible 
         "the process may not have the nice level \(scheduling.nice ?? 0): see RLIMIT_NICE and CAP_SYS_NICE"
       }
     case .noThread: "the loop has no thread"
+    case .noProcessor(let processors):
+      "the process may use none of these processors: \(processors.sorted().map(String.init).joined(separator: ", "))"
     case .refused(let errno): "the thread's scheduling could not be changed: \(describe(errno: errno))"
     }
   }
@@ -107,7 +111,7 @@ extension Loop {
   }
 
   /// 0 means the calling thread to the kernel.
-  private var schedulableThread: CInt {
+  var schedulableThread: CInt {
     get throws(SchedulingError) {
       if isCurrent { return 0 }
       if isOfMainThread { return getpid() }

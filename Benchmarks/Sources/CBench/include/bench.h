@@ -295,6 +295,9 @@ double bench_load(void);
 /// Processor time of the whole process, in nanoseconds.
 int64_t bench_cpu_time(void);
 
+/// Processor time of the calling thread, in nanoseconds.
+int64_t bench_thread_cpu_time(void);
+
 /// How often the calling thread went to sleep in the kernel: its voluntary context switches.
 int64_t bench_thread_sleep_count(void);
 

@@ -6,6 +6,7 @@ enum Workloads {
     WakeParked(.twoCores),
     WakePingPong(onOneCore: true),
     WakePingPong(onOneCore: false),
+    WakeShared(),
     Post.same,
     Post.cross,
     Post.crossFour,
