@@ -59,4 +59,13 @@ import Testing
     #expect(new == "before\n<!-- figures: begin -->\n\nnew\n\n<!-- figures: end -->\nafter\n")
     #expect(throws: ValidationError.self) { try RondoBench.Publish.replacing(in: "before", by: "new") }
   }
+
+  @Test func `Only a full run with every workload is published`() throws {
+    var report = Report.sample(Workloads.all.map { ($0.name, "rondo", "p50", 1) })
+    #expect(throws: ValidationError.self) { try RondoBench.Publish.check(report) }
+    report.environment.effort = "full"
+    try RondoBench.Publish.check(report)
+    report.results.removeLast()
+    #expect(throws: ValidationError.self) { try RondoBench.Publish.check(report) }
+  }
 }

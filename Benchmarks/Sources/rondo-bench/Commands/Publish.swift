@@ -26,6 +26,7 @@ extension RondoBench {
 
     func run() throws {
       let report = try Report(contentsOf: report)
+      try Self.check(report)
       let markdown = Markdown(report: report)
       let old = try String(contentsOfFile: readme, encoding: .utf8)
       let new = try Self.replacing(
@@ -35,6 +36,17 @@ extension RondoBench {
       for (workload, name) in Self.pictured where report.curves.contains(where: { $0.workload == workload }) {
         let picture = Plot.distribution(of: workload, in: report).picture
         try Data(picture.utf8).write(to: URL(fileURLWithPath: pictures).appending(path: "\(name).svg"))
+      }
+    }
+
+    /// Throws if the report is of a quick run, or lacks workloads.
+    static func check(_ report: Report) throws {
+      guard report.environment.effort == Effort.full.rawValue else {
+        throw ValidationError("A \(report.environment.effort) run is not published. Use EFFORT=full.")
+      }
+      let absent = Workloads.all.map(\.name).filter { name in !report.workloads.contains { $0.hasPrefix(name) } }
+      guard absent.isEmpty else {
+        throw ValidationError("The report lacks \(absent.joined(separator: ", ")). Run all workloads.")
       }
     }
 
