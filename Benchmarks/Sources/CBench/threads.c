@@ -34,6 +34,10 @@ bool bench_give_way(void) {
   return sched_setscheduler(0, SCHED_IDLE, &none) == 0;
 }
 
+bool bench_is_ordinary(void) {
+  return sched_getscheduler(0) == SCHED_OTHER;
+}
+
 int bench_thread_id(void) {
   return (int)syscall(SYS_gettid);
 }

@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <malloc.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
@@ -17,16 +18,30 @@ double bench_load(void) {
   return getloadavg(&load, 1) == 1 ? load : -1;
 }
 
-int64_t bench_cpu_time(void) {
+int64_t bench_clock_time(clockid_t clock) {
   struct timespec t;
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+  return clock_gettime(clock, &t) == 0 ? (int64_t)t.tv_sec * 1000000000 + t.tv_nsec : 0;
 }
 
-int64_t bench_thread_cpu_time(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+int64_t bench_cpu_time(void) {
+  return bench_clock_time(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+clockid_t bench_thread_clock(void) {
+  clockid_t clock = CLOCK_THREAD_CPUTIME_ID;
+  pthread_getcpuclockid(pthread_self(), &clock);
+  return clock;
+}
+
+int64_t bench_compute(int64_t nanoseconds) {
+  int64_t begin = bench_clock_time(CLOCK_THREAD_CPUTIME_ID);
+  int64_t used = 0;
+  while (used < nanoseconds) {
+    // Some hundred nanoseconds between two readings, which are system calls: most of the time is the program's.
+    for (int i = 0; i < 1000; i += 1) __asm__ volatile("" ::: "memory");
+    used = bench_clock_time(CLOCK_THREAD_CPUTIME_ID) - begin;
+  }
+  return used;
 }
 
 static int64_t voluntary_switches(int who) {

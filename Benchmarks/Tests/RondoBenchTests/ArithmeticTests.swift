@@ -19,6 +19,19 @@ import Testing
     #expect(tally.percentile(100) == 30)
   }
 
+  @Test(arguments: [999, 1000] as [Int64]) func `A p99.9 is told from a thousand times on`(count: Int64) {
+    var tally = Tally()
+    tally.add(Part(times: Array(1...count)))
+    #expect(tally.tail.map(\.metric) == (count < 1000 ? ["p90", "p99", "max"] : ["p90", "p99", "p99.9", "max"]))
+    #expect(tally.tail.map(\.value) == (count < 1000 ? [900, 990, 999] : [900, 990, 999, 1000]))
+  }
+
+  @Test func `A subject with single figures has no tail`() {
+    var tally = Tally()
+    tally.add(Part(value: 3))
+    #expect(tally.tail.isEmpty)
+  }
+
   /// A grid of hours that began one and a half of them ago.
   private func withHourlyTicks(_ body: (UnsafeMutablePointer<bench_ticks>) -> Void) {
     let hour: Int64 = 3_600_000_000_000
@@ -41,6 +54,22 @@ import Testing
       #expect(ticks.pointee.missed == 0)
       #expect(ticks.pointee.early == 0)
     }
+  }
+
+  @Test func `A callout computes as long as it is told to, and says for how long`() {
+    let meter = TickMeter(every: 1_000_000, work: 100_000, count: 2)
+    let before = bench_clock_time(bench_thread_clock())
+    for _ in 0..<2 { _ = bench_ticks_hit(meter.pointer) }
+    let used = bench_clock_time(bench_thread_clock()) - before
+    #expect((200_000...used).contains(meter.worked))
+  }
+
+  @Test func `A busy thread's processor time is its own`() {
+    let thread = BusyThread(on: Processors().loop)
+    let before = thread.cpuTime
+    while thread.cpuTime < before + 1_000_000 { bench_pause(1_000_000) }
+    #expect(bench_cpu_time() >= thread.cpuTime)
+    thread.stop()
   }
 
   @Test func `More callouts than ticks are early`() {

@@ -53,6 +53,40 @@ import Testing
     #expect(page.contains("\n| a (Timeout) | ns | 2 |  |  |  | 3 |  |  |  |  |  | 3 | 1.50 |  |\n"))
   }
 
+  @Test func `The page shows precise timers beside their limits, with the tail and what a fire costs`() {
+    var report = Report.sample([
+      ("timer.lateness.1ms", "raw", "p50", 50_000), ("timer.lateness.1ms", "rondo.precise", "p50", 900),
+      ("timer.lateness.1ms", "rondo.precise", "p90", 1000), ("timer.lateness.1ms", "rondo.precise", "p99", 2000),
+      ("timer.lateness.1ms", "rondo.precise", "p99.9", 3000), ("timer.lateness.1ms", "rondo.precise", "max", 4000),
+      ("timer.lateness.1ms", "rondo.precise", "cpu/fire", 80_000), ("timer.lateness.1ms", "rondo.precise", "missed", 1),
+      ("timer.lateness.1ms", "raw.spin", "p50", 50), ("timer.lateness.1ms", "libuv", "p50", 700_000),
+      ("turn.poll", "raw.spin", "p50", 50),
+    ])
+    report.refusals = [
+      .init(workload: "timer.lateness.1ms", subject: "raw.fifo", text: "cannot: SCHED_FIFO is not permitted"),
+      .init(workload: "turn.poll", subject: "raw.fifo", text: "cannot: is no loop"),
+    ]
+    let page = Markdown(report: report).page
+    #expect(
+      page.contains(
+        """
+        | workload | subject | median | p90 | p99 | p99.9 | max | processor time | missed |
+        | --- | --- | --: | --: | --: | --: | --: | --: | --: |
+        | timer.lateness.1ms | raw | 50000 |  |  |  |  |  |  |
+        | timer.lateness.1ms | raw.spin | 50 |  |  |  |  |  |  |
+        | timer.lateness.1ms | rondo.precise | 900 | 1000 | 2000 | 3000 | 4000 | 80000 | 1 |
+
+        - `raw.fifo` in `timer.lateness.1ms`: cannot: SCHED_FIFO is not permitted
+
+        ## The bars
+        """))
+  }
+
+  @Test func `A page without a precise timer has no section of them`() {
+    let page = Markdown(report: .sample([("turn.poll", "raw", "p50", 1), ("turn.poll", "rondo", "p50", 2)])).page
+    #expect(!page.contains("Precise timers") && page.contains(" |\n\n## The bars"))
+  }
+
   @Test func `Publishing replaces what stands between the marks, and says where there are none`() throws {
     let text = "before\n<!-- figures: begin -->\nold\n<!-- figures: end -->\nafter\n"
     let new = try RondoBench.Publish.replacing(in: text, by: "new")

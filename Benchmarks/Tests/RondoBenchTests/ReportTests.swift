@@ -49,6 +49,15 @@ import Testing
     #expect(boards[1].rows.filter(\.isLosing).isEmpty)
   }
 
+  @Test func `The table and the page have a column for one in a thousand, empty where there are fewer times`() {
+    let report = Report.sample([("a", "rondo", "p50", 1), ("a", "rondo", "p99.9", 77), ("b", "rondo", "p50", 2)])
+    let boards = Scoreboard.all(of: report)
+    #expect(boards.map { $0.rows[0].p999 } == [77, nil] && boards[0].rows[0].notes.isEmpty)
+    let lines = Table(scoreboards: boards).text.split(separator: "\n").map { $0.split(separator: " ").map(String.init) }
+    #expect(lines[0][6] == "p99.9" && lines[1][6] == "77" && lines[2][6] == "-")
+    #expect(Page(report).text.contains("<th>p99</th><th>p99.9</th>"))
+  }
+
   @Test func `A peer that is ahead by less than a hundredth is level`() {
     let report = Report.sample([("a", "libuv", "p50", 99.5), ("a", "libev", "p50", 98.5), ("a", "rondo", "p50", 100)])
     #expect(Scoreboard.ahead(in: report, "a") == ["libev"])

@@ -141,10 +141,15 @@ bool bench_ring_begin(bench_ring *ring, size_t active, size_t events);
 
 // MARK: Repeating timers
 
+/// Computes until the calling thread has used this much processor time; returns what it used.
+int64_t bench_compute(int64_t nanoseconds);
+
 /// Measures a repeating timer against a grid the harness owns. Loop thread only.
 typedef struct bench_ticks {
   int64_t first;       // when grid point 0 is due, CLOCK_MONOTONIC in nanoseconds
   int64_t interval;    // between grid points
+  int64_t work;        // how long a callout computes, in processor time of its thread
+  int64_t worked;      // how long they did altogether
   size_t expected;     // grid points in the run
   size_t next;         // the oldest grid point not served yet
   size_t fires;        // callouts so far
@@ -176,6 +181,7 @@ static inline bool bench_ticks_hit(bench_ticks *ticks) {
   ticks->fires += 1;
   ticks->missed += passed;
   ticks->next += passed + 1;
+  if (ticks->work > 0) ticks->worked += bench_compute(ticks->work);
   return ticks->next >= ticks->expected;
 }
 
@@ -242,6 +248,10 @@ typedef struct bench_peer {
 
   /// timer.lateness: runs a repeating timer on the calling thread until the grid is used up; false on failure.
   bool (*ticks_run)(bench_ticks *ticks);
+  /// Why the calling thread cannot run such a timer here; null when it can.
+  const char *(*ticks_refusal)(void);
+  /// Whether that polls instead of sleeping: a count of its calls would be one of time.
+  bool spins;
 
   /// One-shot timers in bulk, with one callout. Times are CLOCK_MONOTONIC nanoseconds; never early.
   void *(*timers_add)(void *loop, size_t count, const int64_t *dues, bench_callout callout, void *context);
@@ -275,6 +285,9 @@ bool bench_pin(int processor);
 /// An unprivileged thread cannot take this back.
 bool bench_give_way(void);
 
+/// Whether the kernel schedules the calling thread as it does by default.
+bool bench_is_ordinary(void);
+
 /// The kernel's id of the calling thread.
 int bench_thread_id(void);
 
@@ -295,8 +308,11 @@ double bench_load(void);
 /// Processor time of the whole process, in nanoseconds.
 int64_t bench_cpu_time(void);
 
-/// Processor time of the calling thread, in nanoseconds.
-int64_t bench_thread_cpu_time(void);
+/// The clock of the calling thread's processor time, for any thread to read.
+clockid_t bench_thread_clock(void);
+
+/// Reads a clock, in nanoseconds.
+int64_t bench_clock_time(clockid_t clock);
 
 /// How often the calling thread went to sleep in the kernel: its voluntary context switches.
 int64_t bench_thread_sleep_count(void);

@@ -8,6 +8,10 @@
 /// Bare kernel calls: the limit that no loop can beat.
 extern const bench_peer bench_peer_raw;
 
+/// The limits of a precise timer: a thread that sleeps before all others, and one that never sleeps.
+extern const bench_peer bench_peer_raw_fifo;
+extern const bench_peer bench_peer_raw_spin;
+
 /// libevent by itself.
 extern const bench_peer bench_peer_libevent;
 

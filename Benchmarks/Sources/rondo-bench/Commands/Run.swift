@@ -42,7 +42,7 @@ extension RondoBench {
       progress.clear()
       print(report.environment.text)
       print(
-        "Median over rounds, p90 and p99 over all; less is better. ! and BEHIND: a peer is ahead by over 1 %.\n")
+        "Median over rounds, p90, p99 and p99.9 over all; less is better. ! and BEHIND: a peer is ahead by over 1 %.\n")
       print(Table(scoreboards: Scoreboard.all(of: report)).text)
       if let json { try report.write(to: json) }
       if let html { try Page(report).write(to: html) }

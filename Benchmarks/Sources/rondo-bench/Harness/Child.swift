@@ -37,8 +37,8 @@ enum Child {
     of workload: any Workload, _ subject: any Subject, _ counting: Counting
   ) -> Result<Double, Refusal> {
     Result { () throws(Refusal) in
-      let small = try trace(workload, subject, size: counting.small)
-      let large = try trace(workload, subject, size: counting.large)
+      let small = try trace(workload, subject, size: counting.small, except: counting.harness)
+      let large = try trace(workload, subject, size: counting.large, except: counting.harness)
       guard large.events > small.events else { throw .failed("as many events in the longer run") }
       return Double(large.calls - small.calls) / Double(large.events - small.events) * counting.per
     }
@@ -55,11 +55,8 @@ enum Child {
     }
   }
 
-  /// The harness's own calls in the middle of a run: the sender's sleep.
-  private static let harnessCalls: Set<String> = ["clock_nanosleep", "nanosleep"]
-
   private static func trace(
-    _ workload: any Workload, _ subject: any Subject, size: Int
+    _ workload: any Workload, _ subject: any Subject, size: Int, except harness: Set<String>
   ) throws(Refusal) -> (calls: Int, events: Int) {
     let file = temporaryFile()
     defer { try? FileManager.default.removeItem(atPath: file) }
@@ -74,7 +71,7 @@ enum Child {
     guard let events = answer.events, let table = try? String(contentsOfFile: file, encoding: .utf8) else {
       throw .failed("strace left no table")
     }
-    return (StraceTable(table).total(except: harnessCalls), events)
+    return (StraceTable(table).total(except: harness), events)
   }
 
   private static func temporaryFile() -> String {

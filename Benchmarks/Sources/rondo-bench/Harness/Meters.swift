@@ -47,7 +47,9 @@ final class TickMeter: @unchecked Sendable {
   /// Makes a grid of `count` points that begins a moment from now, so that opening the loop is no part of it.
   ///
   /// On a whole millisecond, so that a loop that knows nothing finer loses nothing by it, or `phase` nanoseconds later.
-  init(every interval: Int64, phase: Int64 = 0, count: Int) {
+  ///
+  /// Each callout computes for `work` nanoseconds.
+  init(every interval: Int64, phase: Int64 = 0, work: Int64 = 0, count: Int) {
     let settling: Int64 = 5_000_000
     let lateness = UnsafeMutablePointer<Int64>.allocate(capacity: count)
     lateness.initialize(repeating: 0, count: count)
@@ -55,6 +57,7 @@ final class TickMeter: @unchecked Sendable {
     pointer.initialize(to: bench_ticks())
     pointer.pointee.first = (bench_now() + max(interval, settling)) / 1_000_000 * 1_000_000 + phase
     pointer.pointee.interval = interval
+    pointer.pointee.work = work
     pointer.pointee.expected = count
     pointer.pointee.lateness = lateness
   }
@@ -70,6 +73,8 @@ final class TickMeter: @unchecked Sendable {
   var fires: Int { pointer.pointee.fires }
   var missed: Int { pointer.pointee.missed }
   var early: Int { pointer.pointee.early }
+  /// Processor time that its callouts computed for.
+  var worked: Int64 { pointer.pointee.worked }
 
   /// How late each callout came, in order.
   var lateness: [Int64] {

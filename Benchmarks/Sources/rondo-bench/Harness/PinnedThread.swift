@@ -37,14 +37,24 @@ final class PinnedThread: Sendable {
 final class BusyThread: Sendable {
   private let isStopped = Atomic(false)
   private let finished = DispatchSemaphore(value: 0)
+  /// Of its processor time.
+  private let clock = Mutex(clockid_t())
 
+  /// Returns when the thread computes.
   init(on processor: CInt) {
+    let started = DispatchSemaphore(value: 0)
     Thread.detachNewThread { [self] in
       _ = bench_pin(processor)
+      clock.withLock { $0 = bench_thread_clock() }
+      started.signal()
       while !isStopped.load(ordering: .relaxed) {}
       finished.signal()
     }
+    started.wait()
   }
+
+  /// Processor time it has used, in nanoseconds. Not after `stop`.
+  var cpuTime: Int64 { clock.withLock { bench_clock_time($0) } }
 
   func stop() {
     isStopped.store(true, ordering: .relaxed)

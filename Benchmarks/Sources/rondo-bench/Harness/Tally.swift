@@ -56,6 +56,15 @@ struct Tally {
   /// A percentile of all times together.
   func percentile(_ percent: Double) -> Double { Double(merged.valueAtPercentile(percent)) }
 
+  /// What is told of the tail. Of fewer than a thousand times, one in a thousand is the longest, which stands by itself.
+  var tail: [(metric: String, value: Double)] {
+    guard hasTimes else { return [] }
+    let rare = samples >= Self.enoughForRare ? [("p99.9", 99.9)] : []
+    return ([("p90", 90), ("p99", 99)] + rare + [("max", 100)]).map { ($0, percentile($1)) }
+  }
+
+  private static let enoughForRare = 1000
+
   /// How many measurements the headline stands for.
   var samples: Int { hasTimes ? Int(merged.totalCount) : rounds }
 

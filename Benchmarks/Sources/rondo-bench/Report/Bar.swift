@@ -48,8 +48,7 @@ struct Bar: Sendable {
     Bar(statement, atMost: 1, "× the best peer") { report in
       guard let ours = report.headline(workload, Subjects.ours)?.value else { return nil }
       let peers = report.results.filter {
-        $0.workload == workload && Report.headlines.contains($0.metric) && $0.subject != Subjects.limit
-          && !Subjects.isOurs($0.subject)
+        $0.workload == workload && Report.headlines.contains($0.metric) && Subjects.isPeer($0.subject)
       }
       return peers.map(\.value).min().map { ours / $0 }
     }

@@ -18,7 +18,7 @@ struct Markdown {
     \(report.environment.text)
 
     \(everything)
-
+    \(preciseSection)
     ## The bars
 
     \(bars)
@@ -63,6 +63,42 @@ struct Markdown {
       ]
     }
     return Self.table([["bar", "measured", "at most", "unit", "verdict"]] + rows, words: [0, 3, 4])
+  }
+
+  // MARK: - Precise timers
+
+  /// Rondo's timers with the limits beside them, and the loops that are nearest to those.
+  private static let precise = [
+    "raw", "raw.fifo", "raw.spin", "rondo", "rondo.precise", "rondo.slice", "libevent", "sd-event", "dispatch",
+  ]
+
+  /// A row for each subject in every workload that a precise timer ran in.
+  private var preciseSection: String {
+    let workloads = report.workloads.filter { report.headline($0, "rondo.precise") != nil }
+    guard !workloads.isEmpty else { return "" }
+    var rows = [["workload", "subject", "median", "p90", "p99", "p99.9", "max", "processor time", "missed"]]
+    for workload in workloads {
+      for subject in Self.precise {
+        guard let figure = report.headline(workload, subject) else { continue }
+        let values = ["p90", "p99", "p99.9", "max", "cpu/fire", "missed"].map { report.value(workload, subject, $0) }
+        rows.append([workload, subject, Number.text(figure.value)] + values.map { $0.map(Number.text) ?? "" })
+      }
+    }
+    let refusals = report.refusals.filter { workloads.contains($0.workload) && Self.precise.contains($0.subject) }
+    let notes = refusals.map { "\n- `\($0.subject)` in `\($0.workload)`: \($0.text)" }.joined()
+    return """
+
+      ## Precise timers
+
+      How late a repeating timer fires, and the processor time that a fire takes, in nanoseconds; the ticks missed in all
+      rounds. `raw` sleeps in epoll, `raw.fifo` in clock_nanosleep(2) under SCHED_FIFO, and `raw.spin` does not sleep: no
+      loop is nearer to the date than the kernel lets the one sleep and the processor the other spin. `rondo.precise`
+      sleeps, then spins within its budget; `rondo.slice` asked the kernel for a short slice. A p99.9 is of 1,000 fires or
+      more.
+
+      \(Self.table(rows, words: [0, 1]))\(notes.isEmpty ? "" : "\n" + notes)
+
+      """
   }
 
   // MARK: - A line for each family
@@ -111,8 +147,7 @@ struct Markdown {
 
   private func peers(in workload: String) -> [Report.Result] {
     report.results.filter { result in
-      result.workload == workload && Report.headlines.contains(result.metric) && result.subject != Subjects.limit
-        && !Subjects.isOurs(result.subject)
+      result.workload == workload && Report.headlines.contains(result.metric) && Subjects.isPeer(result.subject)
     }
   }
 

@@ -27,8 +27,8 @@ struct Page {
     <body>
     <h1>Run loops on Linux</h1>
     <p class="environment">\(escaped(report.environment.text).replacingOccurrences(of: "\n", with: "<br>"))</p>
-    <p>Subjects take turns round by round. A figure is the median over the rounds; p90 and p99 are over all
-    measurements; less is better everywhere. Ratios are to <code>raw</code>, bare kernel calls, in the same run. A row
+    <p>Subjects take turns round by round. A figure is the median over the rounds; p90, p99 and p99.9 are over
+    all measurements; less is better everywhere. Ratios are to <code>raw</code>, bare kernel calls, in the same run. A row
     of Rondo's that is behind a peer by more than 1 % is marked.</p>
     <h2>The bars</h2>
     \(bars)
@@ -73,12 +73,14 @@ struct Page {
   }
 
   private func table(_ scoreboards: [Scoreboard]) -> String {
-    let heads = ["workload", "subject", "median", "unit", "p90", "p99", "best", "worst", "× raw", "rounds", "notes"]
+    let heads = [
+      "workload", "subject", "median", "unit", "p90", "p99", "p99.9", "best", "worst", "× raw", "rounds", "notes",
+    ]
     var lines = ["<table>", "<tr>\(heads.map { "<th>\($0)</th>" }.joined())</tr>"]
     for board in scoreboards {
       for row in board.rows {
         let kind = row.isLosing ? "losing" : row.isRefused ? "absent" : Subjects.isOurs(row.subject) ? "ours" : ""
-        let numbers = [row.headline, row.p90, row.p99, row.best, row.worst].map { $0.map(Number.text) ?? "" }
+        let numbers = [row.headline, row.p90, row.p99, row.p999, row.best, row.worst].map { $0.map(Number.text) ?? "" }
         let ratio = row.ratio.map { String(format: "%.2f", $0) } ?? ""
         let cells = [
           "<td>\(escaped(board.workload))</td><td>\(escaped(row.subject))</td>",

@@ -23,9 +23,7 @@ extension Report {
     if let headline = tally.headline {
       add(tally.hasTimes ? "p50" : "median", tally.unit, headline, tally.samples)
       if tally.hasTimes {
-        for (metric, percent) in [("p90", 90.0), ("p99", 99), ("max", 100)] {
-          add(metric, tally.unit, tally.percentile(percent), tally.samples)
-        }
+        for (metric, value) in tally.tail { add(metric, tally.unit, value, tally.samples) }
         curves.append(Curve(workload: workload, subject: subject, points: Self.points(of: tally)))
       } else if let range = tally.range, tally.rounds > 1 {
         add("best", tally.unit, range.lowerBound, tally.rounds)

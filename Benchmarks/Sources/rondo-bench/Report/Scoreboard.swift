@@ -7,7 +7,7 @@ struct Scoreboard {
   struct Row {
     var subject: String
     var unit = ""
-    var headline, p90, p99, ratio: Double?
+    var headline, p90, p99, p999, ratio: Double?
     /// The best and the worst round, where rounds are single figures.
     var best, worst: Double?
     var rounds = 0
@@ -17,7 +17,9 @@ struct Scoreboard {
   }
 
   /// What has a column of its own or is the headline.
-  private static let columns = Report.headlines.union(["p90", "p99", "max", "best", "worst", "ratio", "rounds"])
+  private static let columns = Report.headlines.union([
+    "p90", "p99", "p99.9", "max", "best", "worst", "ratio", "rounds",
+  ])
 
   init(_ report: Report, workload: String, subjects: [String]) {
     self.workload = workload
@@ -31,7 +33,7 @@ struct Scoreboard {
       if let headline = results.first(where: { Report.headlines.contains($0.metric) }) {
         (row.headline, row.unit) = (headline.value, headline.unit)
       }
-      (row.p90, row.p99, row.ratio) = (value("p90"), value("p99"), value("ratio"))
+      (row.p90, row.p99, row.p999, row.ratio) = (value("p90"), value("p99"), value("p99.9"), value("ratio"))
       (row.best, row.worst, row.rounds) = (value("best"), value("worst"), Int(value("rounds") ?? 0))
       row.notes = results.filter { !Self.columns.contains($0.metric) }.map { result in
         "\(result.metric) \(Number.text(result.value))" + (result.unit.isEmpty ? "" : " \(result.unit)")
@@ -59,12 +61,12 @@ struct Scoreboard {
   /// Figures closer than this are a tie: medians of two runs of the same thing differ by as much.
   static let tie = 0.01
 
-  /// The peers whose headline is below Rondo's; the limit is no peer, and neither is a variant of Rondo.
+  /// The peers whose headline is below Rondo's; a limit is no peer, and neither is a variant of Rondo.
   static func ahead(in report: Report, _ workload: String) -> [String] {
     guard let ours = report.headline(workload, Subjects.ours) else { return [] }
     return report.results.filter { result in
       result.workload == workload && Report.headlines.contains(result.metric) && result.value < ours.value * (1 - tie)
-        && result.subject != Subjects.limit && !Subjects.isOurs(result.subject)
+        && Subjects.isPeer(result.subject)
     }.map(\.subject)
   }
 }

@@ -4,7 +4,7 @@ import Foundation
 struct Table {
   let scoreboards: [Scoreboard]
 
-  private static let heads = ["workload", "subject", "median", "unit", "p90", "p99", "× raw", "rounds"]
+  private static let heads = ["workload", "subject", "median", "unit", "p90", "p99", "p99.9", "× raw", "rounds"]
   /// The columns of words; the others are numbers.
   private static let words: Set = [0, 1, 3]
 
@@ -15,7 +15,8 @@ struct Table {
       for row in scoreboard.rows {
         lines.append([
           scoreboard.workload, (row.isLosing ? "! " : "") + row.subject, text(row.headline), row.unit, text(row.p90),
-          text(row.p99), row.ratio.map { String(format: "%.2f", $0) } ?? "-", row.rounds > 0 ? "\(row.rounds)" : "-",
+          text(row.p99), text(row.p999), row.ratio.map { String(format: "%.2f", $0) } ?? "-",
+          row.rounds > 0 ? "\(row.rounds)" : "-",
         ])
         notes.append(row.notes.joined(separator: ", "))
       }

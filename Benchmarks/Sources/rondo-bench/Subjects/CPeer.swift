@@ -8,6 +8,7 @@ struct CPeer: Subject, @unchecked Sendable {
   let summary: String
   let absence: String?
   let version: String?
+  let spins: Bool
   private let peer: bench_peer
 
   init(_ peer: bench_peer) {
@@ -16,6 +17,7 @@ struct CPeer: Subject, @unchecked Sendable {
     summary = String(cString: peer.summary)
     absence = peer.absence.map { String(cString: $0) }
     version = peer.version.map { String(cString: $0()!) }
+    spins = peer.spins
   }
 
   func openLoop(posts: Bool) throws(Refusal) -> any BenchLoop {
@@ -26,6 +28,7 @@ struct CPeer: Subject, @unchecked Sendable {
 
   func runTimer(hitting meter: TickMeter) throws(Refusal) {
     guard let run = peer.ticks_run else { throw .cannot("has no timers") }
+    if let refusal = peer.ticks_refusal?() { throw .cannot(String(cString: refusal)) }
     guard run(meter.pointer) else { throw .failed("could not open a loop") }
   }
 }

@@ -15,6 +15,9 @@ protocol Subject: Sendable {
   /// The version of the library behind it; nil when it is the kernel's, the toolchain's or our own.
   var version: String? { get }
 
+  /// Whether it polls instead of sleeping: a count of its calls would be one of time.
+  var spins: Bool { get }
+
   /// Opens a loop on the calling thread. `posts`: other threads will post blocks to it.
   func openLoop(posts: Bool) throws(Refusal) -> any BenchLoop
 
@@ -28,6 +31,7 @@ protocol Subject: Sendable {
 extension Subject {
   var absence: String? { nil }
   var version: String? { nil }
+  var spins: Bool { false }
 
   func openLoop(posts: Bool) throws(Refusal) -> any BenchLoop {
     throw .cannot("is no loop")

@@ -6,6 +6,16 @@ enum Subjects {
   /// The subject every ratio is taken against.
   static let limit = "raw"
 
+  /// Whether a subject is a limit, as "raw.spin": Rondo is not behind one.
+  static func isLimit(_ name: String) -> Bool {
+    name == limit || name.hasPrefix(limit + ".")
+  }
+
+  /// Whether a subject is another run loop, which Rondo can be ahead of or behind.
+  static func isPeer(_ name: String) -> Bool {
+    !isLimit(name) && !isOurs(name)
+  }
+
   /// The subject the suite is about.
   static let ours = "rondo"
 
@@ -16,6 +26,8 @@ enum Subjects {
 
   static let all: [any Subject] = [
     CPeer(bench_peer_raw),
+    CPeer(bench_peer_raw_fifo),
+    CPeer(bench_peer_raw_spin),
     CPeer(bench_peer_libevent),
     CPeer(bench_peer_libuv),
     CPeer(bench_peer_libev),

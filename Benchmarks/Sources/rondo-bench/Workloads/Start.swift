@@ -19,6 +19,9 @@ struct Start: Workload {
   func round(of subject: any Subject, size: Int) throws(Refusal) -> Round {
     // A variant of Rondo is a way to use it, not another program.
     if subject.name != Subjects.ours, Subjects.isOurs(subject.name) { throw .cannot("starts as \(Subjects.ours) does") }
+    if subject.name != Subjects.limit, Subjects.isLimit(subject.name) {
+      throw .cannot("has one timer and nothing else")
+    }
     let program = URL(filePath: Child.executable).deletingLastPathComponent()
       .appending(path: "start-\(subject.name.replacing(".", with: "-"))").path
     guard FileManager.default.isExecutableFile(atPath: program) else {

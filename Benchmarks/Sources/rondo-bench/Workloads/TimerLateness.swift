@@ -10,6 +10,8 @@ struct TimerLateness: Workload {
   private let interval: Int64
   /// Nanoseconds between whole milliseconds and the grid.
   private let phase: Int64
+  /// How long a callout computes.
+  private let work: Int64
   /// Threads that compute without end beside the timer's.
   private let load: Load
   private let quick: Plan
@@ -17,11 +19,11 @@ struct TimerLateness: Workload {
   let counting: Counting?
 
   private init(
-    _ name: String, _ summary: String, every interval: Int64, phase: Int64 = 0, quick: Plan, full: Plan,
-    load: Load = .none, counting: Counting? = nil
+    _ name: String, _ summary: String, every interval: Int64, phase: Int64 = 0, work: Int64 = 0,
+    quick: Plan, full: Plan, load: Load = .none, counting: Counting? = nil
   ) {
     (self.name, self.summary, self.interval, self.phase) = (name, summary, interval, phase)
-    self.load = load
+    (self.work, self.load) = (work, load)
     (self.quick, self.full, self.counting) = (quick, full, counting)
   }
 
@@ -38,7 +40,8 @@ struct TimerLateness: Workload {
   static let everyTenMilliseconds = TimerLateness(
     "timer.lateness.10ms", "a timer repeating every ten milliseconds: lateness, drift, ticks missed",
     every: 10_000_000, quick: Plan(rounds: 4, size: 8), full: Plan(rounds: 12, size: 40),
-    counting: Counting(metric: "syscalls/fire", small: 20, large: 80))
+    // There is no sender whose sleep would have to be left out; a subject's own counts.
+    counting: Counting(metric: "syscalls/fire", small: 20, large: 80, harness: []))
 
   static let loaded = TimerLateness(
     "timer.lateness.1ms.loaded", "the same every millisecond while a thread keeps another processor busy",
@@ -87,16 +90,16 @@ struct TimerLateness: Workload {
   func round(of subject: any Subject, size: Int) throws(Refusal) -> Round {
     let busy = load.processors.map { BusyThread(on: $0) }
     defer { for thread in busy { thread.stop() } }
-    let (meter, cpu) = try run(subject, size)
+    let (meter, cpu) = try run(subject, size, beside: busy)
     guard meter.early == 0 else { throw .failed("\(meter.early) of \(meter.fires) fires came early") }
     // A last callout that came a whole interval late has used up points behind the end of the grid.
     guard meter.fires + meter.missed >= size else {
       throw .failed("\(meter.fires) fires and \(meter.missed) missed for \(size) ticks")
     }
-    var gauges = [Gauge(metric: "missed", unit: "ticks", value: Double(meter.missed), combination: .sum)]
-    if load == .none {
-      gauges.append(Gauge(metric: "cpu/fire", unit: "ns", value: Double(cpu) / Double(max(1, meter.fires))))
-    }
+    var gauges = [
+      Gauge(metric: "missed", unit: "ticks", value: Double(meter.missed), combination: .sum),
+      Gauge(metric: "cpu/fire", unit: "ns", value: Double(cpu) / Double(max(1, meter.fires))),
+    ]
     if let drift = meter.drift {
       gauges.append(Gauge(metric: "drift", unit: "ns", value: Double(drift), combination: .worst))
     }
@@ -107,23 +110,36 @@ struct TimerLateness: Workload {
   }
 
   func countedRound(of subject: any Subject, size: Int) throws(Refusal) -> Int {
-    try run(subject, size).meter.fires
+    if subject.spins { throw .cannot("spins: their number is that of the time, and of what strace does to it") }
+    return try run(subject, size, beside: []).meter.fires
   }
 
   /// The timer's run, and the processor time it took the whole process, worker threads included.
-  private func run(_ subject: any Subject, _ size: Int) throws(Refusal) -> (meter: TickMeter, cpu: Int64) {
-    let (interval, phase) = (interval, phase)
+  ///
+  /// Without what the harness itself used: the busy threads, and the callouts that compute.
+  private func run(
+    _ subject: any Subject, _ size: Int, beside busy: [BusyThread]
+  ) throws(Refusal) -> (meter: TickMeter, cpu: Int64) {
+    let (interval, phase, work) = (interval, phase, work)
     let result = Box<(meter: TickMeter, cpu: Int64)?>(nil)
     let thread = PinnedThread(on: Processors().loop) { () throws(Refusal) in
-      let meter = TickMeter(every: interval, phase: phase, count: size)
-      let before = bench_cpu_time()
+      let meter = TickMeter(every: interval, phase: phase, work: work, count: size)
+      let before = Self.cpuTime(beside: busy)
       try subject.runTimer(hitting: meter)
-      let cpu = bench_cpu_time() - before
+      let cpu = Self.cpuTime(beside: busy) - before - meter.worked
       result.value = (meter, cpu)
     }
     try thread.join(within: 5 + 2 * Double(interval) * Double(size) / 1e9)
     guard let outcome = result.value else { throw .failed("the timer did not run") }
     return outcome
+  }
+
+  /// Processor time of the process without that of some of its threads.
+  ///
+  /// Theirs is read first: the kernel then brings it up to date, which it would not do for the process's.
+  private static func cpuTime(beside busy: [BusyThread]) -> Int64 {
+    let theirs = busy.reduce(0) { $0 + $1.cpuTime }
+    return bench_cpu_time() - theirs
   }
 
   /// Shorter runs only show the processor warming up.

@@ -37,9 +37,10 @@ struct WakeShared: Workload {
       let wake = try handle.loop.addWake(meter.call(stopping: handle))
       opened.value = wake
       ready.signal()
-      let before = bench_thread_cpu_time()
+      let clock = bench_thread_clock()
+      let before = bench_clock_time(clock)
       handle.loop.run()
-      used.value = bench_thread_cpu_time() - before
+      used.value = bench_clock_time(clock) - before
       wake.remove()
     }
     ready.wait()
