@@ -69,7 +69,8 @@ struct Markdown {
 
   /// Rondo's timers with the limits beside them, and the loops that are nearest to those.
   private static let precise = [
-    "raw", "raw.fifo", "raw.spin", "rondo", "rondo.precise", "rondo.slice", "libevent", "sd-event", "dispatch",
+    "raw", "raw.fifo", "raw.spin", "rondo", "rondo.precise", "rondo.slice", "rondo.precise.slice", "libevent",
+    "sd-event", "dispatch",
   ]
 
   /// A row for each subject in every workload that a precise timer ran in.

@@ -15,7 +15,7 @@ struct WakeShared: Workload {
   func plan(_ effort: Effort) -> Plan {
     switch effort {
     case .quick: Plan(rounds: 5, size: 2_000)
-    case .full: Plan(rounds: 10, size: 20_000)
+    case .full: Plan(rounds: 10, size: 5_000)
     }
   }
 
