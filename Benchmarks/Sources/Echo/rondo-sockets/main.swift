@@ -9,7 +9,9 @@ loop.add(
     loop.add(
       SocketSource(socket, for: .data) { source, event in
         switch event {
-        case .received(let bytes) where (try? source.send(bytes)) != nil: break
+        case .received(let bytes) where (try? source.send(bytes)) != nil:
+          if source.queuedByteCount > 0 { source.disable(.data) }  // A client that does not read is not read from.
+        case .sent: source.enable(.data)
         default: source.invalidate()
         }
       })

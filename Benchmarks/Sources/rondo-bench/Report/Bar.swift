@@ -22,10 +22,12 @@ struct Bar: Sendable {
     (self.statement, self.limit, self.unit, self.figure) = (statement, limit, unit, figure)
   }
 
-  /// Rondo's headline as a multiple of another subject's.
-  static func ratio(_ workload: String, to peer: String, atMost limit: Double, _ statement: String) -> Bar {
+  /// A headline of Rondo's or of a variant as a multiple of another subject's.
+  static func ratio(
+    _ workload: String, of subject: String = Subjects.ours, to peer: String, atMost limit: Double, _ statement: String
+  ) -> Bar {
     Bar(statement, atMost: limit, "× \(peer)") { report in
-      guard let ours = report.headline(workload, Subjects.ours)?.value,
+      guard let ours = report.headline(workload, subject)?.value,
         let theirs = report.headline(workload, peer)?.value, theirs > 0
       else { return nil }
       return ours / theirs
@@ -59,6 +61,9 @@ extension Bar {
   static let all: [Bar] = wakes + posts + turns + timers + descriptors + echoes + rest
 
   private static let wakes: [Bar] = [
+    .ratio(
+      "wake.shared", of: "rondo.spin", to: Subjects.ours, atMost: 1.05,
+      "processor time of a wake of a loop that may spin, beside a thread that wants the processor"),
     .ratio("wake.parked.1core", to: "raw", atMost: 1.1, "wake on one core"),
     .ratio("wake.parked.1core.preempt", to: "raw", atMost: 1.1, "wake on one core, the kernel's choice taken away"),
     .best("wake.parked.1core", "wake on one core, below every peer"),
@@ -140,15 +145,13 @@ extension Bar {
   private static func served(
     _ workload: String, by subject: String, _ name: String, to peer: String, atMost limit: Double
   ) -> Bar {
-    Bar("a request of \(workload), by \(name)", atMost: limit, "× \(peer)") { report in
-      guard let ours = report.headline(workload, subject)?.value,
-        let theirs = report.headline(workload, peer)?.value, theirs > 0
-      else { return nil }
-      return ours / theirs
-    }
+    .ratio(workload, of: subject, to: peer, atMost: limit, "a request of \(workload), by \(name)")
   }
 
   private static let rest: [Bar] = [
+    .figure(
+      "hop.roundtrip", "median", of: "rondo.spin", atMost: 1000, "ns",
+      "an actor's call and return between loops that are spread and spin"),
     .figure("mode.switch", "median", atMost: 1000, "ns", "a run in another mode, 10,000 items in each"),
     Bar("an idle descriptor source beside libevent's own", atMost: 400, "B") { report in
       guard let ours = report.headline("memory.descriptor", Subjects.ours)?.value,
