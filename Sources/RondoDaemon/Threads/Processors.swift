@@ -22,7 +22,7 @@ extension Loop {
 
   /// Keeps each loop's thread on a processor of its own, near the others. Any thread.
   ///
-  /// It is for loops that answer each other, with a ``busyPollBudget``. It chooses cores below one cache if there is room,
+  /// It is for loops that answer each other, with a `busyPollBudget`. It chooses cores below one cache if there is room,
   /// and processors that no other call has chosen. It does nothing if the process has fewer processors than loops.
   ///
   /// - Parameter loops: Loops of different threads.
