@@ -92,7 +92,7 @@ bench: bench-build ## Measure against the peers for about a minute; pass more wi
 scale: setup-bench ## Measure what grows with simulated connections on one loop, from 1,000 to a million; SIZES='1000 5000'.
 	swift build -c release $(BENCH) --product rondo-scale
 	"$$(swift build -c release $(BENCH) --show-bin-path)/rondo-scale" $(SIZES)
-bench-full: setup-bench ## Measure everything for half an hour, SwiftNIO included; pass more with ARGS.
+bench-full: setup-bench ## Measure everything for an hour, SwiftNIO included; pass more with ARGS.
 	swift build -c release $(BENCH_FULL)
 	"$$(swift build -c release $(BENCH_FULL) --show-bin-path)/rondo-bench" run --full $(ARGS)
 bench-report: setup-bench ## Measure everything, write FILE.html and FILE.json; EFFORT=quick, PUBLISH=1.

@@ -39,7 +39,7 @@ extension Workload {
 enum Effort: String, CaseIterable, Sendable {
   /// The whole suite in about a minute.
   case quick
-  /// As long as steady figures need: half an hour.
+  /// As long as steady figures need: an hour.
   case full
 
   /// How many seconds one subject may take in one workload; a slow one makes fewer rounds, and the report says so.
