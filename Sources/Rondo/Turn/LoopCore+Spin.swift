@@ -97,6 +97,6 @@ extension LoopCore {
   /// poll takes some 300 ns, a thirtieth of the time between, and ten times as much where something is ready.
   private static let kernelPollInterval: Int64 = 10_000
   private static let lookTakes: Int64 = 3_000
-  /// Nanoseconds between two yields of the processor, each of which takes some 1.5 us.
+  /// Nanoseconds between two yields of the processor, each of which takes some 2 us.
   private static let yieldInterval: Int64 = 200_000
 }

@@ -41,7 +41,7 @@ extension Loop {
     let numbers = processors.filter { 0..<8_192 ~= $0 }.map(CInt.init)
     let result = unsafe rondo_keep_on(try schedulableThread, numbers, CInt(numbers.count))
     if result == -EINVAL { throw .noProcessor(of: processors) }
-    if result != 0 { throw SchedulingError(result, .competing()) }
+    if result != 0 { throw SchedulingError(result) }
   }
 }
 
@@ -76,23 +76,29 @@ enum Spread {
       places += zip(loops, numbers).map { Place(loop: $0, processor: $1) }
       return numbers
     }
-    do throws(SchedulingError) {
-      for (loop, number) in zip(loops, numbers) { try loop.keep(on: [number]) }
-    } catch {
-      leave(loops)
-      throw error
+    for (index, number) in numbers.enumerated() {
+      do throws(SchedulingError) {
+        try loops[index].keep(on: [number])
+      } catch {
+        leave(Array(loops[index...]))
+        throw error
+      }
     }
     return numbers
   }
 
   /// Forgets where these loops are, and those that have ended.
   fileprivate static func leave(_ loops: [Loop]) {
-    places.withLock { places in
+    let known = places.withLock { places in
+      let known = places.map(\.loop)
       places.removeAll { place in
         guard let loop = place.loop, !loop.hasEnded else { return true }
         return loops.contains { $0 === loop }
       }
+      return known
     }
+    // The last reference to a loop may be one of these. What its end calls must not find the lock held.
+    withExtendedLifetime(known) {}
   }
 }
 
@@ -100,6 +106,6 @@ enum Spread {
 func allowedProcessors(of thread: CInt) throws(SchedulingError) -> [Int] {
   var numbers = [CInt](repeating: 0, count: 8_192)
   let count = unsafe rondo_allowed_processors(thread, &numbers, CInt(numbers.count))
-  guard count > 0 else { throw SchedulingError(count, .competing()) }
+  guard count > 0 else { throw SchedulingError(count) }
   return numbers.prefix(Int(count)).map(Int.init)
 }

@@ -73,9 +73,10 @@ public enum SchedulingError: Error, Hashable, Sendable, CustomStringConvertible 
     }
   }
 
-  init(_ result: CInt, _ scheduling: Scheduling) {
+  /// - Parameter scheduling: What was asked for, if it was a scheduling.
+  init(_ result: CInt, _ scheduling: Scheduling? = nil) {
     switch -result {
-    case EPERM: self = .notPermitted(scheduling)
+    case EPERM: self = scheduling.map { .notPermitted($0) } ?? .refused(errno: EPERM)
     case ENOTSUP: self = .noSlices
     case ESRCH: self = .noThread
     default: self = .refused(errno: -result)
@@ -104,7 +105,7 @@ extension Loop {
   public func scheduling() throws(SchedulingError) -> Scheduling {
     var found = rondo_scheduling()
     let result = unsafe rondo_scheduling_of(try schedulableThread, &found)
-    if result != 0 { throw SchedulingError(result, .competing()) }
+    if result != 0 { throw SchedulingError(result) }
     if found.priority > 0 { return .realTime(priority: Int(found.priority)) }
     let slice = Duration.nanoseconds(found.slice)
     return Scheduling(nice: Int(found.nice), slice: found.slice > 0 ? slice : nil, priority: nil)

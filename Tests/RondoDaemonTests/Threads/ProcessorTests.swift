@@ -1,3 +1,4 @@
+import Glibc
 import Rondo
 import RondoTestSupport
 import Testing
@@ -78,6 +79,11 @@ import Testing
       }
       #expect(try loops[0].processors() == Set(usableProcessors()))
     }
+  }
+
+  @Test func `what a filter of system calls refuses is told by its errno, not as a scheduling`() {
+    #expect(SchedulingError(-EPERM) == .refused(errno: EPERM))
+    #expect(SchedulingError(-EPERM, .realTime()) == .notPermitted(.realTime()))
   }
 
   @Test func `loops that are spread have a processor each, or keep all if there are too few`() throws {

@@ -129,7 +129,7 @@ struct WakeParked: Workload {
 }
 
 /// How a loop's thread tells the sender that the loop exists, or never will.
-private final class Announcement: Sendable {
+final class Announcement: Sendable {
   private let ready = DispatchSemaphore(value: 0)
   private let opened = Mutex<(wake: any Wake, watch: CInt?)?>(nil)
 

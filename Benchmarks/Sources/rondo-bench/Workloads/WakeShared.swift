@@ -1,5 +1,5 @@
 import CBench
-import Dispatch
+import Glibc
 
 /// A loop is woken again and again while a busy thread shares its processor: what the loop takes from that thread.
 ///
@@ -24,30 +24,25 @@ struct WakeShared: Workload {
 
   func round(of subject: any Subject, size: Int) throws(Refusal) -> Round {
     let meter = WakeMeter(expecting: size)
-    let opened = Box<(any Wake)?>(nil)
-    let ready = DispatchSemaphore(value: 0)
+    let announcement = Announcement()
     let used = Box<Int64>(0)
     let busy = BusyThread(on: processors.loop)
     defer { busy.stop() }
     let thread = PinnedThread(on: processors.loop) { () throws(Refusal) in
-      defer { ready.signal() }
-      let handle = LoopHandle(try subject.openLoop(posts: false))
+      let (handle, wake) = try announcement.open(subject, meter)
       defer { handle.loop.close() }
+      defer { wake.remove() }
       guard handle.loop.sleepsOnItsThread else { throw .cannot("its callouts run on threads of its own") }
-      let wake = try handle.loop.addWake(meter.call(stopping: handle))
-      opened.value = wake
-      ready.signal()
       let clock = bench_thread_clock()
       let before = bench_clock_time(clock)
       handle.loop.run()
       used.value = bench_clock_time(clock) - before
-      wake.remove()
     }
-    ready.wait()
-    guard let wake = opened.value else {
+    guard let (wake, watch) = announcement.wait(), let watch else {
       try thread.join(within: 5)
       throw .failed("the loop was not opened")
     }
+    close(watch)
     let sender = PinnedThread(on: processors.all[0]) { () throws(Refusal) in
       for index in 0..<size {
         let deadline = bench_now() + 5_000_000_000
