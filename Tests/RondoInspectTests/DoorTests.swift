@@ -143,11 +143,12 @@ import Testing
   @Test func `who floods the door waits, and the watcher does not work for it`() throws {
     try Self.open()
     let began = ContinuousClock.now
-    for _ in 0..<300 {
+    for _ in 0..<450 {
       let socket = rondo_door_knock(getpid())
       if socket >= 0 { close(socket) }
     }
-    // Of 300, 128 are taken in at once, 17 wait in the kernel, and the others for two pauses.
+    // The door takes in 128 in a second, and 17 wait in the kernel. A second that another test began may end at once,
+    // the next two are whole.
     #expect(ContinuousClock.now - began >= .seconds(2))
     _ = try Self.report()
   }
