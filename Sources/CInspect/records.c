@@ -2,7 +2,6 @@
 
 #include "../CLinux/clock.h"
 
-#include <pthread.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +9,6 @@
 
 // A debugger begins here.
 __attribute__((visibility("default"), used)) struct rondo_loop_record *rondo_loop_records;
-static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
 
 #define LOAD RONDO_LOAD
 #define STORE RONDO_STORE
@@ -19,27 +17,21 @@ struct rondo_loop_record *rondo_record_make(void) {
   struct rondo_loop_record *record = calloc(1, sizeof *record + rondo_turn_count * sizeof record->ring[0]);
   if (!record) return NULL;
   memcpy(record->magic, "rondo 4", 8);
-  pthread_mutex_lock(&list_lock);
   record->next = rondo_loop_records;
   rondo_loop_records = record;
-  pthread_mutex_unlock(&list_lock);
   return record;
 }
 
 void rondo_record_free(struct rondo_loop_record *record) {
-  pthread_mutex_lock(&list_lock);
   struct rondo_loop_record **place = &rondo_loop_records;
   while (*place && *place != record) place = &(*place)->next;
   if (*place) *place = record->next;
-  pthread_mutex_unlock(&list_lock);
   free(record);
 }
 
 void rondo_record_name(struct rondo_loop_record *record, const char *name, int32_t thread) {
-  pthread_mutex_lock(&list_lock);
   strncpy(record->name, name, sizeof record->name - 1);
   record->thread = thread;
-  pthread_mutex_unlock(&list_lock);
 }
 
 static void copy_out(struct rondo_callout *to, const struct rondo_callout *from) {

@@ -216,7 +216,7 @@ import Testing
     let process = Process()
     process.executableURL = Programs.directory.appending(path: "rondo-stuck")
     process.arguments = [way]
-    process.environment = ProcessInfo.processInfo.environment.merging(["RONDO_INSPECT": "socket"]) { $1 }
+    process.environment = ProcessInfo.processInfo.environment.merging(["RONDO_INSPECT": "socket,stalls=60000"]) { $1 }
     let output = Pipe()
     process.standardOutput = output
     try process.run()
@@ -225,9 +225,12 @@ import Testing
       kill(process.processIdentifier, SIGKILL)
       process.waitUntilExit()
     }
-    // Its first word says that it is there.
-    #expect(!output.fileHandleForReading.availableData.isEmpty)
-    try body(String(process.processIdentifier))
+    // Its first word says that it is there, and may be the number of a child to ask instead.
+    let word = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
+    #expect(!word.isEmpty)
+    let child = pid_t(word.prefix { $0 != "\n" })
+    defer { if let child { kill(child, SIGKILL) } }
+    try body(String(child ?? process.processIdentifier))
   }
 
   @Test func `a process is told of in words, as JSON and for Prometheus`() throws {
@@ -249,6 +252,14 @@ import Testing
       let page = try Programs.run("rondo-inspect", number, "trace", "200ms", "--html").lines
       let data = try #require(page.first { $0.hasPrefix("<script type=\"application/json\"") })
       #expect(data.contains("\"name\":\"beat\""))
+    }
+  }
+
+  @Test func `a forked child has a door and a watcher of its own`() throws {
+    try beside("fork") { number in
+      let words = try Programs.run("rondo-inspect", number)
+      #expect(words.status == 0)
+      #expect(words.lines.contains { $0.contains("timer child's beat") })
     }
   }
 

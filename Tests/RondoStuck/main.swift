@@ -55,6 +55,8 @@ let isReported = Atomic<Bool>(false)
   func unlock() { unsafe sem_post(semaphore) }
 }
 
+@_silgen_name("fork") func fork() -> CInt
+
 enum Thread {
   static func start(_ body: @escaping @Sendable () -> Void) {
     DispatchQueue.global().async(execute: body)
@@ -162,6 +164,19 @@ case "serve":
     print("serving")
     fflush(nil)
   }
+// A daemon, which forks after its first loop was made: the child says its number.
+case "fork":
+  let child = fork()
+  if child > 0 { exit(waitpid(child, nil, 0) == child ? 0 : 1) }
+  alarm(120)
+  let timer = Loop.Timer(every: .milliseconds(5)) { _ in }
+  timer.name = "child's beat"
+  Loop.main.add(timer)
+  Loop.main.perform {
+    print(getpid())
+    fflush(nil)
+  }
+  Loop.main.run()
 default:
   print("usage: rondo-stuck WAY [MILLISECONDS]")
   exit(2)

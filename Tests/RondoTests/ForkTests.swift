@@ -1,3 +1,4 @@
+import Dispatch
 import Glibc
 import Rondo
 import RondoTestSupport
@@ -34,6 +35,11 @@ import Testing
 
   @Test(.offThePool) func `a child that no handler was told of has loops of its own`() async {
     await #expect(processExitsWith: .success) { Fork.quietChildRunsItsOwnLoop() }
+  }
+
+  @Test(.offThePool, arguments: [true, false])
+  func `a child's tables of the process are new, whatever its parent's threads do`(_ isQuiet: Bool) async {
+    await #expect(processExitsWith: .success) { [isQuiet] in Fork.childHasItsOwnTables(quietly: isQuiet) }
   }
 
   @Test(.offThePool) func `a parent's loop goes on working after a child has come and gone`() async {
@@ -155,6 +161,32 @@ private enum Fork {
       return 0
     }
     guard case .signal = end else { preconditionFailure("The child got away with it: \(end)") }
+  }
+
+  static func childHasItsOwnTables(quietly: Bool) {
+    endProcess(after: 60)
+    let table = PerProcess([1])
+    let (isIn, mayGo) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let thread = TestThread {
+      table.withLock { numbers in
+        numbers = []
+        isIn.signal()
+        mayGo.wait()
+      }
+    }
+    isIn.wait()
+    let end = inChild(quietly: quietly) {
+      endProcess(after: 60)
+      let numbers = table.withLock { numbers in
+        numbers.append(2)
+        return numbers
+      }
+      return numbers == [1, 2] && table.withLock { $0 } == [1, 2] ? 0 : 1
+    }
+    precondition(end == .exit(0), "\(end)")
+    mayGo.signal()
+    thread.join()
+    precondition(table.withLock { $0 } == [])
   }
 
   static func parentGoesOn() {

@@ -94,6 +94,13 @@ import Testing
     "WaitFailure": "RondoGuests",
   ]
 
+  @Test func `what a process has once is new in a forked child`() {
+    let all = (["Rondo", "Adapters"] + Self.targets).flatMap(Self.files(in:))
+    #expect(all.count > 200)
+    // Its lock could be held in the child for ever by a thread that the child does not have.
+    expect(Set(all.filter { $0.hasStaticConstant(of: "Guarded") }.map(\.path)), [:])
+  }
+
   // MARK: - The sleep
 
   @Test func `no function of the sleep calls out`() throws {
@@ -144,7 +151,7 @@ import Testing
   }
 
   private static let longFiles: [String: Int] = [:]
-  private static let mostLinesOfTheCore = 6_511
+  private static let mostLinesOfTheCore = 6_487
 
   // MARK: - Walks
 

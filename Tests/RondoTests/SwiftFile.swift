@@ -78,6 +78,13 @@ struct SwiftFile {
     return stride(from: index, to: end, by: 2).map { tokens[$0] }
   }
 
+  /// Whether a static constant of the file is of this type.
+  func hasStaticConstant(of type: String) -> Bool {
+    tokens.indices.dropLast(4).contains { index in
+      tokens[index] == "static" && tokens[index + 1] == "let" && tokens[index + 4] == type
+    }
+  }
+
   /// The types of `homes` that the file names, except its own.
   func names(among homes: [String: String]) -> Set<String> {
     Set(uses.filter { !parameters.contains($0.chain[0]) }.compactMap { Self.resolve($0, homes) }).subtracting(

@@ -87,7 +87,7 @@
       weak var sink: LogSink?
     }
 
-    private static let sinks = Guarded<[Weak]>([])
+    private static let sinks = PerProcess<[Weak]>([])
 
     private static let exitHook: CInt = atexit {
       for sink in LogSink.sinks.withLock({ $0.compactMap(\.sink) }) { sink.flush(within: .seconds(1)) }

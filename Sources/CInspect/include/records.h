@@ -5,7 +5,8 @@
 
 #include "../../CLinux/record.h"
 
-// A record, in the list of all of them; NULL if there is no memory.
+// A record, in the list of all of them; NULL if there is no memory. The caller makes sure that no other thread is in any
+// of these three.
 struct rondo_loop_record *rondo_record_make(void);
 // Takes it out of the list and frees it: no thread may use it any more.
 void rondo_record_free(struct rondo_loop_record *record);

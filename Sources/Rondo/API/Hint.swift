@@ -9,7 +9,7 @@ package enum Hint {
   package static var isOn: Bool { _isDebugAssertConfiguration() }
 
   /// *its own lock* The subjects of which something was said.
-  private static let said = Guarded<Set<String>>([])
+  private static let said = PerProcess<Set<String>>([])
   /// A program that makes more mistakes than these has seen enough. Chosen.
   private static let most = 32
 

@@ -193,14 +193,12 @@ import Synchronization
   @inline(__always)
   var isCurrent: Bool { ThreadRecord.isCurrent(self) }
 
-  private static let mainRecord = Guarded<ThreadRecord?>(nil)
+  private static let mainRecord = PerProcess<ThreadRecord?>(nil)
 
   /// The main thread's record, from any thread.
   static var main: ThreadRecord {
     mainRecord.withLock { record in
-      if let record, record.isOfThisProcess { return record }
-      // The parent's is never freed: its items still refer to its loop.
-      if let record { _ = unsafe Unmanaged.passRetained(record) }
+      if let record { return record }
       let made = ThreadRecord(isMain: true)
       record = made
       return made
@@ -216,15 +214,27 @@ import Synchronization
 
 /// What a product above does with each loop that is made.
 package enum LoopCreationHook {
-  private static let hook = Guarded<(@Sendable (Loop) -> Void)?>(nil)
+  private final class Hook: Sendable {
+    let call: @Sendable (Loop) -> Void
+
+    init(_ call: @escaping @Sendable (Loop) -> Void) {
+      self.call = call
+    }
+  }
+
+  /// *atomic* Set once, and never freed. A forked child has it, too.
+  private static let hook = unsafe Atomic<Unmanaged<Hook>?>(nil)
 
   /// Has `hook` called with each loop that is made from now on, by the thread that makes it, before it gets the loop.
+  /// The first hook of the process stays.
   ///
   /// A loop in virtual time is left out. Another thread may get the main thread's loop before `hook` returns.
   package static func set(_ hook: @escaping @Sendable (Loop) -> Void) {
-    self.hook.withLock { $0 = hook }
+    let made = unsafe Unmanaged.passRetained(Hook(hook))
+    let (isFirst, _) = unsafe self.hook.compareExchange(expected: nil, desired: made, ordering: .sequentiallyConsistent)
+    if !isFirst { unsafe made.release() }
   }
 
   /// Calls out.
-  static func call(_ loop: Loop) { hook.withLock { $0 }?(loop) }
+  static func call(_ loop: Loop) { unsafe hook.load(ordering: .acquiring)?.takeUnretainedValue().call(loop) }
 }

@@ -1,3 +1,5 @@
+import Glibc
+
 /// What something is called: one word, readable for as long as the process lives, by any thread, in a signal handler and
 /// in a core file.
 ///
@@ -59,17 +61,14 @@ private enum NameTable {
   /// Bytes of a name.
   private static let longest = 127
   /// Addresses of texts.
-  private static let names = Guarded<[String: UInt]>([:])
+  private static let names = PerProcess<[String: UInt]>([:])
 
   static func intern(_ name: String) -> UnsafePointer<CChar>? {
     var name = name
     while name.utf8.count > longest { name.removeLast() }
     let address = names.withLock { names -> UInt in
       if let known = names[name] { return known }
-      guard names.count < limit else { return 0 }
-      let text = UnsafeMutablePointer<CChar>.allocate(capacity: name.utf8.count + 1)
-      for (index, byte) in name.utf8.enumerated() { unsafe text[index] = CChar(bitPattern: byte) }
-      unsafe text[name.utf8.count] = 0
+      guard names.count < limit, let text = unsafe strdup(name) else { return 0 }
       let address = UInt(bitPattern: text)
       names[name] = address
       return address

@@ -15,7 +15,7 @@ struct KernelDescriptors {
   /// - Parameter servesMainQueue: Whether the main dispatch queue's descriptor is made as well.
   static func make(servesMainQueue: Bool) throws(DescriptorShortage) -> (KernelDescriptors, EventBase) {
     let base = try EventBase(for: "A loop needs an epoll set")
-    return try OwnDescriptors.withLock { () throws(DescriptorShortage) in
+    return try OwnDescriptors.withLock { (numbers) throws(DescriptorShortage) in
       let wakeup = rondo_readable_eventfd()
       guard wakeup >= 0 else { throw DescriptorShortage(need: "A loop needs an eventfd", errno: errno) }
       let timer = rondo_timerfd()
@@ -32,8 +32,8 @@ struct KernelDescriptors {
           throw DescriptorShortage(need: "The main loop needs the main dispatch queue's eventfd", errno: error)
         }
       }
-      OwnDescriptors.insert(wakeup)
-      OwnDescriptors.insert(timer)
+      OwnDescriptors.insert(wakeup, into: &numbers)
+      OwnDescriptors.insert(timer, into: &numbers)
       return (KernelDescriptors(wakeup: wakeup, timer: timer), base)
     }
   }

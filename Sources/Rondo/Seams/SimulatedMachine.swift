@@ -21,7 +21,7 @@ package enum SimulatedMachines {
     var used = 0
   }
 
-  private static let places = Guarded([Place](repeating: Place(), count: mostMachines))
+  private static let places = PerProcess([Place](repeating: Place(), count: mostMachines))
   /// *atomic* How many there are: a process without one makes its sockets without a look at its thread.
   private static let count = Atomic(0)
 

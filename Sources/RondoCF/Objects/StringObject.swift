@@ -44,7 +44,7 @@ struct Literal: Hashable {
   /// The mode of that name.
   var mode: Loop.Mode { Loop.Mode(rawValue: string) }
 
-  private static let constants = Guarded<[Literal: StringObject]>([:])
+  private static let constants = PerProcess<[Literal: StringObject]>([:])
 
   /// The one string with these characters that lasts as long as the process.
   static func constant(_ string: String) -> StringObject {

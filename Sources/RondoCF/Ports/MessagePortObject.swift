@@ -78,7 +78,7 @@ import RondoSockets
     weak var port: MessagePortObject?
   }
 
-  private static let directory = Guarded(Directory())
+  private static let directory = PerProcess(Directory())
 
   private static func find(_ name: Literal, _ list: KeyPath<Directory, [Literal: Weak]>) -> MessagePortObject? {
     let found = directory.withLock { $0[keyPath: list][name]?.port }

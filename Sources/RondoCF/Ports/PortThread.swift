@@ -7,18 +7,17 @@ import RondoSockets
 /// The thread that serves ports which are in no loop of their user's: it notices ends of peers, and hands messages to
 /// dispatch queues. One in a process, from the first port that needs it.
 enum PortThread {
-  private static let kept = Guarded<(process: pid_t, thread: LoopThread)?>(nil)
+  private static let kept = PerProcess<LoopThread?>(nil)
 
   /// The thread's loop; nil if the thread cannot start.
   private static var loop: Loop? {
     kept.withLock { kept in
-      // A forked child has none of its parent's.
-      if let kept, kept.process == getpid() { return kept.thread.loop }
+      if let kept { return kept.loop }
       do {
         let thread = try LoopThread(name: "rondo-ports")
         // Signals are for the program's threads.
         thread.execute { rondo_cf_block_signals() }
-        kept = (getpid(), thread)
+        kept = thread
         return thread.loop
       } catch {
         warn("no thread for message ports: \(error)")

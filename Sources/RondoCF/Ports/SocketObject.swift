@@ -61,7 +61,7 @@ import Synchronization
     weak var socket: SocketObject?
   }
 
-  private static let known = Guarded<[CInt: Weak]>([:])
+  private static let known = PerProcess<[CInt: Weak]>([:])
 
   /// The socket of a descriptor, which is new unless there is a valid one.
   static func of(

@@ -54,7 +54,7 @@ enum ThreadDirectory {
     }
   }
 
-  private static let entries = Guarded(Entries())
+  private static let entries = PerProcess(Entries())
 
   /// Has `change` find nothing but what belongs to the thread itself in the thread's place.
   private static func update<Answer>(for thread: Thread, _ change: (inout Entries) -> Answer) -> Answer {

@@ -24,7 +24,7 @@ final class SocketPortSender: @unchecked Sendable {
     var sweepCount = 64
   }
 
-  private static let senders = Guarded(Senders())
+  private static let senders = PerProcess(Senders())
 
   /// The one for a signature. Amortised O(1).
   static func shared(for signature: SocketPortSignature) -> SocketPortSender {

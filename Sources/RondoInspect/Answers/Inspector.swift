@@ -10,7 +10,7 @@ import Synchronization
 /// `measure` also measures the loops, and `stalls=250` reports stalls of more than 250 ms on stderr. Separate several
 /// words with commas. A program with more rights than its caller ignores the variable. See secure_getenv(3).
 public enum Inspector {
-  private static let responder = Guarded<Responder?>(nil)
+  private static let responder = PerProcess<Responder?>(nil)
 
   /// Opens the socket, if it is not open. Any thread.
   ///
@@ -20,9 +20,12 @@ public enum Inspector {
   /// - Throws: `OpenError` if there is no socket or no thread for it.
   public static func open() throws(OpenError) {
     LoopCreationHook.set(attend)
+    try openOnce()
+  }
+
+  private static func openOnce() throws(OpenError) {
     try responder.withLock { (responder) throws(OpenError) in
-      if let responder, responder.process == getpid() { return }
-      responder = try Responder()
+      if responder == nil { responder = try Responder() }
     }
   }
 
@@ -59,8 +62,9 @@ public enum Inspector {
     var stallLimit: Duration?
   }
 
-  private static let wishes = Guarded<Wishes?>(nil)
-  private static let monitor = Guarded<StallMonitor?>(nil)
+  /// *constant* once set, before main. A forked child has them, too.
+  nonisolated(unsafe) private static var wishes: Wishes?
+  private static let monitor = PerProcess<StallMonitor?>(nil)
 
   /// Before main: no loop is made, and no thread.
   static func readEnvironment() {
@@ -68,7 +72,7 @@ public enum Inspector {
     guard let found = wishes(in: text) else {
       return ErrorOutput.write("rondo: RONDO_INSPECT=\(text) is none of socket, measure and stalls=MILLISECONDS.\n")
     }
-    wishes.withLock { $0 = found }
+    unsafe wishes = found
     LoopCreationHook.set(attend)
   }
 
@@ -92,19 +96,13 @@ public enum Inspector {
     // The watcher's own loop is not watched.
     if Watcher.isBeingMadeHere { return }
     let insight = loop.insight
-    guard let wishes = wishes.withLock({ $0 }) else { return }
+    guard let wishes = unsafe wishes else { return }
     if wishes.measures { insight.measure() }
     do {
       if wishes.opens { try openOnce() }
       if let limit = wishes.stallLimit { try monitor(limit).watch(loop) }
     } catch {
       ErrorOutput.write("rondo: \(error)\n")
-    }
-  }
-
-  private static func openOnce() throws(OpenError) {
-    try responder.withLock { (responder) throws(OpenError) in
-      if responder == nil { responder = try Responder() }
     }
   }
 
@@ -120,8 +118,6 @@ public enum Inspector {
 
 /// Answers the questions that come to the process's door.
 @safe final class Responder: @unchecked Sendable {
-  /// *constant*
-  let process: pid_t
   /// *constant* The socket's file.
   let path: String
   private let watcher: Watcher
@@ -129,12 +125,11 @@ public enum Inspector {
   private var door: Door?
 
   init() throws(Inspector.OpenError) {
-    process = getpid()
     do { watcher = try Watcher.shared() } catch { throw .noThread(error) }
     // The file is made here, where the caller can be told, and belongs to the user of this moment.
     let user = geteuid()
     var room = [CChar](repeating: 0, count: 4_096)
-    let socket = unsafe rondo_door_open(process, &room, room.count)
+    let socket = unsafe rondo_door_open(getpid(), &room, room.count)
     guard socket >= 0 else { throw .noSocket(errno: -socket) }
     path = String(decoding: room.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
     watcher.perform { [self] in

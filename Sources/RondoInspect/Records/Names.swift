@@ -19,7 +19,7 @@ enum Names {
   }
 
   /// The names of code that were looked up.
-  private static let functions = Guarded<[UInt: String]>([:])
+  private static let functions = PerProcess<[UInt: String]>([:])
   private static let functionLimit = 4_096
 
   private static func function(at code: UInt) -> String? {

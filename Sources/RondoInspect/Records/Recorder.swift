@@ -39,20 +39,25 @@ import Synchronization
   /// *constant* The same, without a look at the loop.
   private let isVirtual: Bool
 
+  /// What the list of all records in CInspect is changed under.
+  private static let list = PerProcess(())
+
   init(of loop: Loop) {
     isVirtual = loop.isVirtual
     virtual = loop.isVirtual ? loop : nil
-    guard let record = unsafe rondo_record_make() else { fatalError("There is no memory for the record of a loop.") }
+    guard let record = unsafe Self.list.withLock({ _ in unsafe rondo_record_make() }) else {
+      fatalError("There is no memory for the record of a loop.")
+    }
     unsafe self.record = record
   }
 
   /// Notes whose record it is, for a reader that has nothing but the memory.
   func describe(_ loop: Loop) {
-    unsafe rondo_record_name(record, loop.name, loop.threadNumber)
+    Self.list.withLock { _ in unsafe rondo_record_name(record, loop.name, loop.threadNumber) }
   }
 
   deinit {
-    unsafe rondo_record_free(record)
+    Self.list.withLock { _ in unsafe rondo_record_free(record) }
     if let measures = unsafe measures.load(ordering: .acquiring) { unsafe rondo_measures_free(measures) }
   }
 

@@ -8,7 +8,7 @@ enum Recorders {
     let recorder: Recorder
   }
 
-  private static let entries = Guarded<[Entry]>([])
+  private static let entries = PerProcess<[Entry]>([])
 
   /// The record of a loop, made on first use. Any thread.
   static func recorder(of loop: Loop) -> Recorder {

@@ -6,8 +6,6 @@ import Synchronization
 /// The thread that looks at loops and answers questions about them; one in a process, from the first who asks.
 final class Watcher: Sendable {
   private let thread: LoopThread
-  /// *constant* The process it is in: a forked child has none.
-  private let process: pid_t
   /// *watcher's thread* Who is to hear when a loop that was idle wakes.
   private let listeners = Guarded<[Listener]>([])
 
@@ -15,14 +13,14 @@ final class Watcher: Sendable {
     weak var rounds: StallRounds?
   }
 
-  private static let kept = Guarded<Watcher?>(nil)
+  private static let kept = PerProcess<Watcher?>(nil)
   /// *atomic* The thread that makes the watcher: the watcher's own loop is not to be watched.
   private static let maker = Atomic<Int32>(0)
 
   /// The process's watcher, made on first use.
   static func shared() throws(LoopThread.StartError) -> Watcher {
     try kept.withLock { (present) throws(LoopThread.StartError) in
-      if let present, present.process == getpid() { return present }
+      if let present { return present }
       maker.store(ThreadState.ownNumber, ordering: .relaxed)
       defer { maker.store(0, ordering: .relaxed) }
       let made = try Watcher()
@@ -32,16 +30,13 @@ final class Watcher: Sendable {
   }
 
   /// The process's watcher, if there is one.
-  static var present: Watcher? {
-    kept.withLock { $0?.process == getpid() ? $0 : nil }
-  }
+  static var present: Watcher? { kept.withLock { $0 } }
 
   /// Whether the calling thread is about to make the watcher.
   static var isBeingMadeHere: Bool { maker.load(ordering: .relaxed) == ThreadState.ownNumber }
 
   private init() throws(LoopThread.StartError) {
     thread = try LoopThread(name: "rondo-watcher")
-    process = getpid()
     // Signals are for the program's threads.
     thread.execute { rondo_block_signals() }
   }
