@@ -57,14 +57,14 @@ import Testing
 
   @Test func `the end of a loop waits for a poster that is about to write`() {
     let wakeup = Wakeup(descriptor: -1)
-    wakeup.beginPost()
+    #expect(wakeup.prepareToSleep() == .sleep && wakeup.announce(.wake) == .write)
     let released = Tally()
     let poster = TestThread {
       while !wakeup.has(.dead) { yieldThread() }
       // An end that does not wait would be over by now.
       usleep(20_000)
       released.add()
-      wakeup.endPost()
+      wakeup.write()
     }
     wakeup.close()
     #expect(released.count == 1)
@@ -73,7 +73,7 @@ import Testing
 
   @Test func `the end of a loop sleeps while a poster is about to write`() throws {
     let wakeup = Wakeup(descriptor: -1)
-    wakeup.beginPost()
+    #expect(wakeup.prepareToSleep() == .sleep && wakeup.announce(.wake) == .write)
     let closer = Handover<Int32>()
     let ends = Tally()
     let loopThread = TestThread {
@@ -83,7 +83,7 @@ import Testing
     }
     let path = "/proc/self/task/\(closer.take())/stat"
     #expect(comesTrue { wakeup.has(.dead) && state(of: path) == "S" })
-    wakeup.endPost()
+    wakeup.write()
     let isOver = comesTrue { ends.count == 1 }
     #expect(isOver)
     if isOver { loopThread.join() }

@@ -52,22 +52,18 @@ import Synchronization
       return
     }
     var relay: JobRelay?
-    let (isAccepted, isFirst) = core.mailbox.withLock { state in
-      if core.hasOrphanedJobs { return (false, false) }
+    var owed = WakeProtocol.PostAction.nothing
+    let isAccepted = core.mailbox.withLock { state in
+      if core.hasOrphanedJobs { return false }
       if core.runningMode.load(ordering: .relaxed) < 0 { relay = core.jobRelay }
       state.mail.jobs.append(job)
-      let isFirst = state.mail.jobs.count == 1
-      // From here on the job may run, and with it its actor, this lane and the loop may be freed.
-      if isFirst { core.wakeup.beginPost() }
-      return (true, isFirst)
+      // A poster that finds a job there does not announce its own: the first job's poster has. In the lock, for once the
+      // job has run, its actor, this lane and the loop may be freed; they are not while a write is owed.
+      if state.mail.jobs.count == 1 { owed = core.wakeup.announce([.mail, .wake]) }
+      return true
     }
-    if !isAccepted {
-      core.detachedJobs.enqueue(job)
-    } else if isFirst {
-      // A poster that finds a job there does not announce its own: the first job's poster has, or is about to.
-      core.wakeup.post([.mail, .wake])
-      core.wakeup.endPost()
-    }
+    if !isAccepted { core.detachedJobs.enqueue(job) }
+    if owed == .write { core.wakeup.write() }
     relay?()
   }
 

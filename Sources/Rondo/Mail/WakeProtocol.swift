@@ -71,12 +71,7 @@ package struct WakeProtocol: Equatable, Hashable, Sendable {
     return .write
   }
 
-  /// A poster is at work: the loop's thread waits for it before it ends.
-  package mutating func beginWriting() {
-    word += Self.oneWriter
-  }
-
-  /// The poster that was told to write has written, or is no longer at work.
+  /// The poster that was told to write has written.
   ///
   /// - Returns: Whether the loop's thread sleeps until then, and is to be woken.
   @discardableResult

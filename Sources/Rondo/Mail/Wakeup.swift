@@ -40,23 +40,18 @@ final class Wakeup: Sendable {
   @inline(__always)
   @discardableResult
   func post(_ bits: WakeProtocol.Bits) -> Bool {
-    switch update({ $0.post(bits) }) {
-    case .nothing:
-      return true
-    case .refused:
-      return false
-    case .write:
-      if descriptor >= 0 { wake() }
-      endPost()
-      return true
-    }
+    let owed = announce(bits)
+    if owed == .write { write() }
+    return owed != .refused
   }
 
-  /// Keeps the loop from ending until `endPost()`: for a poster whose job, once run, may free what it posts through.
-  func beginPost() { update { $0.beginWriting() } }
+  /// The first half of `post(_:)`. The loop does not end while a write is owed.
+  @inline(__always)
+  func announce(_ bits: WakeProtocol.Bits) -> WakeProtocol.PostAction { update { $0.post(bits) } }
 
-  /// The poster touches nothing of the loop's any more.
-  func endPost() {
+  /// The second half, of a poster that owes a write. It touches nothing of the loop's afterwards.
+  func write() {
+    if descriptor >= 0 { wake() }
     if update({ $0.wrote() }) { unsafe rondo_futex_wake(address) }
   }
 
