@@ -53,7 +53,7 @@ enum Spread {
   }
 
   /// *its lock*
-  private static let places = Guarded<[Place]>([])
+  private static let places = PerProcess<[Place]>([])
   /// *constant* What the thread could use that asked first: a thread that was spread has only one left.
   private static let first = Result { () throws(SchedulingError) in try allowedProcessors(of: 0) }
 
@@ -81,7 +81,9 @@ enum Spread {
         try loops[index].keep(on: [number])
       } catch {
         leave(Array(loops[index...]))
-        throw error
+        // The process could use it once: its set of processors may have shrunk since.
+        guard case .noProcessor = error, processors.count > loops.count else { throw error }
+        return try keepApart(loops, on: processors.filter { $0 != number })
       }
     }
     return numbers

@@ -67,6 +67,7 @@ public enum SchedulingError: Error, Hashable, Sendable, CustomStringConvertible 
         "the process may not have the nice level \(scheduling.nice ?? 0): see RLIMIT_NICE and CAP_SYS_NICE"
       }
     case .noThread: "the loop has no thread"
+    case .noProcessor([]): "no processor was named for the thread"
     case .noProcessor(let processors):
       "the process may use none of these processors: \(processors.sorted().map(String.init).joined(separator: ", "))"
     case .refused(let errno): "the thread's scheduling could not be changed: \(describe(errno: errno))"

@@ -75,7 +75,8 @@ import Testing
         let error = #expect(throws: SchedulingError.noProcessor(of: processors)) {
           try loops[0].setProcessors(processors)
         }
-        #expect("\(error!)".hasSuffix(processors.sorted().map(String.init).joined(separator: ", ")))
+        let numbers = processors.sorted().map(String.init).joined(separator: ", ")
+        #expect("\(error!)".hasSuffix(numbers.isEmpty ? "no processor was named for the thread" : numbers))
       }
       #expect(try loops[0].processors() == Set(usableProcessors()))
     }
@@ -98,6 +99,17 @@ import Testing
       for loop in loops { #expect(try loop.processors() == Set(usable)) }
     }
     #expect(try Loop.spread([]) == [])
+  }
+
+  @Test func `a processor that the process has lost is passed over`() throws {
+    let usable = usableProcessors()
+    try withLoops(usable.count) { (loops) throws in
+      #expect(Set(try Spread.keepApart(loops, on: [-1] + usable)) == Set(usable))
+      for loop in loops { #expect(try usable.contains(loop.processors().first!) && loop.processors().count == 1) }
+      #expect(throws: SchedulingError.noProcessor(of: [-1])) {
+        try Spread.keepApart(loops, on: [-1] + usable.dropLast())
+      }
+    }
   }
 
   @Test(.offThePool) func `a loop is spread beside those that were, until they end or may run elsewhere`() async {
