@@ -5,6 +5,8 @@ import RondoLog
 import Synchronization
 import Testing
 
+@_silgen_name("fork") private func fork() -> pid_t
+
 /// Lines that never hold up who writes them.
 @Suite struct LogTests {
   /// A pipe, closed at the end of its test.
@@ -120,6 +122,17 @@ import Testing
     sink?.write("last words\n")
     sink = nil
     #expect(pipe.take { $0.hasSuffix("\n") } == "last words\n")
+  }
+
+  @Test func `a forked child exits without a word to its parent's sinks`() async {
+    await #expect(processExitsWith: .success) {
+      guard let sink = try? LogSink() else { fatalError() }
+      let child = fork()
+      if child == 0 { exit(0) }
+      var status: CInt = 0
+      precondition(waitpid(child, &status, 0) == child && status == 0)
+      withExtendedLifetime(sink) {}
+    }
   }
 
   @Test func `a line has its time, level, label, data and source, and no character that ends it`() throws {
