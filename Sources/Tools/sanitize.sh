@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 others='^(RondoWholeTests|RondoDaemonTests|RondoFoundationTests|RondoInspectTests|RondoPortsTests|RondoBookTests|RondoSocketsTests'
 # A forked child's handlers do not get the signals that the thread sanitizer keeps from them, and its threads do not run.
-unsafe="a forked child's signals are its own|a forked child may drop its parent's monitor|a fork during a sample|a forked child has a door"
+unsafe="a forked child's signals are its own|a forked child may drop its parent's monitor|a fork during a sample|a forked child has a door|a forked child looks up"
 # They link programs without the sanitizer, count what a program costs, or look at how functions call each other; a
 # sanitizer changes both.
 unfit='ReadmeProgramTests|CompilerMessagesTests|CallPathTests'

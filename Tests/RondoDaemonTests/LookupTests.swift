@@ -55,6 +55,36 @@ import Testing
     }
   }
 
+  @Test(.offThePool) func `a forked child looks up names in threads of its own`() async {
+    await #expect(processExitsWith: .success) {
+      inOwnProcess {
+        endProcess(after: 120)
+        let asked = Later<Loop>()
+        let resolver = Resolver(threads: 1, waiting: 1) { query in
+          asked.value = .current
+          return query.ask()
+        }
+        func looksUp() -> Bool {
+          let answer = Later<Result<[SocketAddress], LookupError>>()
+          let loop = Loop.current
+          resolver.lookUp("localhost", port: 7, on: loop) { result in
+            answer.value = result
+            loop.stop()
+          }
+          while answer.value == nil { loop.run(for: .milliseconds(10)) }
+          return (try? answer.value.get()) != nil
+        }
+        precondition(looksUp())
+        // Awake, the thread may hold a lock of the Swift runtime's, which the child would find held for ever.
+        while !asked.value.isWaiting { sched_yield() }
+        let child = forkProcess()
+        if child == 0 { _exit(looksUp() ? 0 : 1) }
+        precondition(end(of: child) == .exit(0))
+        precondition(looksUp())
+      }
+    }
+  }
+
   // MARK: - Time
 
   @Test func `a server that hangs holds a thread, and neither the loop nor who waits`() throws {

@@ -17,13 +17,18 @@ package import Synchronization
     }
   }
 
-  /// *atomic* The copy of the process that asked last, never freed.
+  /// *atomic* The copy of the process that asked last. That of another process is never freed.
   @usableFromInline let copy: Atomic<Unmanaged<Copy>>
   @usableFromInline let make: @Sendable () -> Value
 
   package init(_ make: @escaping @Sendable @autoclosure () -> Value) {
     self.make = make
     unsafe copy = Atomic(.passRetained(Copy(make())))
+  }
+
+  deinit {
+    let last = unsafe copy.load(ordering: .acquiring)
+    if unsafe last.takeUnretainedValue().generation == ProcessGeneration.current { unsafe last.release() }
   }
 
   /// Nothing may be called out inside `body`, nor anything of the user's released.

@@ -13,8 +13,8 @@ final class LookupPool: Sendable {
   private let mostWaiting: Int
   /// *constant* Blocks.
   private let ask: @Sendable (LookupQuery) -> LookupQuery.Answer
-  /// *its lock*
-  private let state = Guarded(State())
+  /// *its lock* A forked child has none of its parent's threads.
+  private let state = PerProcess(State())
 
   private struct State {
     /// Those that have nothing to do. The others hold themselves.
