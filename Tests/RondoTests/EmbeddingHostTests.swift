@@ -359,14 +359,8 @@ extension Loop.Embedding {
   /// Whether poll(2) finds the descriptor readable now.
   fileprivate var isReadable: Bool { waitUntilReadable(atMost: 0) }
 
-  /// How long something may take that takes no time: a minute, or the seconds in the environment's RONDO_ALARM.
-  private static let patience: CInt = {
-    let limit = unsafe getenv("RONDO_ALARM").flatMap { unsafe CInt(String(cString: $0)) }
-    return 1_000 * (limit ?? 60)
-  }()
-
   /// Sleeps as a host would.
-  fileprivate func waitUntilReadable(atMost milliseconds: CInt = patience) -> Bool {
+  fileprivate func waitUntilReadable(atMost milliseconds: CInt = 1_000 * CInt(patience)) -> Bool {
     var query = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     return unsafe poll(&query, 1, milliseconds) == 1 && query.revents & Int16(POLLIN) != 0
   }

@@ -1,4 +1,5 @@
 import Glibc
+import RondoTestSupport
 import RondoTesting
 import Testing
 
@@ -89,10 +90,9 @@ import Testing
     if isOver { loopThread.join() }
   }
 
-  /// Waits a minute for it if it has to, or the seconds in the environment's RONDO_ALARM.
+  /// Waits for it if it has to.
   private func comesTrue(_ condition: () -> Bool) -> Bool {
-    let seconds = unsafe getenv("RONDO_ALARM").flatMap { unsafe Int(String(cString: $0)) } ?? 60
-    let end = ContinuousClock.now.advanced(by: .seconds(seconds))
+    let end = ContinuousClock.now.advanced(by: .seconds(patience))
     while !condition() {
       guard ContinuousClock.now < end else { return false }
       yieldThread()

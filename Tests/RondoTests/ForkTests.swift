@@ -164,7 +164,7 @@ private enum Fork {
   }
 
   static func childHasItsOwnTables(quietly: Bool) {
-    endProcess(after: 60)
+    endProcess(after: 2 * patience)
     let table = PerProcess([1])
     let (isIn, mayGo) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     let thread = TestThread {
@@ -176,7 +176,7 @@ private enum Fork {
     }
     isIn.wait()
     let end = inChild(quietly: quietly) {
-      endProcess(after: 60)
+      endProcess(after: patience)
       let numbers = table.withLock { numbers in
         numbers.append(2)
         return numbers

@@ -40,12 +40,8 @@ import Testing
 
 /// What the exit tests do; loops belong to threads, so in synchronous functions.
 private enum Sleeper {
-  /// Each takes a few milliseconds. What sleeps for ever is ended by a signal after a minute, or the seconds in the
-  /// environment's RONDO_ALARM.
-  private static func giveUpLater() {
-    let limit = unsafe getenv("RONDO_ALARM").flatMap { unsafe UInt32(String(cString: $0)) }
-    endProcess(after: limit ?? 60)
-  }
+  /// Each takes a few milliseconds. What sleeps for ever is ended by a signal.
+  private static func giveUpLater() { endProcess(after: patience) }
 
   static func timer() {
     giveUpLater()

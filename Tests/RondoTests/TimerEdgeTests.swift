@@ -1,4 +1,5 @@
 import Glibc
+import RondoTestSupport
 import RondoTesting
 import Testing
 
@@ -58,10 +59,9 @@ import Testing
     }
   }
 
-  /// Waits a minute for it if it has to, or the seconds in the environment's RONDO_ALARM.
+  /// Waits for it if it has to.
   private func isReadable(_ descriptor: CInt) -> Bool {
-    let seconds = unsafe getenv("RONDO_ALARM").flatMap { unsafe CInt(String(cString: $0)) } ?? 60
     var query = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-    return unsafe poll(&query, 1, 1_000 * seconds) == 1
+    return unsafe poll(&query, 1, 1_000 * CInt(patience)) == 1
   }
 }
