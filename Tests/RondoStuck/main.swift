@@ -166,6 +166,7 @@ case "serve":
   }
 // A daemon, which forks after its first loop was made: the child says its number.
 case "fork":
+  while !threads_others_sleep() { usleep(1_000) }
   let child = fork()
   if child > 0 { exit(waitpid(child, nil, 0) == child ? 0 : 1) }
   alarm(120)
