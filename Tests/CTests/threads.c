@@ -7,12 +7,12 @@
 #include <string.h>
 #include <unistd.h>
 
-// By its stat file, in which the state stands behind the name in parentheses: proc_pid_stat(5). Or it has ended.
-static bool sleeps(long thread) {
+// By its stat file, in which the state stands behind the name in parentheses: proc_pid_stat(5).
+bool threads_sleeps(long thread) {
   char path[64], text[256];
   snprintf(path, sizeof path, "/proc/self/task/%ld/stat", thread);
   FILE *file = fopen(path, "r");
-  if (!file) return true;
+  if (!file) return false;
   text[fread(text, 1, sizeof text - 1, file)] = 0;
   fclose(file);
   char *name_end = strrchr(text, ')');
@@ -24,7 +24,7 @@ bool threads_others_sleep(void) {
   bool all_sleep = threads;
   for (struct dirent *entry; all_sleep && (entry = readdir(threads));) {
     long thread = strtol(entry->d_name, NULL, 10);
-    if (thread > 0 && thread != gettid()) all_sleep = sleeps(thread);
+    if (thread > 0 && thread != gettid()) all_sleep = threads_sleeps(thread);
   }
   if (threads) closedir(threads);
   return all_sleep;

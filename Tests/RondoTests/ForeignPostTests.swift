@@ -1,3 +1,4 @@
+import CTests
 import Glibc
 import RondoTestSupport
 import RondoTesting
@@ -82,8 +83,8 @@ import Testing
       wakeup.close()
       ends.add()
     }
-    let path = "/proc/self/task/\(closer.take())/stat"
-    #expect(comesTrue { wakeup.has(.dead) && state(of: path) == "S" })
+    let number = Int(closer.take())
+    #expect(comesTrue { wakeup.has(.dead) && threads_sleeps(number) })
     wakeup.write()
     let isOver = comesTrue { ends.count == 1 }
     #expect(isOver)
@@ -98,15 +99,5 @@ import Testing
       yieldThread()
     }
     return true
-  }
-
-  /// The state in a thread's stat file, which stands behind the name in parentheses: proc_pid_stat(5).
-  private func state(of path: String) -> Character? {
-    let file = unsafe open(path, O_RDONLY | O_CLOEXEC)
-    defer { close(file) }
-    var bytes = [UInt8](repeating: 0, count: 512)
-    let count = unsafe read(file, &bytes, bytes.count)
-    let text = String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
-    return text.split(separator: ")").last?.split(separator: " ").first?.first
   }
 }

@@ -215,6 +215,7 @@ import Synchronization
 /// What a product above does with each loop that is made.
 package enum LoopCreationHook {
   private final class Hook: Sendable {
+    /// *constant*
     let call: @Sendable (Loop) -> Void
 
     init(_ call: @escaping @Sendable (Loop) -> Void) {

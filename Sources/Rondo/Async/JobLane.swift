@@ -57,8 +57,8 @@ import Synchronization
       if core.hasOrphanedJobs { return false }
       if core.runningMode.load(ordering: .relaxed) < 0 { relay = core.jobRelay }
       state.mail.jobs.append(job)
-      // A poster that finds a job there does not announce its own: the first job's poster has. In the lock, for once the
-      // job has run, its actor, this lane and the loop may be freed; they are not while a write is owed.
+      // A poster that finds a job there does not announce its own: the first job's poster has. It does so inside the
+      // lock. After that the job may have run and freed its actor, this lane and the loop, unless a write is owed.
       if state.mail.jobs.count == 1 { owed = core.wakeup.announce([.mail, .wake]) }
       return true
     }

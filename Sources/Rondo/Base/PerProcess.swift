@@ -9,6 +9,7 @@ package import Synchronization
   final class Copy {
     /// *constant*
     @usableFromInline let generation = ProcessGeneration.current
+    /// *constant*
     @usableFromInline let value: Guarded<Value>
 
     @usableFromInline
@@ -17,8 +18,10 @@ package import Synchronization
     }
   }
 
-  /// *atomic* The copy of the process that asked last. That of another process is never freed.
+  /// *atomic* The copy of the process that asked last. That of another process is never freed. Ordering: a thread that
+  /// finds a copy sees what its maker wrote to it.
   @usableFromInline let copy: Atomic<Unmanaged<Copy>>
+  /// *constant*
   @usableFromInline let make: @Sendable () -> Value
 
   package init(_ make: @escaping @Sendable @autoclosure () -> Value) {

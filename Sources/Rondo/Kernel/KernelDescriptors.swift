@@ -15,7 +15,7 @@ struct KernelDescriptors {
   /// - Parameter servesMainQueue: Whether the main dispatch queue's descriptor is made as well.
   static func make(servesMainQueue: Bool) throws(DescriptorShortage) -> (KernelDescriptors, EventBase) {
     let base = try EventBase(for: "A loop needs an epoll set")
-    return try OwnDescriptors.withLock { (numbers) throws(DescriptorShortage) in
+    return try OwnDescriptors.numbers.withLock { (numbers) throws(DescriptorShortage) in
       let wakeup = rondo_readable_eventfd()
       guard wakeup >= 0 else { throw DescriptorShortage(need: "A loop needs an eventfd", errno: errno) }
       let timer = rondo_timerfd()

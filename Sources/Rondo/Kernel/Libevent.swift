@@ -22,7 +22,7 @@ import Glibc
   package init(for need: String, isForeign: Bool = false) throws(DescriptorShortage) {
     Self.watchExit
     var likely: CInt = -1
-    let base = unsafe OwnDescriptors.withLock { _ in unsafe rondo_base_new(&likely, isForeign ? 1 : 0) }
+    let base = unsafe OwnDescriptors.numbers.withLock { _ in unsafe rondo_base_new(&likely, isForeign ? 1 : 0) }
     guard let base = unsafe base else {
       throw DescriptorShortage(need: need, errno: errno)
     }
@@ -32,7 +32,7 @@ import Glibc
 
   deinit {
     guard epoll >= 0 else { return unsafe event_base_free(pointer) }
-    OwnDescriptors.withLock { numbers in
+    OwnDescriptors.numbers.withLock { numbers in
       numbers.remove(epoll)
       unsafe event_base_free(pointer)
     }
@@ -56,7 +56,7 @@ import Glibc
       }
     }
     if epoll < 0 { ClosedBehindTheLoop.fail("the epoll set that was made just now", likelyEpoll, EBADF) }
-    OwnDescriptors.withLock { OwnDescriptors.insert(epoll, into: &$0) }
+    OwnDescriptors.numbers.withLock { OwnDescriptors.insert(epoll, into: &$0) }
   }
 
   /// Once: from here on an exit(3) by libevent is reported.

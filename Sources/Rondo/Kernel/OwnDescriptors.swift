@@ -6,20 +6,14 @@ import Glibc
 /// now on, which no later system call shows. A number is in the list only while a loop has it open: it is put there
 /// after it was opened, and leaves right before it is closed, inside the lock.
 package enum OwnDescriptors {
-  private static let numbers = PerProcess<Set<CInt>>([])
-
-  /// Runs `body` while no other thread makes or closes descriptors of loops.
-  static func withLock<Result, Failure: Error>(
-    _ body: (inout Set<CInt>) throws(Failure) -> Result
-  ) throws(Failure) -> Result {
-    try numbers.withLock(body)
-  }
+  /// *its lock*, which a thread holds while it makes or closes descriptors of a loop.
+  static let numbers = PerProcess<Set<CInt>>([])
 
   /// Makes a descriptor that a loop has from now on.
   ///
   /// - Parameter open: Returns a negative number, and errno, if there is none.
   package static func make(_ need: String, _ open: () -> CInt) throws(DescriptorShortage) -> CInt {
-    try withLock { (numbers) throws(DescriptorShortage) in
+    try numbers.withLock { (numbers) throws(DescriptorShortage) in
       let made = open()
       guard made >= 0 else { throw DescriptorShortage(need: need, errno: errno) }
       insert(made, into: &numbers)
@@ -36,7 +30,7 @@ package enum OwnDescriptors {
 
   /// Closes a descriptor that a loop had.
   package static func close(_ descriptor: CInt) {
-    withLock { numbers in
+    numbers.withLock { numbers in
       numbers.remove(descriptor)
       _ = Glibc.close(descriptor)
     }

@@ -80,10 +80,12 @@ enum Spread {
       do throws(SchedulingError) {
         try loops[index].keep(on: [number])
       } catch {
-        leave(Array(loops[index...]))
         // The process could use it once: its set of processors may have shrunk since.
-        guard case .noProcessor = error, processors.count > loops.count else { throw error }
-        return try keepApart(loops, on: processors.filter { $0 != number })
+        if case .noProcessor = error, processors.count > loops.count {
+          return try keepApart(loops, on: processors.filter { $0 != number })
+        }
+        leave(Array(loops[index...]))
+        throw error
       }
     }
     return numbers
