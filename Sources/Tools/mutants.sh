@@ -123,10 +123,10 @@ MAIN
   # What the tests have besides: Swift and C.
   swiftc "${flags[@]}" "${maps[@]}" -wmo -c -module-name RondoTestSupport "$tree"/Tests/TestSupport/*.swift \
     -emit-module -emit-module-path "$scratch/RondoTestSupport.swiftmodule" -o RondoTestSupport.o -lRondo
-  local foreign=$tree/Tests/CTests
-  clang -c "$foreign/foreign.c" -I "$foreign/include" -o foreign.o
-  echo "module CTests { header \"$foreign/include/foreign.h\" export * }" >"$scratch/foreign.modulemap"
-  compile "${maps[@]}" -Xcc "-fmodule-map-file=$scratch/foreign.modulemap" -module-name RondoTests \
+  local c=$tree/Tests/CTests
+  clang -c "$c"/*.c -I "$c/include"
+  echo "module CTests { umbrella \"$c/include\" export * }" >"$scratch/c.modulemap"
+  compile "${maps[@]}" -Xcc "-fmodule-map-file=$scratch/c.modulemap" -module-name RondoTests \
     "$tree"/Tests/RondoTests/*.swift "$scratch/Main.swift"
   swiftc "${link[@]}" ./*.o -lRondo -lRondoTesting "${libevent[@]}" -levent_extra -o "$scratch/tests"
 )
