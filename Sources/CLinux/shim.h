@@ -186,6 +186,29 @@ static inline uint32_t *rondo_word_wiped_on_fork(void) {
   return NULL;
 }
 
+// Opens /dev/null for those of the descriptors 0, 1 and 2 that are closed: the numbers are not free for other files.
+static inline void rondo_fill_standard_descriptors(void) {
+  for (int number = 0; number <= 2; number++) {
+    if (fcntl(number, F_GETFD) >= 0) continue;
+    int made = open("/dev/null", O_RDWR);
+    if (made >= 0 && made != number) close(made);
+  }
+}
+
+// Whether the number stands for an epoll set: of one, a file that is not in it cannot be removed.
+static inline bool rondo_is_epoll(int descriptor) {
+  int probe = rondo_eventfd();
+  bool is_epoll = probe < 0 || (epoll_ctl(descriptor, EPOLL_CTL_DEL, probe, NULL) && errno == ENOENT);
+  if (probe >= 0) close(probe);
+  return is_epoll;
+}
+
+// How many locks of ours the calling thread holds. For one file alone: each that calls this has a count of its own.
+static inline int *rondo_held_locks(void) {
+  static _Thread_local int held;
+  return &held;
+}
+
 // How many descriptors the process may have: getrlimit(2).
 static inline void rondo_descriptor_limits(uint64_t *soft, uint64_t *hard) {
   struct rlimit limit = {0, 0};

@@ -64,11 +64,10 @@ extension Loop {
 
     /// Removes the guest from its loop permanently. The loop's own thread; allowed inside `dispatch`.
     public func invalidate() {
-      turns.checkThread()
-      turns.source.invalidate()
+      if turns.mayEnd { turns.source.invalidate() }
     }
 
-    fileprivate func checkThread() { turns.checkThread() }
+    fileprivate var mayEnd: Bool { turns.mayEnd }
 
     fileprivate func enter(_ loop: Loop, _ mode: Mode) -> Bool { turns.enter(loop, mode) }
 
@@ -93,8 +92,7 @@ extension Loop {
 
   /// Removes a guest from a mode, or with `.common` from the common modes. The loop's own thread.
   public func remove(_ guest: GuestLoop, from mode: Mode = .default) {
-    guest.checkThread()
-    if guest.source.home === self { guest.exit(mode) }
+    if guest.mayEnd, guest.source.home === self { guest.exit(mode) }
   }
 
   /// Whether a guest is in a mode. With `.common`, whether it is in the common set.

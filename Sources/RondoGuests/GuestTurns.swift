@@ -77,12 +77,14 @@ internal import Rondo
     if !(source.home?.holds(source) ?? false) { source.invalidate() }
   }
 
-  func checkThread() {
-    guard let loop = source.home else { return }
-    loop.checkProcess()
+  /// False in a forked child, where the parent's guest stays as it is. On another thread than the loop's it traps.
+  var mayEnd: Bool {
+    guard let loop = source.home else { return true }
+    guard loop.isOfThisProcess else { return false }
     require(
       loop.isCurrent,
       "This guest's loop belongs to \(loop.threadDescription), and so does the guest. Use loop.perform { }.")
+    return true
   }
 
   // MARK: - What it waits for

@@ -1,3 +1,4 @@
+import Dispatch
 import Rondo
 import RondoSockets
 import RondoTesting
@@ -40,6 +41,43 @@ import Testing
       #expect(duration >= .milliseconds(20))
       _ = far
     }
+  }
+
+  @Test func `a wait with a limit may begin while the loop's mail is about to close the connection`() async throws {
+    try await withLoop { loop in
+      let (near, far) = try Connection.pair(on: loop)
+      near.idleLimit = .seconds(600)
+      let reading = Task(executorPreference: loop) { () -> ConnectionError? in
+        Self.leaveMailThatCloses(near, loop)
+        do throws(ConnectionError) { _ = try await near.read() } catch { return error }
+        return nil
+      }
+      let error = await reading.value
+      #expect(error == .closed)
+      withExtendedLifetime(far) {}
+    }
+  }
+
+  /// Has another thread invalidate a timer whose closure, when it dies, closes the connection. The loop's thread.
+  private static func leaveMailThatCloses(_ connection: Connection, _ loop: Loop) {
+    let timer = {
+      let closer = Closer(connection)
+      return Loop.Timer(after: .seconds(3600)) { _ in _ = closer }
+    }()
+    loop.add(timer)
+    let isDone = DispatchSemaphore(value: 0)
+    DispatchQueue(label: "invalidates").async {
+      timer.invalidate()
+      isDone.signal()
+    }
+    isDone.wait()
+  }
+
+  /// Closes a connection when it dies.
+  private final class Closer: Sendable {
+    private let connection: Connection
+    init(_ connection: Connection) { self.connection = connection }
+    deinit { connection.close() }
   }
 
   @Test func `a deadline ends every wait, and one that begins after it at once`() async throws {

@@ -1,7 +1,8 @@
 import Glibc
-import Rondo
 import RondoTesting
 import Testing
+
+@testable import Rondo
 
 /// What a source closes when its number has come to stand for another file.
 @Suite struct DescriptorNumberTests {
@@ -55,6 +56,90 @@ import Testing
     let isOpen = !other.isAtEnd
     if isOpen { close(number) }
     #expect(isOpen)
+  }
+}
+
+/// Sources whose number was closed behind the loop's back, while a duplicate keeps the file open: the kernel tells on.
+@Suite struct DuplicatedDescriptorTests {
+  /// Runs until the source of a closed number ends, beside others that are ready in every turn.
+  ///
+  /// - Returns: How often it was told, why it ended, and whether the others are valid.
+  private func end(beside others: Int) -> (told: Int, reason: Loop.DescriptorSource.InvalidationReason?, isFine: Bool) {
+    onLoopThread { stage in
+      let busy = (0..<others).map { number in
+        let pipe = stage.pipe()
+        pipe.write(1)
+        return stage.descriptor("other", pipe.reader)
+      }
+      let pipe = stage.pipe()
+      let number = duplicate(pipe.reader)
+      let source = stage.descriptor("dead", number)
+      stage.loop.run(for: .zero)
+      close(number)
+      pipe.write(1)
+      for _ in 0..<10_000 where source.isValid { stage.loop.run(for: .zero) }
+      let told = stage.trace.tokens.count { $0 == "dead" }
+      return (told, source.invalidationReason, busy.allSatisfy(\.isValid))
+    }
+  }
+
+  @Test(arguments: [0, 1, 3])
+  func `the loop finds out after so many callouts, whatever else is ready`(_ others: Int) {
+    let (told, reason, isFine) = end(beside: others)
+    #expect(told <= LoopCore.calloutsBetweenLooks)
+    #expect(reason == .descriptorClosed)
+    #expect(isFine)
+  }
+}
+
+/// Which source closes a descriptor, and when.
+@Suite struct ClosingSourceTests {
+  @Test func `a descriptor is closed by the last source that watches it`() {
+    let (text, isOpen, isClosed) = onLoopThread { stage in
+      let sockets = stage.sockets()
+      let near = duplicate(sockets.near)
+      let reading = stage.descriptor("read", near, closesOnInvalidation: true)
+      let writing = stage.descriptor("write", near, for: .write)
+      stage.loop.run(for: .zero)
+      _ = stage.take()
+      reading.invalidate()
+      stage.loop.run(for: .zero)
+      let isOpen = fcntl(near, F_GETFD) >= 0
+      let text = stage.text
+      writing.invalidate()
+      return (text, isOpen, fcntl(near, F_GETFD) < 0)
+    }
+    #expect(text == "write")
+    #expect(isOpen)
+    #expect(isClosed)
+  }
+
+  @Test func `a source that is released while it is valid and in no loop closes its descriptor`() throws {
+    let pipe = TestPipe()
+    let number = duplicate(pipe.writer)
+    pipe.closeWriter(isDuplicated: true)
+    do {
+      let source = try Loop.DescriptorSource(number, for: .write, closesOnInvalidation: true) { _, _ in }
+      #expect(source.isValid)
+    }
+    let isClosed = pipe.waitForEnd()
+    #expect(isClosed)
+  }
+
+  @Test func `a source that has left its loop closes its descriptor when it is released`() {
+    let isClosed = onLoopThread { stage in
+      let pipe = TestPipe()
+      let number = duplicate(pipe.writer)
+      pipe.closeWriter(isDuplicated: true)
+      do {
+        let source = try! Loop.DescriptorSource(number, for: .write, closesOnInvalidation: true) { _, _ in }
+        stage.loop.add(source)
+        stage.loop.run(for: .zero)
+        stage.loop.remove(source)
+      }
+      return pipe.waitForEnd()
+    }
+    #expect(isClosed)
   }
 }
 

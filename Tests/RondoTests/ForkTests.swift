@@ -23,7 +23,20 @@ import Testing
     #expect(result?.complaint.contains("This loop belongs to the parent of a forked process.") == true)
   }
 
-  @Test(.offThePool, arguments: 0..<9, [true, false])
+  @Test(.offThePool, arguments: 0..<6, [true, false])
+  func `a child that ends its parent's items leaves them as they are, however it was made`(
+    _ use: Int, _ isQuiet: Bool
+  ) async {
+    await #expect(processExitsWith: .success) { [use, isQuiet] in
+      Fork.childEndsItsParentsItems(use, quietly: isQuiet)
+    }
+  }
+
+  @Test(.offThePool) func `a fork that a handler has asked about is counted once`() async {
+    await #expect(processExitsWith: .success) { Fork.childIsCountedOnce() }
+  }
+
+  @Test(.offThePool, arguments: 0..<7, [true, false])
   func `a child that touches its parent's items is told whose they are, however it was made`(
     _ use: Int, _ isQuiet: Bool
   ) async {
@@ -107,17 +120,55 @@ private enum Fork {
       switch use {
       case 0: source.enable(.write)
       case 1: source.disable(.read)
-      case 2: source.invalidate()
-      case 3: timer.invalidate()
-      case 4: timer.fireDate = timer.fireDate.advanced(by: .seconds(1))
-      case 5: timer.tolerance = .seconds(1)
-      case 6: stage.loop.wakeUp()
-      case 7: stage.loop.run(for: .zero)
+      case 2: timer.fireDate = timer.fireDate.advanced(by: .seconds(1))
+      case 3: timer.tolerance = .seconds(1)
+      case 4: stage.loop.wakeUp()
+      case 5: stage.loop.run(for: .zero)
       default: timer.interval = .seconds(1)
       }
       return 0
     }
     guard case .signal = end else { preconditionFailure("The child got away with it: \(end)") }
+  }
+
+  static func childEndsItsParentsItems(_ use: Int, quietly: Bool) {
+    let stage = Stage(.current)
+    let pipe = stage.pipe()
+    let source = stage.descriptor("d", pipe.reader)
+    let timer = stage.timer("t", every: .seconds(60))
+    let timeout = stage.loop.makeTimeout { stage.note("o") }
+    stage.loop.arm(timeout, after: .milliseconds(1))
+    let thread = try! LoopThread()
+    while !thread.loop.isWaiting { sched_yield() }
+    stage.loop.run(for: .zero)
+    let end = inChild(quietly: quietly) {
+      switch use {
+      case 0: source.invalidate()
+      case 1: timer.invalidate()
+      case 2: stage.loop.remove(timer)
+      case 3: precondition(!stage.loop.discard(timeout))
+      case 4: precondition(!stage.loop.disarm(timeout))
+      default: thread.stop()
+      }
+      return source.isValid && timer.isValid ? 0 : 1
+    }
+    precondition(end == .exit(0), "\(end)")
+    pipe.write(1)
+    while stage.trace.tokens.count < 2 { stage.loop.run(for: .milliseconds(2), returnAfterSourceHandled: true) }
+    precondition(stage.trace.tokens.contains("o") && stage.trace.tokens.contains("d"))
+    precondition(stage.loop.contains(timer))
+    thread.stop()
+  }
+
+  static func childIsCountedOnce() {
+    _ = Loop.current
+    let end = inChild {
+      // The library's own handler has run. Where others run before it, it runs after a thread has asked.
+      let loop = Loop.current
+      ProcessGeneration.settleInChild()
+      return Loop.current === loop ? exercise(loop) : 2
+    }
+    precondition(end == .exit(0), "\(end)")
   }
 
   static func childDropsItsParentsThread() {

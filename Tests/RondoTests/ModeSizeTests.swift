@@ -52,6 +52,16 @@ import Testing
     #expect(complaint.contains("mode 'm64' would be one more"))
   }
 
+  @Test func `a loop that has no room for another mode says so where it is asked, on any thread`() {
+    let (answers, count) = onLoopThread { stage in
+      let loop = stage.loop
+      let others = TestThread { (1...70).map { loop.admit(Loop.Mode("m\($0)")) } }.join()
+      return (others + [loop.admit("own"), loop.admit("m1"), loop.admit(.common)], loop.modes.count)
+    }
+    #expect(answers == Array(repeating: true, count: 63) + Array(repeating: false, count: 8) + [true, true])
+    #expect(count == 64)
+  }
+
   @Test func `as many names as there is room for may be made common before their modes exist`() {
     let count = onLoopThread { stage -> Int in
       for number in 1...63 { stage.loop.addCommonMode(Loop.Mode("m\(number)")) }

@@ -184,6 +184,25 @@ import Testing
     #expect(end.output.contains("import RondoMain"))
   }
 
+  @Test func `the loop of a main thread that has ended is an ended one, though nobody asked for it before`() {
+    let end = Probe.end(["main-gone"])
+    #expect(end.status == 0)
+    let lines = Set(end.output.split(separator: "\n").filter { !$0.hasPrefix("Rondo:") })
+    #expect(lines == ["added false", "performed false", "waits false", "sleep ended"])
+    #expect(end.output.contains("Rondo: The main thread has ended, and Loop.main with it"))
+  }
+
+  @Test func `descriptors 0, 1 and 2 stand for no file of a loop's, though they were closed at the start`() {
+    let end = Probe.end(shell: "exec \"$0\" standard-descriptors <&- >&- 2>&-")
+    #expect(end.status == 0)
+  }
+
+  @Test func `a descriptor that stays ready does not keep the main queue from its turn`() throws {
+    let findings = try Probe.findings("busy-main-queue")
+    let runs = try #require(findings["runs"].flatMap(Int.init))
+    #expect(runs <= 3)
+  }
+
   @Test func `a daemon that used its main loop before it forked is served its main queue, and its SIGTERM`() throws {
     #expect(try Probe.findings("daemon") == ["main": "served", "signal": "15", "result": "stopped"])
   }

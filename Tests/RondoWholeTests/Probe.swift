@@ -41,6 +41,11 @@ enum Probe {
     run(path, arguments)
   }
 
+  /// The same of a shell's command, which finds the probe's path in `$0`.
+  static func end(shell command: String) -> (status: Int32, output: String) {
+    run("sh", ["-c", command, path])
+  }
+
   /// How a run of the probe ended.
   static func status(_ subject: String) -> Int32 {
     run(path, [subject]).status

@@ -12,13 +12,16 @@ extension Loop {
     public let descriptor: CInt
     /// When the handler is called for a descriptor that stays ready.
     public let trigger: Trigger
-    /// Whether invalidation closes the descriptor, once no source watches it any more.
+    /// Whether the source closes the descriptor when you invalidate it, or release it in no loop.
+    ///
+    /// If other sources of its loop watch the descriptor then, the last one of them closes it.
     public let closesOnInvalidation: Bool
     /// *atomic* What the user wants to hear of, `Readiness` bits. Beside the handler: a callout reads no further.
     /// Ordering: see `notes`.
     let interest: Atomic<UInt8>
-    /// *atomic* Set by the one thread that closes. Here it takes no room. Ordering: none but its own.
-    private let isClosed = Atomic<Bool>(false)
+    /// *atomic* Whether the source is to close the descriptor yet. The one thread that clears it does. Here it takes no
+    /// room. Ordering: none but its own.
+    private let owesClosing: Atomic<Bool>
     /// *until released* Called on the loop's thread.
     @safe @exclusivity(unchecked) private(set) var handler: ((DescriptorSource, Readiness) -> Void)?
     /// *constant* Which file the descriptor stood for when the source was made.
@@ -83,10 +86,14 @@ extension Loop {
       self.descriptor = descriptor
       self.trigger = trigger
       self.closesOnInvalidation = closesOnInvalidation
+      owesClosing = Atomic(closesOnInvalidation)
       self.interest = Atomic(interest.rawValue)
       self.handler = handler
       super.init(kind: .descriptor, order: order, Label(fileID: fileID, line: line))
     }
+
+    // One that is released while it is valid is in no loop, which would have a reference.
+    deinit { closeIfAsked() }
 
     override func releaseHandlers() {
       handler = nil
@@ -142,12 +149,16 @@ extension Loop {
       loop?.noteInterest(of: self)
     }
 
-    /// The loop gives up on the descriptor.
+    /// The loop gives up on the descriptor. Calls out.
     func invalidate(because reason: InvalidationReason) {
-      // A source that the user invalidated has no reason, and the first of two reasons stays.
-      guard isValid else { return }
-      reasonLock.withLock { self.reason = reason }
-      invalidate()
+      _ = end(because: reason)
+    }
+
+    /// The same. A source that the user has invalidated gets no reason, and of two reasons the first one counts.
+    ///
+    /// - Returns: Whether this call has ended it.
+    final func end(because reason: InvalidationReason) -> Bool {
+      end { reasonLock.withLock { self.reason = reason } }
     }
 
     /// Whether the descriptor's peer has hung up.
@@ -172,10 +183,20 @@ extension Loop {
     /// The last step of invalidation, once nothing watches the descriptor: closes it, unless the number already stands
     /// for something else.
     private func closeIfAsked() {
-      guard closesOnInvalidation, invalidationReason != .descriptorClosed,
-        !isClosed.exchange(true, ordering: .sequentiallyConsistent), hasItsFile
+      guard owesClosing.load(ordering: .relaxed), invalidationReason != .descriptorClosed,
+        owesClosing.exchange(false, ordering: .sequentiallyConsistent), hasItsFile
       else { return }
       rondo_close(descriptor)
+    }
+
+    /// Whether it is about to close the descriptor, since it is invalid.
+    var isAboutToClose: Bool { !isValid && owesClosing.load(ordering: .relaxed) }
+
+    /// Leaves the closing to another source, which watches the descriptor still. The thread of their loop.
+    func leaveClosing(to other: Loop.DescriptorSource) {
+      if owesClosing.exchange(false, ordering: .sequentiallyConsistent) {
+        other.owesClosing.store(true, ordering: .sequentiallyConsistent)
+      }
     }
   }
 

@@ -17,9 +17,7 @@ package enum Hint {
   @inline(never)
   package static func say(of subject: String, _ text: String) {
     let isNew = said.withLock { $0.count < most && $0.insert(subject).inserted }
-    guard isNew, rondo_is_ready(STDERR_FILENO, 1) != 0 else { return }
-    let line = Array("Rondo: \(text)\n".utf8)
-    _ = unsafe write(STDERR_FILENO, line, line.count)
+    if isNew { Notice.say(text) }
   }
 }
 

@@ -7,6 +7,9 @@ extension Loop.Item {
     lock.withLock { unsafe owner.load(ordering: .relaxed)?.takeUnretainedValue() }
   }
 
+  /// Whether the item is in a loop of the process that this one was forked from.
+  var isOfParent: Bool { loop.map { !$0.thread.isOfThisProcess } ?? false }
+
   /// The loop the item is in, if that is the calling thread's: neither a lock nor a reference count.
   @inline(__always)
   var ownLoop: Unmanaged<Loop>? {

@@ -108,18 +108,30 @@ extension Loop {
     ///
     /// The call does not wait for a callout that is running on the loop's thread. The loop frees the handlers and their
     /// captures as soon as no callout of the item can be running. See CFRunLoopTimerInvalidate,
-    /// CFRunLoopSourceInvalidate, CFRunLoopObserverInvalidate.
+    /// CFRunLoopSourceInvalidate, CFRunLoopObserverInvalidate. In a forked child, an item of the parent's stays as it is.
     public final func invalidate() {
+      _ = end {}
+    }
+
+    /// Makes the item invalid and takes it out of its loops. Calls out.
+    ///
+    /// - Parameter because: Called first, if this call is the one that ends it.
+    /// - Returns: Whether it is.
+    final func end(because note: () -> Void) -> Bool {
+      Lock.assertNoneHeld()
+      if ProcessGeneration.isForked, isOfParent { return false }
       // A source calls its cancel handler here. Held before it is invalid, so that no other holder is the last.
       let isHeld = kind == .source
       if isHeld { holdHandlers() }
       defer { if isHeld { unholdHandlers() } }
       let (old, _) = lifetime.bitwiseOr(Lifetime.invalid, ordering: .sequentiallyConsistent)
-      guard old & Lifetime.invalid == 0 else { return }
+      guard old & Lifetime.invalid == 0 else { return false }
+      note()
       // Kept until the end: the loop may have had the last reference.
       let evicted = leaveLoops()
       wasInvalidated()
       if let evicted { evicted.unholdHandlers() } else { releaseHandlersIfFree(lifetime.load(ordering: .relaxed)) }
+      return true
     }
 
     /// Takes the item, which is invalid, out of the loops it is in. Calls out.
@@ -185,6 +197,7 @@ extension Loop {
 
     /// The last to stop holding an invalid item's handlers lets go of them. Closures may die here.
     final func unholdHandlers() {
+      Lock.assertNoneHeld()
       let (_, left) = lifetime.subtract(Lifetime.holder, ordering: .sequentiallyConsistent)
       releaseHandlersIfFree(left)
     }

@@ -26,9 +26,10 @@ extension Loop {
   ///
   /// With `.common`, the item leaves the common set, and every common mode. The loop does not call the item in that
   /// mode again. From another thread, the call wakes the loop, and another loop can take the item once the loop's
-  /// thread has applied the change. Amortised O(1); O(log n) for an observer.
+  /// thread has applied the change. Amortised O(1); O(log n) for an observer. In a forked child, an item of the parent's
+  /// stays as it is.
   public func remove(_ item: Item, from mode: Mode = .default) {
-    checkProcess()
+    if !thread.isOfThisProcess { return }
     item.registration(in: self)?.exit(self, mode)
   }
 
@@ -70,12 +71,23 @@ extension Loop {
     }
   }
 
-  /// Has the structures of the loop's thread hold the item in the modes it has newly joined. Calls out.
+  /// Adds a timer for a caller that may hold a lock: calls nothing of the user's. Any thread.
+  ///
+  /// What the loop's mail has found to call waits for the loop's next look at it.
+  package func addQuietly(_ timer: Timer, to mode: Mode) {
+    checkProcess()
+    let isOwn = isCurrent
+    let joined = enroll(timer, mode, isOwn: isOwn)
+    settle(timer, joined ?? 0, isOwn: isOwn, isQuiet: true)
+    if Hint.isOn { timer.noteAdded(to: self, joined != nil) }
+  }
+
+  /// Has the structures of the loop's thread hold the item in the modes it has newly joined. Calls out unless quiet.
   @inline(__always)
-  func settle(_ item: Item, _ joined: UInt64, isOwn: Bool) {
+  func settle(_ item: Item, _ joined: UInt64, isOwn: Bool, isQuiet: Bool = false) {
     if isOwn {
       if joined != 0 { core.install(item, in: joined) }
-      core.callOutAfterMail()
+      if isQuiet { core.callOutLater() } else { core.callOutAfterMail() }
     } else if joined != 0 {
       wakeup.post([.mail, .wake])
     }
@@ -196,14 +208,15 @@ extension Loop {
     source.modes.load(ordering: .relaxed) != 0 || source.whileIn(self) { !source.isUnregistered } ?? false
   }
 
-  /// The loop's thread has set the timer's date.
+  /// The loop's thread has set the timer's date. Calls out unless quiet.
   @inline(__always)
-  func noteDate(of timer: Timer, _ date: Instant) {
+  func noteDate(of timer: Timer, isQuiet: Bool) {
     // A forked child has the thread's loop as well.
     checkProcess()
     // The mail may take it out, and its next loop reads its date by itself.
-    if core.applyMail(), !timer.isIn(self) { return }
-    core.reschedule(timer, at: date)
+    if isQuiet ? core.applyMailForLater() : core.applyMail(), !timer.isIn(self) { return }
+    // Another thread, or what the mail has called, may have set a date since: the one that was set last counts.
+    core.reschedule(timer, at: timer.date)
   }
 
   func noteReschedule(of timer: Timer) {

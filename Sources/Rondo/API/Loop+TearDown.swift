@@ -35,7 +35,12 @@ extension Loop {
     core.callOutAfterMail()
     core.end()
     if wakeup.descriptor >= 0 { OwnDescriptors.close(wakeup.descriptor) }
-    // Freed outside of the lock: what is freed with them finds an ended loop.
+    freeCompanions()
+    core.detachedJobs.open()
+  }
+
+  /// Frees them outside of the lock: what is freed with them finds an ended loop. Calls out.
+  private func freeCompanions() {
     let companions = mailbox.withLock { state in
       defer { state.companions = [] }
       return state.companions
@@ -47,15 +52,13 @@ extension Loop {
   /// get here: an async `main` without RondoMain does, when it suspends for the first time.
   func warnOfLostItems() {
     let items = core.allItems
-    guard let first = items.first, rondo_is_ready(STDERR_FILENO, 1) != 0 else { return }
+    guard let first = items.first else { return }
     let others = items.count == 1 ? "" : " and \(items.count - 1) more"
-    let text = """
-      Rondo: The main thread ends, and Loop.main with it: \(first.name)\(others) became invalid. In a program whose main \
-      is async, import RondoMain; else call Loop.main.run().
-
+    Notice.say(
       """
-    let bytes = Array(text.utf8)
-    _ = unsafe write(STDERR_FILENO, bytes, bytes.count)
+      The main thread ends, and Loop.main with it: \(first.name)\(others) became invalid. In a program whose main is async, \
+      import RondoMain; else call Loop.main.run().
+      """)
   }
 }
 

@@ -189,6 +189,25 @@ public final class Loop: @unchecked Sendable {
     return hasRoom
   }
 
+  /// Makes a mode exist, unless the loop has no room for another one. Any thread.
+  ///
+  /// A loop has 64 modes. To name one more, where you add, post or run, ends the process: ask here first where modes have
+  /// names that a program does not know. A mode that another thread makes stays for as long as the loop lives; one that
+  /// the loop's own thread makes goes when nothing is in it and the place is needed.
+  ///
+  /// - Returns: Whether it exists; true for the common modes.
+  public func admit(_ mode: Mode) -> Bool {
+    if mode == .default || mode == .common { return true }
+    let isOwn = isCurrent
+    if isOwn { core.makeRoom(for: mode) }
+    return mailbox.withLock { state in
+      guard state.modes.hasRoom(for: mode) else { return false }
+      let index = state.modes.makeIndex(of: mode)
+      if !isOwn { state.modes.pin(1 << UInt64(index)) }
+      return true
+    }
+  }
+
   /// The date of the mode's next timer; nil if it has none. Any thread. See CFRunLoopGetNextTimerFireDate.
   ///
   /// It is exact on the loop's own thread. On another thread it is the date of the loop's last sleep.

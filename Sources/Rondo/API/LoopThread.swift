@@ -17,11 +17,20 @@ public final class LoopThread: Sendable {
   /// - Parameter stackSize: In bytes; nil for the system's choice. See pthread_attr_setstacksize(3).
   /// - Throws: `.noThread` if the system has none left, `.stackSize` if it cannot provide that stack, `.noDescriptors`
   ///   if the three descriptors of a loop are not available.
-  public init(name: String = "LoopThread", stackSize: Int? = nil) throws(StartError) {
+  public convenience init(name: String = "LoopThread", stackSize: Int? = nil) throws(StartError) {
+    try self.init(name, stackSize: stackSize, callsHook: true)
+  }
+
+  /// Starts a thread whose loop `LoopCreationHook` does not hear of: nothing is called out.
+  package convenience init(unseenByHook name: String) throws(StartError) {
+    try self.init(name, stackSize: nil, callsHook: false)
+  }
+
+  private init(_ name: String, stackSize: Int?, callsHook: Bool) throws(StartError) {
     self.name = name
     let record = ThreadRecord.forNewThread()
     do {
-      loop = try record.makeOwnLoop()
+      loop = try record.makeOwnLoop(callsHook: callsHook)
     } catch {
       throw .noDescriptors(errno: error.errno)
     }
@@ -69,7 +78,7 @@ public final class LoopThread: Sendable {
   ///
   /// On the thread itself it does not wait: the thread ends when its blocks have returned. You may call it again, and
   /// from several threads, each of which waits. `.drop` also ends a drain under way. Runs that a block has nested end
-  /// too. Two threads that stop each other wait without end.
+  /// too. Two threads that stop each other wait without end. In a forked child, the parent's thread stays as it is.
   @available(*, noasync, message: "This blocks the thread until another one has ended. Use await thread.end().")
   public func stop(_ blocks: Stop = .drain) {
     life.requestEnd(blocks)

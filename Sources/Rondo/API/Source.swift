@@ -193,11 +193,13 @@ extension Loop {
 
     /// Calls out.
     func tellSchedule(_ loop: Loop, _ modes: [Mode]) {
+      Lock.assertNoneHeld()
       if let schedule = membershipHandlers?.schedule { for mode in modes { schedule(loop, mode) } }
     }
 
     /// Calls out.
     func tellCancel(_ loop: Loop, _ modes: [Mode]) {
+      Lock.assertNoneHeld()
       if let cancel = membershipHandlers?.cancel { for mode in modes { cancel(loop, mode) } }
     }
 

@@ -95,8 +95,11 @@ final class ThreadLife: @unchecked Sendable {
 
   // MARK: - End
 
+  // A forked child has no such thread, and leaves the parent's loop alone.
+
   /// Has the thread end; a later `.drop` overrules an earlier `.drain`. Any thread.
   func requestEnd(_ blocks: LoopThread.Stop) {
+    guard record.isOfThisProcess else { return }
     if blocks == .drop { loop.discardBlocks() }
     let isFirst = !ending.exchange(true, ordering: .sequentiallyConsistent)
     if blocks == .drop {
@@ -110,6 +113,7 @@ final class ThreadLife: @unchecked Sendable {
 
   /// Waits until the thread is gone. Not on the thread itself.
   func join() {
+    guard record.isOfThisProcess else { return }
     let handle = state.withLock { state in
       defer { state.handle = nil }
       return state.handle
@@ -124,6 +128,7 @@ final class ThreadLife: @unchecked Sendable {
   }
 
   func waitForEnd() async {
+    guard record.isOfThisProcess else { return }
     await withCheckedContinuation { continuation in
       let hasEnded = state.withLock { state in
         if !state.hasEnded { state.waiters.append(continuation) }
@@ -135,8 +140,6 @@ final class ThreadLife: @unchecked Sendable {
 
   /// The handle was freed, on any thread.
   func release() {
-    // A forked child has no such thread, and must leave the parent's loop alone.
-    guard record.isOfThisProcess else { return }
     requestEnd(.drain)
     let handle = state.withLock { state in
       defer { state.handle = nil }

@@ -16,6 +16,8 @@ import Synchronization
   private(set) var virtualLoop: Loop?
   /// *atomic* Where the loop that the thread has at present lives in memory, if it has one.
   private let loopAddress = Atomic<UInt>(0)
+  /// *atomic* Whether the thread has ended, and its loop with it.
+  private let hasEnded = Atomic<Bool>(false)
   /// *atomic* The kernel's name for the thread; 0 until it has asked for its record itself.
   private let threadID = Atomic<Int32>(0)
   /// *atomic* The thread's pointer to its own control block, while it lives and has asked for its record; else 0.
@@ -48,7 +50,7 @@ import Synchronization
   }
 
   /// The same, for a caller that can be told. Calls out.
-  func makeOwnLoop() throws(DescriptorShortage) -> Loop {
+  func makeOwnLoop(callsHook: Bool = true) throws(DescriptorShortage) -> Loop {
     let (loop, isNew) = try loop.withLock { (loop) throws(DescriptorShortage) in
       if let loop { return (loop, false) }
       let made = try Loop(thread: self)
@@ -57,7 +59,8 @@ import Synchronization
       return (made, true)
     }
     // Outside of the lock: the hook may ask for the thread's loop.
-    if isNew { LoopCreationHook.call(loop) }
+    if isNew, callsHook { LoopCreationHook.call(loop) }
+    if isMain, hasEnded.load(ordering: .relaxed) { Self.noteEndOfMain() }
     return loop
   }
 
@@ -104,12 +107,31 @@ import Synchronization
   }
 
   /// The thread is ending: so does its loop.
+  ///
+  /// The main thread's is asked for by others, and so it stays, ended; it is made if there was none.
   func end() {
-    let loop = loop.withLock { $0 }
+    if hasEnded.load(ordering: .relaxed) { return }
+    let loop = isMain ? try? makeOwnLoop(callsHook: false) : loop.withLock { $0 }
     if isMain, let loop { loop.warnOfLostItems() }
     loop?.tearDown()
+    hasEnded.store(true, ordering: .relaxed)
     loopAddress.store(0, ordering: .relaxed)
-    self.loop.withLock { $0 = nil }
+    // Let go of outside of the lock: what a product has given the loop dies with its last reference.
+    if !isMain { _ = self.loop.withLock { $0.take() } }
+  }
+
+  /// *atomic*
+  private static let hasNotedEndOfMain = Atomic<Bool>(false)
+
+  /// Says, once in a process, that the loop which a caller has asked for does nothing any more.
+  @inline(never)
+  private static func noteEndOfMain() {
+    if hasNotedEndOfMain.exchange(true, ordering: .relaxed) { return }
+    Notice.say(
+      """
+      The main thread has ended, and Loop.main with it: it takes nothing any more. In a program whose main is async, import \
+      RondoMain; else call Loop.main.run().
+      """)
   }
 
   var description: String {
@@ -237,5 +259,8 @@ package enum LoopCreationHook {
   }
 
   /// Calls out.
-  static func call(_ loop: Loop) { unsafe hook.load(ordering: .acquiring)?.takeUnretainedValue().call(loop) }
+  static func call(_ loop: Loop) {
+    Lock.assertNoneHeld()
+    unsafe hook.load(ordering: .acquiring)?.takeUnretainedValue().call(loop)
+  }
 }

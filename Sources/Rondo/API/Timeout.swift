@@ -121,8 +121,7 @@ extension Loop {
   /// - Returns: False if the timeout has been discarded or belongs to another loop.
   @discardableResult
   public func disarm(_ timeout: Timeout) -> Bool {
-    checkTimeoutThread()
-    guard let slot = core.slot(of: timeout) else { return false }
+    guard mayEndTimeouts, let slot = core.slot(of: timeout) else { return false }
     core.disarm(slot)
     return true
   }
@@ -134,8 +133,7 @@ extension Loop {
   /// - Returns: False if the timeout was discarded before or belongs to another loop.
   @discardableResult
   public func discard(_ timeout: Timeout) -> Bool {
-    checkTimeoutThread()
-    guard let slot = core.slot(of: timeout) else { return false }
+    guard mayEndTimeouts, let slot = core.slot(of: timeout) else { return false }
     // What dies with the handler finds the timeout gone.
     _ = core.discard(slot)
     return true
@@ -154,6 +152,14 @@ extension Loop {
   public func holds(_ timeout: Timeout) -> Bool {
     checkTimeoutThread()
     return core.slot(of: timeout) != nil
+  }
+
+  /// False in a forked child: a timeout of the parent's stays as it is.
+  @inline(__always)
+  private var mayEndTimeouts: Bool {
+    if isCurrent { return true }
+    if thread.isOfThisProcess { failOnWrongThread() }
+    return false
   }
 
   @inline(__always)

@@ -95,6 +95,11 @@ extension Loop {
       }
     }
 
+    /// Sets the date for a caller that may hold a lock: calls nothing of the user's. Any thread.
+    package func setFireDateQuietly(_ date: SuspendingClock.Instant) {
+      setFireDate(isQuiet: true) { Schedule.date(at: Instant(date), from: $0) }
+    }
+
     /// Moves the next fire to `delay` from now. Any thread.
     ///
     /// It is like setting ``fireDate``, without a clock instant.
@@ -185,13 +190,12 @@ extension Loop {
 
     /// Sets the date. A later date changes no entry of the loop's heaps: they are lower bounds.
     @inline(__always)
-    private func setFireDate(_ makeDate: (_ now: Instant) -> Instant) {
+    private func setFireDate(isQuiet: Bool = false, _ makeDate: (_ now: Instant) -> Instant) {
       guard isValid else { return }
       if let loop = unsafe ownLoop {
         return unsafe loop._withUnsafeGuaranteedRef { loop in
-          let date = makeDate(loop.now)
-          plannedDate.set(date)
-          loop.noteDate(of: self, date)
+          plannedDate.set(makeDate(loop.now))
+          loop.noteDate(of: self, isQuiet: isQuiet)
         }
       }
       let date = makeDate(loop?.now ?? Loop.clockOfThread)

@@ -13,16 +13,28 @@ final class DetachedJobQueue: @unchecked Sendable {
   private let lock = Lock()
   /// *its own lock*
   @safe @exclusivity(unchecked) private var jobs = JobQueue()
-  /// *its own lock* A task runs them, or is about to.
-  @safe @exclusivity(unchecked) private var isServed = false
+  /// *its own lock* A task runs them, or is about to; or the loop's thread has yet to make its last callout.
+  @safe @exclusivity(unchecked) private var isServed = true
+  /// *atomic* Whether the loop's thread has made its last callout: until then, what that thread does excludes the jobs.
+  private let isOpen = Atomic<Bool>(false)
   /// *atomic* The thread that runs a job now, as pthread_self(3) calls it; 0 for none.
   private let server = Atomic<UInt>(0)
 
   /// The most jobs one task runs, so that it does not keep a thread of the runtime to itself. As many as a loop.
   private static let jobsAtATime = 256
 
-  /// Whether the calling thread runs a job of the loop at this moment.
-  var isServedByCurrentThread: Bool { server.load(ordering: .relaxed) == UInt(pthread_self()) }
+  /// Whether the calling thread runs a job of the loop at this moment, or is the loop's, before its end.
+  func isServed(byCurrentThreadOf thread: ThreadRecord) -> Bool {
+    guard isOpen.load(ordering: .relaxed) else { return thread.isCurrent }
+    return server.load(ordering: .relaxed) == UInt(pthread_self())
+  }
+
+  /// Has the jobs served from now on. The loop's thread, after its last callout.
+  func open() {
+    isOpen.store(true, ordering: .relaxed)
+    lock.withLock { isServed = false }
+    begin()
+  }
 
   /// Inside the mailbox lock, before another thread can enqueue.
   func take(_ job: QueuedJob) {
@@ -37,7 +49,7 @@ final class DetachedJobQueue: @unchecked Sendable {
   }
 
   /// Has what waits be served, unless it already is.
-  func begin() {
+  private func begin() {
     let isNeeded = lock.withLock {
       if isServed || jobs.isEmpty { return false }
       isServed = true

@@ -44,8 +44,8 @@ import Synchronization
     if core.hasMailListener { core.tellJob(job) }
     let job = QueuedJob(job, by: self)
     if thread.isCurrent, !core.hasOrphanedJobs {
-      // What others enqueued before comes first.
-      core.applyMail()
+      // What others enqueued before comes first. Quietly: a task may be made, or resumed, under any lock.
+      _ = core.applyMailForLater()
       core.enqueue(job)
       core.wakeFromOwnThread()
       core.relayJobs()
@@ -83,7 +83,7 @@ import Synchronization
 
   /// Whether what the calling thread does excludes every job of the loop.
   var isolatesCurrentThread: Bool {
-    core.hasOrphanedJobs ? core.detachedJobs.isServedByCurrentThread : thread.isCurrent
+    core.hasOrphanedJobs ? core.detachedJobs.isServed(byCurrentThreadOf: thread) : thread.isCurrent
   }
 
   package func isIsolatingCurrentContext() -> Bool? {

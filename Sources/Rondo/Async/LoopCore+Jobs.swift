@@ -105,7 +105,8 @@ extension LoopCore {
     }
   }
 
-  /// Hands the jobs that are left, and all later ones, to the threads of the concurrency runtime.
+  /// Keeps the jobs that are left, and all later ones, for threads of the concurrency runtime, which get them when the
+  /// loop's thread has made its last callout.
   func orphanJobs() {
     assertOwnThread()
     applyMail()
@@ -116,6 +117,5 @@ extension LoopCore {
       state.mail.jobs = []
       mailbox.advance(to: .orphaned)
     }
-    detachedJobs.begin()
   }
 }

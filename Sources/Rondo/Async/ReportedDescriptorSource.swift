@@ -15,8 +15,7 @@ extension Loop {
       // The invalid source keeps its handler until it has been told.
       holdHandlers()
       defer { unholdHandlers() }
-      guard isValid else { return }
-      super.invalidate(because: reason)
+      guard end(because: reason) else { return }
       handler?(self, .givenUp)
       tellDelegate()
     }

@@ -38,6 +38,7 @@ package struct Lock: ~Copyable, Sendable {
     let (isFree, _) = word.compareExchange(
       expected: State.free, desired: State.held, successOrdering: .acquiring, failureOrdering: .relaxed)
     if !isFree { lockSlowly() }
+    if Hint.isOn { unsafe rondo_held_locks().pointee += 1 }
   }
 
   @inline(never)
@@ -50,12 +51,20 @@ package struct Lock: ~Copyable, Sendable {
   @inline(__always)
   @usableFromInline
   package borrowing func unlock() {
+    if Hint.isOn { unsafe rondo_held_locks().pointee -= 1 }
     if word.exchange(State.free, ordering: .releasing) == State.awaited { wakeOne() }
   }
 
   @inline(never)
   private borrowing func wakeOne() {
     unsafe rondo_futex_wake(address)
+  }
+
+  /// Traps, in a debug build, if the calling thread holds a lock of the library: it is about to run code of the user's,
+  /// which may want the same lock.
+  @inline(__always)
+  package static func assertNoneHeld() {
+    assert(unsafe rondo_held_locks().pointee == 0, "A lock of Rondo's is held around a callout.")
   }
 
   /// Where the word lives: an `Atomic` has one address for its lifetime.

@@ -8,10 +8,13 @@ package import Synchronization
 package enum ProcessGeneration {
   package typealias Word = UnsafeMutablePointer<Atomic<UInt32>>
 
+  /// *constant* Where the kernel wipes a word in a child; nil if it cannot do that.
+  private nonisolated(unsafe) static let wiped = unsafe rondo_word_wiped_on_fork()
+
   /// *constant* The generation plus one; 0 in a child in which no thread has asked yet. Ordering: none but its own.
   package nonisolated(unsafe) static let word: Word = {
     let word: Word
-    if let wiped = unsafe rondo_word_wiped_on_fork() {
+    if let wiped = unsafe wiped {
       unsafe word = UnsafeMutableRawPointer(wiped).bindMemory(to: Atomic<UInt32>.self, capacity: 1)
     } else {
       unsafe word = .allocate(capacity: 1)
@@ -29,10 +32,15 @@ package enum ProcessGeneration {
     return (seen == 0 ? settle(from: 0) : seen) &- 1
   }
 
-  /// Counts the fork. The word has been wiped, or the kernel cannot do that.
-  private static func settleInChild() {
-    _ = settle(from: unsafe word.pointee.load(ordering: .relaxed))
+  /// Counts the fork, unless an earlier handler of the child has asked, and so has counted it.
+  package static func settleInChild() {
+    let seen = unsafe word.pointee.load(ordering: .relaxed)
+    if unsafe seen == 0 || wiped == nil { _ = settle(from: seen) }
   }
+
+  /// Whether this process was forked from one in which the core was in use.
+  @inline(__always)
+  static var isForked: Bool { unsafe word.pointee.load(ordering: .relaxed) != 1 }
 
   private static func settle(from old: UInt32) -> UInt32 {
     let next = settled.load(ordering: .relaxed) &+ 1

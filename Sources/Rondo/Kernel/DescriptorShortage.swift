@@ -21,9 +21,7 @@ package struct DescriptorShortage: Error, CustomStringConvertible {
 
   /// Reports it on stderr, once in a process: what follows works, but slowly.
   static func note(_ shortage: DescriptorShortage, _ consequence: String) {
-    if isNoted.exchange(true, ordering: .relaxed) { return }
-    let bytes = Array("Rondo: \(shortage) \(consequence)\n".utf8)
-    _ = unsafe write(2, bytes, bytes.count)
+    if !isNoted.exchange(true, ordering: .relaxed) { Notice.say("\(shortage) \(consequence)") }
   }
 
   /// *atomic*

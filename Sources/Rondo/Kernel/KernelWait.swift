@@ -191,6 +191,15 @@ import Glibc
     return rejected
   }
 
+  /// Another source that watches the source's file by the same number, in any mode.
+  func companion(of source: Loop.DescriptorSource) -> Loop.DescriptorSource? {
+    for set in sets {
+      let sources = set?.number(of: source.descriptor)?.sources ?? []
+      if let found = sources.first(where: { $0 !== source && $0.identity == source.identity }) { return found }
+    }
+    return nil
+  }
+
   /// Whether the mode's wait set has to be prepared before a wait in it.
   @inline(__always)
   func mustPrepare(_ mode: ModeState) -> Bool { preparedMode != mode.index }

@@ -68,10 +68,10 @@ struct ReadyDescriptor {
     count = kept
   }
 
-  /// Sorts by what `order` says of each, and leaves equals in their order.
-  mutating func sort(by order: (ReadyDescriptor) -> Int) {
-    let sorted = (0..<count).map { (place: $0, record: self[$0]) }
-      .sorted { (order($0.record), $0.place) < (order($1.record), $1.place) }
+  /// Sorts by what `rank` says of each, and leaves equals in their order.
+  mutating func sort(by rank: (ReadyDescriptor) -> (order: Int, turn: UInt64)) {
+    let sorted = (0..<count).map { (rank: rank(self[$0]), place: $0, record: self[$0]) }
+      .sorted { ($0.rank.order, $0.rank.turn, $0.place) < ($1.rank.order, $1.rank.turn, $1.place) }
     for (index, entry) in sorted.enumerated() { self[index] = entry.record }
   }
 }

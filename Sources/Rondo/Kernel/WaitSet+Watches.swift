@@ -87,7 +87,8 @@ extension WaitSet {
 
   // MARK: - One number
 
-  private func number(of descriptor: CInt) -> WatchedNumber? {
+  /// What is watched under a number, if anything.
+  func number(of descriptor: CInt) -> WatchedNumber? {
     Int(descriptor) < numbers.count ? numbers[Int(descriptor)] : nil
   }
 

@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// The kernel's side of one mode: the loop's own descriptors and the mode's, in an event base. *loop thread*
@@ -44,7 +45,12 @@ import Glibc
 
   private func start(_ own: EventCollection.Own, _ descriptor: CInt, _ what: String) throws(WaitFailure) {
     let error = collection.start(own, descriptor)
-    if error != 0 { throw WaitFailure(what, descriptor, error, in: "epoll_ctl(2)") }
+    if error == 0 { return }
+    // The kernel says of neither number which one is wrong.
+    if let epoll = base?.epoll, epoll >= 0, !rondo_is_epoll(epoll) {
+      throw WaitFailure("its epoll set", epoll, EBADF, in: "epoll_ctl(2)")
+    }
+    throw WaitFailure(what, descriptor, error, in: "epoll_ctl(2)")
   }
 
   /// Gives the base up, with nothing in it. No poster may be about to wake the loop by it.

@@ -59,21 +59,6 @@ extension Loop {
     return guest.stage != .serving
   }
 
-  /// Makes the mode exist, unless the loop has room for no other one. Any thread.
-  ///
-  /// - Returns: Whether it does; true for the common modes.
-  package func admit(_ mode: Mode) -> Bool {
-    if mode == .default || mode == .common { return true }
-    let isOwn = isCurrent
-    if isOwn { core.makeRoom(for: mode) }
-    return mailbox.withLock { state in
-      guard state.modes.hasRoom(for: mode) else { return false }
-      let index = state.modes.makeIndex(of: mode)
-      if !isOwn { state.modes.pin(1 << UInt64(index)) }
-      return true
-    }
-  }
-
   /// Makes the mode, if the loop does not know it, and has it stay. The loop's own thread.
   package func makeMode(_ mode: Mode) {
     core.makeRoom(for: mode)

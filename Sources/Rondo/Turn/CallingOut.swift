@@ -3,6 +3,7 @@
 /// Calls out.
 @inline(never)
 func callOutObserver(_ observer: Loop.Observer, _ activity: Loop.Activity) {
+  Lock.assertNoneHeld()
   let borrowed = Borrowed(ObserverHandler(call: observer.handler))
   borrowed.handler.call?(activity)
   borrowed.giveBack()
@@ -12,6 +13,7 @@ func callOutObserver(_ observer: Loop.Observer, _ activity: Loop.Activity) {
 /// Calls out.
 @inline(never)
 func callOutTimer(_ timer: Loop.Timer, _ tick: Loop.Timer.Tick) {
+  Lock.assertNoneHeld()
   let borrowed = Borrowed(TimerHandler(call: timer.handler))
   borrowed.handler.call?(tick)
   borrowed.giveBack()
@@ -21,6 +23,7 @@ func callOutTimer(_ timer: Loop.Timer, _ tick: Loop.Timer.Tick) {
 /// Calls out.
 @inline(never)
 func callOutTimeout(_ handler: TimeoutHandler) {
+  Lock.assertNoneHeld()
   switch handler {
   case .closure(let call): call()
   case .function(let call, let context): unsafe call(context)
@@ -31,6 +34,7 @@ func callOutTimeout(_ handler: TimeoutHandler) {
 /// Calls out.
 @inline(never)
 func callOutSource(_ source: Loop.Source) {
+  Lock.assertNoneHeld()
   let borrowed = Borrowed(SourceHandler(call: source.handler))
   borrowed.handler.call?()
   borrowed.giveBack()
@@ -40,6 +44,7 @@ func callOutSource(_ source: Loop.Source) {
 /// Calls out.
 @inline(never)
 func callOutDescriptorSource(_ source: Loop.DescriptorSource, _ readiness: Loop.DescriptorSource.Readiness) {
+  Lock.assertNoneHeld()
   let borrowed = Borrowed(DescriptorHandler(call: source.handler))
   borrowed.handler.call?(source, readiness)
   borrowed.giveBack()
@@ -49,6 +54,7 @@ func callOutDescriptorSource(_ source: Loop.DescriptorSource, _ readiness: Loop.
 /// Calls out.
 @inline(never)
 func callOutBlock(_ block: () -> Void) {
+  Lock.assertNoneHeld()
   block()
   CalloutBarrier.keepFrame()
 }
@@ -56,6 +62,7 @@ func callOutBlock(_ block: () -> Void) {
 /// Calls out.
 @inline(never)
 func callOutMainQueue() {
+  Lock.assertNoneHeld()
   MainQueue.drain()
   CalloutBarrier.keepFrame()
 }
@@ -63,6 +70,7 @@ func callOutMainQueue() {
 /// Calls out.
 @inline(never)
 func callOutJob(_ job: QueuedJob) {
+  Lock.assertNoneHeld()
   job.run()
   CalloutBarrier.keepFrame()
 }

@@ -105,11 +105,13 @@ extension LoopCore {
     frame.turn.polls = frame.turn.hasHandledSource || frame.run.isInstant || mayHaveWork && hasJobs(in: frame.mode)
     guard frame.run.servesMainQueue else { return }
     let isWatched = !frame.mode.observers.activities.isDisjoint(with: [.beforeWaiting, .afterWaiting])
-    if owesMainQueue || (!frame.turn.followsMainQueue && (isWatched || servesOneEventPerTurn)) {
+    let wasOwed = owesMainQueue
+    if wasOwed || (!frame.turn.followsMainQueue && (isWatched || servesOneEventPerTurn)) {
       owesMainQueue = MainQueue.isReady
       if owesMainQueue {
         frame.turn.isMainQueueReady = true
         frame.turn.polls = true
+        frame.turn.keepsDescriptorsBack = wasOwed && frame.run.returnsAfterSourceHandled
       }
     }
   }

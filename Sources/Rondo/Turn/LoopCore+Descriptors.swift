@@ -10,8 +10,13 @@ extension LoopCore {
   @inline(never)
   private func tellDescriptorsPresent(_ frame: RunFrame) {
     assertOwnThread()
+    if frame.turn.keepsDescriptorsBack { return dropReadyDescriptors(frame, from: 0) }
     pulse.enter(.descriptors)
-    if frame.mode.orderedDescriptorCount > 0 { frame.ready.sort { slots.item($0.token)?.order ?? 0 } }
+    if frame.run.returnsAfterSourceHandled {
+      chooseDescriptor(frame)
+    } else if frame.mode.orderedDescriptorCount > 0 {
+      frame.ready.sort { (slots.item($0.token)?.order ?? 0, 0) }
+    }
     while frame.turn.nextReady < frame.ready.count {
       let index = frame.turn.nextReady
       // A nested run has waited since: level-triggered readiness will be told again, and may be over.
@@ -23,6 +28,16 @@ extension LoopCore {
         tell(downcast($0, to: Loop.DescriptorSource.self), record.readiness, frame)
       }
       if isTold && frame.run.returnsAfterSourceHandled { return dropReadyDescriptors(frame, from: index + 1) }
+    }
+  }
+
+  /// Of equal order, the one that has waited longest comes first: this run tells one alone, and the kernel lists those that
+  /// stay ready in the same order each time.
+  private func chooseDescriptor(_ frame: RunFrame) {
+    if frame.ready.count > 1 {
+      frame.ready.sort { record in
+        slots.item(record.token).map { ($0.order, slots[record.token].number) } ?? (0, 0)
+      }
     }
   }
 
@@ -59,6 +74,9 @@ extension LoopCore {
     guard source.belongs(to: frame.mode.bit), source.isValid else { return false }
     let readiness = readinessToTell(collected, source)
     guard !readiness.isEmpty else { return false }
+    calloutsToTrust -= 1
+    if calloutsToTrust == 0, !verify(source, frame) { return false }
+    if frame.run.returnsAfterSourceHandled, let token = slots.token(of: source) { slots[token].number = waitCount }
     counters.descriptorCallouts.count()
     frame.calling = ObjectIdentifier(source)
     if hasDelegate { callOutRecorded(source, readiness) } else { callOutDescriptorSource(source, readiness) }
@@ -66,6 +84,25 @@ extension LoopCore {
     frame.turn.hasHandledSource = true
     return true
   }
+
+  /// Whether the number of a ready source still stands for its file; one that does not ends. Calls out.
+  ///
+  /// The kernel goes on to tell of a closed descriptor while a duplicate of it is open, as in a child: a level-triggered
+  /// source would be called in every turn from then on. One fstat(2) in so many callouts finds out.
+  @inline(never)
+  private func verify(_ source: Loop.DescriptorSource, _ frame: RunFrame) -> Bool {
+    assertOwnThread()
+    calloutsToTrust = Self.calloutsBetweenLooks
+    if source.hasItsFile { return true }
+    // As in its own callout, the loop keeps it until the turn is over.
+    frame.calling = ObjectIdentifier(source)
+    source.invalidate(because: .descriptorClosed)
+    frame.calling = nil
+    return false
+  }
+
+  /// A prime, so that sources which are ready in every turn are all looked at, whatever their number. Chosen.
+  static let calloutsBetweenLooks = 1_021
 
   /// What of the collected readiness the source asked for.
   @inline(__always)

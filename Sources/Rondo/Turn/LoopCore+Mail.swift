@@ -12,6 +12,7 @@ extension LoopCore {
   @discardableResult
   func applyMail() -> Bool {
     assertOwnThread()
+    Lock.assertNoneHeld()
     if !wakeup.has([.mail, .signals, .outside]) { return false }
     takeAndApplyMail()
     callOutAfterMail()
@@ -25,9 +26,26 @@ extension LoopCore {
     if wakeup.has([.mail, .signals, .outside]) { takeAndApplyMail() }
   }
 
+  /// Applies mail for a caller that may hold a lock: what it has found to call waits for the loop's next look at its mail.
+  ///
+  /// - Returns: Whether there was any.
+  func applyMailForLater() -> Bool {
+    assertOwnThread()
+    if !wakeup.has([.mail, .signals, .outside]) { return false }
+    takeAndApplyMail()
+    callOutLater()
+    return true
+  }
+
+  /// Leaves `callOutAfterMail()` to the loop's next look at its mail.
+  func callOutLater() {
+    if !afterMail.isEmpty { wakeup.post(.mail) }
+  }
+
   /// Calls what applying mail has found to call, and lets go of what has left. Calls out.
   @inline(__always)
   func callOutAfterMail() {
+    Lock.assertNoneHeld()
     if !afterMail.isEmpty { callOutAfterMailPresent() }
   }
 

@@ -23,6 +23,7 @@ extension LoopCore {
         $0.itemCount += 1
         if item.order != 0 { $0.orderedDescriptorCount += 1 }
       }
+      if joined == slots[token].installed { slots[token].number = 0 }
       markDirty(token)
     }
   }
@@ -86,6 +87,8 @@ extension LoopCore {
         let rejected = wait.unwatch(downcast(item, to: Loop.DescriptorSource.self), token, in: $0, slots)
         afterMail += rejected.map(AfterMail.invalidate)
       }
+      let source = downcast(item, to: Loop.DescriptorSource.self)
+      if source.isAboutToClose, let other = wait.kernel?.companion(of: source) { source.leaveClosing(to: other) }
     }
   }
 

@@ -71,6 +71,8 @@ import Synchronization
   @safe @exclusivity(unchecked) private var isClockRead = false
   /// How often the loop has waited or looked.
   @safe @exclusivity(unchecked) var waitCount: UInt64 = 0
+  /// After so many callouts of descriptor sources, the number of the next one is asked for its file.
+  @safe @exclusivity(unchecked) var calloutsToTrust = calloutsBetweenLooks
   /// The kernel has told that the main dispatch queue has work, which it tells once, and no turn has served it since.
   @safe @exclusivity(unchecked) var owesMainQueue = false
   /// A block of the main dispatch queue is running.

@@ -112,6 +112,8 @@ struct Turn {
   var hasSlept = false
   var isMainQueueReady = false
   var hasServedMainQueue = false
+  /// The run returns after one source, and an earlier one told a descriptor before the main queue: now it is the queue's turn.
+  var keepsDescriptorsBack = false
   /// False only while one event a turn is served and it is another one.
   var firesTimers = true
   /// A script in virtual time had nothing more to tell.

@@ -94,7 +94,6 @@ public enum Inspector {
   /// A loop has been made.
   @Sendable private static func attend(_ loop: Loop) {
     // The watcher's own loop is not watched.
-    if Watcher.isBeingMadeHere { return }
     let insight = loop.insight
     guard let wishes = unsafe wishes else { return }
     if wishes.measures { insight.measure() }

@@ -1,7 +1,6 @@
 internal import CInspect
 import Glibc
 import Rondo
-import Synchronization
 
 /// The thread that looks at loops and answers questions about them; one in a process, from the first who asks.
 final class Watcher: Sendable {
@@ -14,29 +13,24 @@ final class Watcher: Sendable {
   }
 
   private static let kept = PerProcess<Watcher?>(nil)
-  /// *atomic* The thread that makes the watcher: the watcher's own loop is not to be watched.
-  private static let maker = Atomic<Int32>(0)
 
   /// The process's watcher, made on first use.
   static func shared() throws(LoopThread.StartError) -> Watcher {
-    try kept.withLock { (present) throws(LoopThread.StartError) in
-      if let present { return present }
-      maker.store(ThreadState.ownNumber, ordering: .relaxed)
-      defer { maker.store(0, ordering: .relaxed) }
-      let made = try Watcher()
-      present = made
-      return made
+    if let present { return present }
+    let made = try Watcher()
+    // Another thread may have been faster: the thread of this one ends then.
+    return kept.withLock { first in
+      if first == nil { first = made }
+      return first!
     }
   }
 
   /// The process's watcher, if there is one.
   static var present: Watcher? { kept.withLock { $0 } }
 
-  /// Whether the calling thread is about to make the watcher.
-  static var isBeingMadeHere: Bool { maker.load(ordering: .relaxed) == ThreadState.ownNumber }
-
   private init() throws(LoopThread.StartError) {
-    thread = try LoopThread(name: "rondo-watcher")
+    // Its own loop is not to be watched.
+    thread = try LoopThread(unseenByHook: "rondo-watcher")
     // Signals are for the program's threads.
     thread.execute { rondo_block_signals() }
   }

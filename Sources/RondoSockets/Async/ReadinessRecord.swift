@@ -207,13 +207,13 @@ package final class ReadinessRecord: ItemDelegate, @unchecked Sendable {
     guard machine.nextLimit < .distantFuture, source != nil else { return }
     let limit = machine.nextLimit.suspending
     if let timer, timer.isValid {
-      if timer.fireDate > limit { timer.fireDate = limit }
+      if timer.fireDate > limit { timer.setFireDateQuietly(limit) }
       return
     }
     let made = Loop.Timer(at: limit) { [self] _ in timeIsUp() }
     timer = made
     // A loop that has ended has told the waiters.
-    loop.add(made, to: mode)
+    loop.addQuietly(made, to: mode)
   }
 
   /// The loop's thread.
@@ -227,7 +227,11 @@ package final class ReadinessRecord: ItemDelegate, @unchecked Sendable {
       waiter.resume(isReady ? .ready : .timedOut)
     }
     lock.withLock {
-      if machine.nextLimit < .distantFuture { timer?.fireDate = machine.nextLimit.suspending } else { timer = nil }
+      if machine.nextLimit < .distantFuture {
+        timer?.setFireDateQuietly(machine.nextLimit.suspending)
+      } else {
+        timer = nil
+      }
     }
   }
 }
