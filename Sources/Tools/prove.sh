@@ -14,7 +14,7 @@ minutes=35
 mkdir -p "$logs"
 seed=${SEED:-$((RANDOM * 32768 + RANDOM + 1))}
 only=" $* "
-rm -f "$logs"/*.failed
+rm -f "$logs"/*.{failed,time}
 # What was chosen for this run is not for those that it starts.
 unset MAKEFLAGS MFLAGS MAKEOVERRIDES ONLY SEED
 TIMEFORMAT='%R %U %S'
@@ -79,6 +79,12 @@ prove asan "threaded tests, leaks" asan
 prove soak "60 s, seed $seed" soak SOAK_SECONDS=60 SEED="$seed" &
 prove bench-test "all tests" bench-test
 wait
+
+# The longest first: where there is time to be gained.
+printf '\n%8s %10s  %s\n' seconds processors proof
+for file in "$logs"/*.time; do
+  awk -v name="$(basename "$file" .time)" '{ printf "%8.0f %10.0f  %s\n", $1, $2 + $3, name }' "$file"
+done | sort -nr
 
 failed=("$logs"/*.failed)
 if [[ -e ${failed[0]} ]]; then

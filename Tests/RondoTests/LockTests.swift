@@ -40,6 +40,17 @@ import Testing
     #expect(text == "| died ran")
   }
 
+  @Test func `a block that is posted calls nothing, and the next turn calls what the mail has found`() {
+    let text = onLoopThread { stage in
+      stage.leaveDyingMail()
+      stage.loop.perform { stage.note("ran") }
+      stage.note("|")
+      stage.loop.run(for: .zero)
+      return stage.text
+    }
+    #expect(text == "| died ran")
+  }
+
   @Test func `of two dates the one that was set last counts, though it was set while mail was applied`() {
     let (planned, next) = onLoopThread { stage in
       let timer = Loop.Timer(after: .seconds(3600)) { _ in }

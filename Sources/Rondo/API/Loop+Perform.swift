@@ -55,8 +55,8 @@ extension Loop {
   @inline(__always)
   private func deliver(_ block: consuming Block, waking: Bool) -> Bool {
     guard isCurrent else { return postFromElsewhere(block, waking: waking) }
-    // What others posted before comes first.
-    core.applyMail()
+    // What others posted before comes first. Quietly: a caller may post under a lock.
+    _ = core.applyMailForLater()
     guard mailbox.life == .open else { return false }
     core.blocks.append(block)
     core.mayHaveWork = true
