@@ -39,7 +39,7 @@ import Testing
   /// Not by `Inspector.open()`, which would have it told of every other test's loops.
   private static func open() throws { _ = try responder.get() }
 
-  private static let responder = Result { () throws(Inspector.OpenError) in try Responder() }
+  private static let responder = Result { try Responder(by: Watcher.shared()) }
 
   @Test func `a process tells of its loops`() throws {
     try Self.open()

@@ -45,8 +45,9 @@ import Testing
 
   @Test(.offThePool) func `the name that would be one mode too many is refused where it is made common`() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-      let loop = Loop.main
-      for number in 1...64 { loop.addCommonMode(Loop.Mode("m\(number)")) }
+      onLoopThread { stage in
+        for number in 1...64 { stage.loop.addCommonMode(Loop.Mode("m\(number)")) }
+      }
     }
     let complaint = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
     #expect(complaint.contains("mode 'm64' would be one more"))

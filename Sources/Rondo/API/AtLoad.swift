@@ -6,6 +6,6 @@ import CLinux
 @section(".init_array") @used
 private let prepareProcess: @convention(c) () -> Void = {
   rondo_fill_standard_descriptors()
-  // So that the main thread's end is heard of, though nobody there asks for a loop.
+  // So that the main thread's end is noticed, even if that thread never asks for a loop.
   if rondo_is_main_thread() != 0 { _ = ThreadRecord.current }
 }

@@ -12,9 +12,10 @@ extension Loop {
     public let descriptor: CInt
     /// When the handler is called for a descriptor that stays ready.
     public let trigger: Trigger
-    /// Whether the source closes the descriptor when you invalidate it, or release it in no loop.
+    /// Whether the source closes the descriptor at its end.
     ///
-    /// If other sources of its loop watch the descriptor then, the last one of them closes it.
+    /// Its end is its invalidation, or its release in no loop. If other sources of its loop watch the descriptor then, the
+    /// last one of them closes it.
     public let closesOnInvalidation: Bool
     /// *atomic* What the user wants to hear of, `Readiness` bits. Beside the handler: a callout reads no further.
     /// Ordering: see `notes`.

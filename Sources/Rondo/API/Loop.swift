@@ -192,8 +192,8 @@ public final class Loop: @unchecked Sendable {
   /// Makes a mode exist, unless the loop has no room for another one. Any thread.
   ///
   /// A loop has 64 modes. To name one more, where you add, post or run, ends the process: ask here first where modes have
-  /// names that a program does not know. A mode that another thread makes stays for as long as the loop lives; one that
-  /// the loop's own thread makes goes when nothing is in it and the place is needed.
+  /// names that a program does not know. A mode that another thread makes stays for as long as the loop lives. The
+  /// loop forgets one that its own thread makes if nothing is in it and the place is needed.
   ///
   /// - Returns: Whether it exists; true for the common modes.
   public func admit(_ mode: Mode) -> Bool {

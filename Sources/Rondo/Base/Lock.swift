@@ -38,7 +38,7 @@ package struct Lock: ~Copyable, Sendable {
     let (isFree, _) = word.compareExchange(
       expected: State.free, desired: State.held, successOrdering: .acquiring, failureOrdering: .relaxed)
     if !isFree { lockSlowly() }
-    if Hint.isOn { unsafe rondo_held_locks().pointee += 1 }
+    if _isDebugAssertConfiguration() { unsafe rondo_held_locks().pointee += 1 }
   }
 
   @inline(never)
@@ -51,7 +51,7 @@ package struct Lock: ~Copyable, Sendable {
   @inline(__always)
   @usableFromInline
   package borrowing func unlock() {
-    if Hint.isOn { unsafe rondo_held_locks().pointee -= 1 }
+    if _isDebugAssertConfiguration() { unsafe rondo_held_locks().pointee -= 1 }
     if word.exchange(State.free, ordering: .releasing) == State.awaited { wakeOne() }
   }
 

@@ -3,7 +3,6 @@
 /// Calls out.
 @inline(never)
 func callOutObserver(_ observer: Loop.Observer, _ activity: Loop.Activity) {
-  Lock.assertNoneHeld()
   let borrowed = Borrowed(ObserverHandler(call: observer.handler))
   borrowed.handler.call?(activity)
   borrowed.giveBack()
@@ -13,7 +12,6 @@ func callOutObserver(_ observer: Loop.Observer, _ activity: Loop.Activity) {
 /// Calls out.
 @inline(never)
 func callOutTimer(_ timer: Loop.Timer, _ tick: Loop.Timer.Tick) {
-  Lock.assertNoneHeld()
   let borrowed = Borrowed(TimerHandler(call: timer.handler))
   borrowed.handler.call?(tick)
   borrowed.giveBack()
@@ -34,7 +32,6 @@ func callOutTimeout(_ handler: TimeoutHandler) {
 /// Calls out.
 @inline(never)
 func callOutSource(_ source: Loop.Source) {
-  Lock.assertNoneHeld()
   let borrowed = Borrowed(SourceHandler(call: source.handler))
   borrowed.handler.call?()
   borrowed.giveBack()
@@ -44,7 +41,6 @@ func callOutSource(_ source: Loop.Source) {
 /// Calls out.
 @inline(never)
 func callOutDescriptorSource(_ source: Loop.DescriptorSource, _ readiness: Loop.DescriptorSource.Readiness) {
-  Lock.assertNoneHeld()
   let borrowed = Borrowed(DescriptorHandler(call: source.handler))
   borrowed.handler.call?(source, readiness)
   borrowed.giveBack()
@@ -102,6 +98,7 @@ private struct DescriptorHandler {
   /// Takes a handler's bits, and no reference.
   @inline(__always)
   init(_ handler: Handler) {
+    Lock.assertNoneHeld()
     var bits = unsafe unsafeBitCast(handler, to: (UInt, UInt).self)
     self = unsafe withUnsafeMutablePointer(to: &bits) { bits in
       unsafe UnsafeMutableRawPointer(bits).assumingMemoryBound(to: Borrowed.self).move()

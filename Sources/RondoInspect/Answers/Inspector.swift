@@ -24,8 +24,10 @@ public enum Inspector {
   }
 
   private static func openOnce() throws(OpenError) {
+    let watcher: Watcher
+    do { watcher = try Watcher.shared() } catch { throw .noThread(error) }
     try responder.withLock { (responder) throws(OpenError) in
-      if responder == nil { responder = try Responder() }
+      if responder == nil { responder = try Responder(by: watcher) }
     }
   }
 
@@ -123,8 +125,8 @@ public enum Inspector {
   /// *watcher's thread*
   private var door: Door?
 
-  init() throws(Inspector.OpenError) {
-    do { watcher = try Watcher.shared() } catch { throw .noThread(error) }
+  init(by watcher: Watcher) throws(Inspector.OpenError) {
+    self.watcher = watcher
     // The file is made here, where the caller can be told, and belongs to the user of this moment.
     let user = geteuid()
     var room = [CChar](repeating: 0, count: 4_096)

@@ -19,8 +19,13 @@ enum Recorders {
     }
     guard recorder === made else { return recorder }
     recorder.describe(loop)
+    // Those of loops that are gone die outside of the lock: a record's end invalidates items.
+    var gone: [Entry] = []
     entries.withLock { entries in
-      entries.removeAll { $0.loop == nil }
+      entries = entries.filter { entry in
+        if entry.loop == nil { gone.append(entry) }
+        return entry.loop != nil
+      }
       entries.append(Entry(loop: loop, recorder: recorder))
     }
     return recorder

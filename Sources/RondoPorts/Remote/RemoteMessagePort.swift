@@ -75,7 +75,8 @@ public final class RemoteMessagePort: @unchecked Sendable {
 
   /// Ends the connection. Waiting calls fail with `.invalid`. See CFMessagePortInvalidate.
   public func invalidate() {
-    state.withLock { $0.invalidation = nil }
+    // It dies outside of the lock, with what it captured.
+    _ = state.withLock { $0.invalidation.take() }
     end(.invalid)
   }
 
