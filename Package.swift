@@ -86,7 +86,7 @@ let package = Package(
     .trait(name: "Log", description: "RondoLog: a handler of swift-log's that never blocks a loop."),
     .trait(name: "Metrics", description: "RondoMetrics: what loops do, for swift-metrics."),
     .trait(name: "ServiceLifecycle", description: "RondoServiceLifecycle: a daemon as a service."),
-    .trait(name: "TLS", description: "RondoTLS: TLS connections by libevent and OpenSSL. Needs libssl-dev."),
+    .trait(name: "TLS", description: "RondoTLS: TLS for connections, by OpenSSL. Needs libssl-dev."),
   ],
   // Each is for one trait alone, and is neither fetched nor resolved without it: `TraitTests` asks SwiftPM.
   dependencies: [
@@ -131,8 +131,8 @@ let package = Package(
     adapter("RondoGLib", ["Rondo", "RondoGuests", "CGLibGuest"]),
     adapterInC("CLibuvGuest", "Libuv", linking: ["uv"]),
     adapter("RondoLibuv", ["Rondo", "RondoGuests", "CLibuvGuest"]),
-    adapterInC("CTLSGuest", "TLS", linking: ["event_openssl", "ssl", "crypto"]),
-    adapter("RondoTLS", ["Rondo", "RondoGuests", "RondoSockets", "CTLSGuest", "CLinux"]),
+    adapterInC("CRondoTLS", "TLS", linking: ["ssl", "crypto"]),
+    adapter("RondoTLS", ["Rondo", "RondoSockets", "CRondoTLS"]),
     adapter(
       "RondoLog",
       [

@@ -44,79 +44,6 @@
     }
   }
 
-  /// One end of a connection, and what it was told, in one loop.
-  final class End: @unchecked Sendable {
-    var connection: TLSConnection!
-    private(set) var events: [TLSConnection.Event] = []
-    private(set) var received: [UInt8] = []
-    /// Called after each event.
-    var told: (TLSConnection.Event) -> Void = { _ in }
-
-    func hear(_ event: TLSConnection.Event) {
-      if case .received(let bytes) = event { received += bytes } else { events.append(event) }
-      told(event)
-    }
-
-    var failure: TLSError? {
-      if case .failed(let error) = events.last { error } else { nil }
-    }
-
-    func send(_ text: String) {
-      do { try connection.send(Array(text.utf8)) } catch { Issue.record(error) }
-    }
-
-    var text: String { String(decoding: received, as: UTF8.self) }
-  }
-
-  /// What a test of a client and a server in one loop has.
-  struct Pair {
-    let stage: Stage
-    let client: End
-    let server: End
-
-    /// Runs the loop until this is true, a minute at most; whether it was.
-    @discardableResult
-    func run(until isDone: @escaping () -> Bool) -> Bool {
-      stage.run(until: isDone)
-    }
-
-    func connect() -> Bool {
-      run { client.events == [.connected] && server.events == [.connected] }
-    }
-
-    /// Ends both.
-    func end() {
-      for end in [client, server] {
-        end.told = { _ in }
-        end.connection?.invalidate()
-      }
-    }
-  }
-
-  extension Stage {
-    /// Runs the loop, one event at a time, until this is true, a minute at most; whether it was.
-    func run(until isDone: () -> Bool) -> Bool {
-      let end = SuspendingClock.now.advanced(by: .seconds(60))
-      while !isDone() {
-        if SuspendingClock.now > end { return false }
-        loop.run(for: .milliseconds(200), returnAfterSourceHandled: true)
-      }
-      return true
-    }
-  }
-
-  /// Runs `body` with the loop of a new thread, and suspends until it is done: tasks need the runtime's threads.
-  func onLoop(_ body: @escaping @Sendable (Stage) -> Void) async {
-    await withCheckedContinuation { continuation in
-      _ = TestThread {
-        let stage = Stage()
-        body(stage)
-        stage.finish()
-        continuation.resume()
-      }
-    }
-  }
-
   /// Runs `body` with a loop of its own thread.
   func withLoop<Result>(_ body: (Loop) async throws -> Result) async throws -> Result {
     let thread = try LoopThread(name: "tls")
@@ -130,56 +57,67 @@
     }
   }
 
-  /// Runs `body` with a client and a server that are about to shake hands, in the loop of a new thread.
-  func withPair(
-    host: String = "rondo.test", trusting authority: String = "authority", server name: String = "server",
-    clientProtocols: [String] = [], serverProtocols: [String] = [],
-    limits: TLSConnection.Limits = .init(), serverLimits: TLSConnection.Limits? = nil, mode: Loop.Mode = .default,
-    _ body: @escaping @Sendable (Pair) throws -> Void
-  ) async {
-    await onLoop { stage in
-      do {
-        let pair = Pair(stage: stage, client: End(), server: End())
-        // Nobody else holds the sockets: they are closed with their connections.
-        do {
-          let (left, right) = try Socket.pair()
-          pair.client.connection = TLSConnection(
-            over: left, as: host, with: try Certificates.client(trusting: authority, protocols: clientProtocols),
-            limits: limits
-          ) { [client = pair.client] _, event in client.hear(event) }
-          pair.server.connection = TLSConnection(
-            accepting: right, with: try Certificates.server(name, protocols: serverProtocols),
-            limits: serverLimits ?? limits
-          ) { [server = pair.server] _, event in server.hear(event) }
-        }
-        try stage.loop.add(pair.client.connection, to: mode)
-        try stage.loop.add(pair.server.connection, to: mode)
-        try body(pair)
-        pair.end()
-      } catch {
-        Issue.record(error)
-      }
+  func pattern(_ count: Int, seed: Int = 0) -> [UInt8] {
+    (0..<count).map { UInt8(truncatingIfNeeded: ($0 + seed) &* 2_654_435_761 >> 13) }
+  }
+
+  func everything(from connection: Connection) async throws -> [UInt8] {
+    var all: [UInt8] = []
+    for try await bytes in connection { all += bytes }
+    return all
+  }
+
+  /// What `body` throws.
+  func failure(_ body: () async throws -> Void) async -> ConnectionError? {
+    do {
+      try await body()
+      return nil
+    } catch {
+      return error as? ConnectionError
     }
   }
 
-  /// Runs `body` with a server and the bare socket of its client.
-  func withRawClient(
-    limits: TLSConnection.Limits = .init(), _ body: @escaping @Sendable (Stage, End, Socket) throws -> Void
-  ) async {
-    await onLoop { stage in
-      do {
-        let (left, right) = try Socket.pair()
-        let server = End()
-        server.connection = TLSConnection(accepting: right, with: try Certificates.server(), limits: limits) {
-          _, event in server.hear(event)
-        }
-        try stage.loop.add(server.connection)
-        try body(stage, server, left)
-        server.told = { _ in }
-        server.connection.invalidate()
-      } catch {
-        Issue.record(error)
+  /// Runs `body` with two connections to each other.
+  func withPlain(_ body: (Loop, Connection, Connection) async throws -> Void) async throws {
+    try await withLoop { loop in
+      let (near, far) = try Connection.pair(on: loop)
+      try await body(loop, near, far)
+    }
+  }
+
+  /// Shakes hands.
+  func secure(
+    _ near: Connection, _ far: Connection, as host: String = "rondo.test", clientProtocols: [String] = [],
+    serverProtocols: [String] = []
+  ) async throws -> (client: Connection, server: Connection) {
+    let context = try Certificates.server(protocols: serverProtocols)
+    async let server = far.secured(by: context)
+    let client = try await near.secured(as: host, by: Certificates.client(protocols: clientProtocols))
+    return (client, try await server)
+  }
+
+  /// Runs `body` with both ends of a secured connection.
+  func withSecured(_ body: (Connection, Connection) async throws -> Void) async throws {
+    try await withPlain { _, near, far in
+      let (client, server) = try await secure(near, far)
+      try await body(client, server)
+    }
+  }
+
+  /// How a handshake fails on both sides.
+  func failures(
+    host: String = "rondo.test", server name: String = "server", clientProtocols: [String] = [],
+    serverProtocols: [String] = []
+  ) async throws -> (client: ConnectionError?, server: ConnectionError?) {
+    try await withLoop { loop in
+      let (near, far) = try Connection.pair(on: loop)
+      let context = try Certificates.server(name, protocols: serverProtocols)
+      async let server = failure { _ = try await far.secured(by: context) }
+      let client = await failure {
+        _ = try await near.secured(as: host, by: Certificates.client(protocols: clientProtocols))
       }
+      #expect(near.isClosed)
+      return (client, await server)
     }
   }
 #endif

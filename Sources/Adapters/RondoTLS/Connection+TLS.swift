@@ -40,7 +40,7 @@
     public nonisolated(nonsending) func secured(
       as host: String, by context: TLSClientContext, timeout: Duration? = .seconds(10)
     ) async throws(ConnectionError) -> Connection {
-      if !TLSSession.isHost(host) { throw .tls(.host(host)) }
+      if !isHost(host) { throw .tls(.host(host)) }
       return try await secured(as: host, by: context.handle, timeout)
     }
 

@@ -1,5 +1,5 @@
 #if TLS
-  internal import CTLSGuest
+  internal import CRondoTLS
   internal import Rondo
   public import RondoSockets
 

@@ -1,5 +1,5 @@
 #if TLS
-  internal import CTLSGuest
+  internal import CRondoTLS
   internal import Rondo
   internal import RondoSockets
 
@@ -158,13 +158,9 @@
     /// Why OpenSSL has failed. Not under the lock.
     private var failure: ConnectionError {
       let (failure, sendFailure) = lock.withLock { (unsafe rondo_tls_stream_failure(pointer), self.sendFailure) }
-      let error = TLSError(failure, of: host, .receive)
-      switch error {
-      case .connection(let error): return .socket(error)
+      let error = TLSError(failure, of: host)
       // The kernel tells of a reset once, and then of the end.
-      case .truncated: return sendFailure ?? .tls(error)
-      default: return .tls(error)
-      }
+      return error == .truncated ? sendFailure ?? .tls(error) : .tls(error)
     }
 
     // MARK: - Writing
@@ -259,8 +255,14 @@
 
     // MARK: - What was agreed
 
-    var applicationProtocol: String? { lock.withLock { unsafe TLSSession.chosenProtocol(of: pointer) } }
+    var applicationProtocol: String? {
+      lock.withLock {
+        var length: UInt32 = 0
+        guard let name = unsafe rondo_tls_stream_protocol(pointer, &length) else { return nil }
+        return unsafe String(decoding: UnsafeBufferPointer(start: name, count: Int(length)), as: UTF8.self)
+      }
+    }
 
-    var version: String { lock.withLock { unsafe String(cString: rondo_tls_version(pointer)) } }
+    var version: String { lock.withLock { unsafe String(cString: rondo_tls_stream_version(pointer)) } }
   }
 #endif

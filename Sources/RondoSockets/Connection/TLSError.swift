@@ -22,20 +22,6 @@ public enum TLSError: Error, Hashable, Sendable {
   case violation(String)
   /// The peer closed the connection without close_notify. Its data may be incomplete.
   case truncated
-  /// The network connection failed.
-  case connection(SocketError)
-  /// The handshake did not end within this time.
-  case handshakeTimedOut(after: Duration)
-  /// No byte was sent or received for this time.
-  case idle(for: Duration)
-  /// The queue would exceed this many bytes. No byte was queued.
-  case queueFull(limit: Int)
-  /// You have called `finishSending()`.
-  case sendingFinished
-  /// The connection is in no loop yet, is closing, or has ended.
-  case invalid
-  /// No descriptors are available for libevent's event base: errno.
-  case noEventBase(errno: CInt)
   /// No memory is available.
   case noMemory
 
@@ -64,13 +50,6 @@ extension TLSError: CustomStringConvertible {
     case .refused(let alert): "the peer refused to go on: \(alert)"
     case .violation(let text): "the peer does not keep to TLS: \(text)"
     case .truncated: "the peer closed the connection without saying that it was done"
-    case .connection(let error): "\(error)"
-    case .handshakeTimedOut(let limit): "the handshake was not over after \(limit)"
-    case .idle(let limit): "nothing has moved for \(limit)"
-    case .queueFull(let limit): "more than \(limit) bytes would wait to be sent"
-    case .sendingFinished: "sending was finished before"
-    case .invalid: "the connection is over"
-    case .noEventBase(let errno): "no descriptor is left for an event base: \(describe(errno: errno))"
     case .noMemory: "there is no memory for it"
     }
   }

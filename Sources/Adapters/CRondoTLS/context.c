@@ -1,4 +1,4 @@
-#include "guest_tls.h"
+#include "rondo_tls.h"
 
 #ifdef RONDO_TLS
 

@@ -1,10 +1,9 @@
-#include "guest_tls.h"
+#include "rondo_tls.h"
 
 #ifdef RONDO_TLS
 
 #include "context.h"
 
-#include <errno.h>
 #include <openssl/err.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -18,8 +17,8 @@ struct stream {
   // What is to be sent to the peer: `count` bytes from `start` on. NULL while there are none.
   unsigned char *output;
   size_t start, count, size;
-  // errno, if there was no memory for it.
-  int error;
+  // There was no memory for it.
+  int is_short;
   int is_open;
   int has_finished;
   // OpenSSL is not to be asked again.
@@ -35,7 +34,7 @@ static int write_output(BIO *bio, const char *bytes, int signed_count) {
   if (stream->size - stream->start - stream->count < count) {
     unsigned char *output = malloc(stream->count + count);
     if (!output) {
-      stream->error = ENOMEM;
+      stream->is_short = 1;
       return -1;
     }
     if (stream->count) memcpy(output, stream->output + stream->start, stream->count);
@@ -132,7 +131,7 @@ static int outcome_of(struct stream *stream, int result) {
     if (!cause && ERR_GET_LIB(next)) cause = next;
   }
   stream->has_failed = 1;
-  stream->failure = rondo_tls_why(stream->ssl, cause, stream->error);
+  stream->failure = rondo_tls_why(stream->ssl, cause, stream->is_short);
   return RONDO_TLS_BROKEN;
 }
 
@@ -201,5 +200,13 @@ void rondo_tls_stream_sent(void *pointer, size_t count) {
 }
 
 struct rondo_tls_failure rondo_tls_stream_failure(void *stream) { return ((struct stream *)stream)->failure; }
+
+const unsigned char *rondo_tls_stream_protocol(void *stream, unsigned *length) {
+  const unsigned char *protocol = NULL;
+  SSL_get0_alpn_selected(((struct stream *)stream)->ssl, &protocol, length);
+  return protocol;
+}
+
+const char *rondo_tls_stream_version(void *stream) { return SSL_get_version(((struct stream *)stream)->ssl); }
 
 #endif

@@ -1,4 +1,4 @@
-#include "guest_tls.h"
+#include "rondo_tls.h"
 
 #ifdef RONDO_TLS
 
@@ -32,26 +32,15 @@ SSL *rondo_tls_session(struct context *context, const char *host) {
   return NULL;
 }
 
-// Both kinds of connection begin with their session.
-static SSL *session(void *connection) { return *(SSL **)connection; }
-
-const unsigned char *rondo_tls_protocol(void *connection, unsigned *length) {
-  const unsigned char *protocol = NULL;
-  SSL_get0_alpn_selected(session(connection), &protocol, length);
-  return protocol;
-}
-
-const char *rondo_tls_version(void *connection) { return SSL_get_version(session(connection)); }
-
 static struct rondo_tls_failure failure_new(int reason, int number, const char *text) {
   struct rondo_tls_failure failure = {.reason = reason, .number = number};
   strncpy(failure.text, text ? text : "no reason is known", sizeof failure.text - 1);
   return failure;
 }
 
-struct rondo_tls_failure rondo_tls_why(SSL *ssl, unsigned long cause, int error) {
+struct rondo_tls_failure rondo_tls_why(SSL *ssl, unsigned long cause, int is_short) {
   int reason = ERR_GET_REASON(cause);
-  if (!cause && error) return failure_new(RONDO_TLS_SYSTEM, error, "");
+  if (!cause && is_short) return failure_new(RONDO_TLS_NO_MEMORY, 0, "");
   if (!cause || (ERR_GET_LIB(cause) == ERR_LIB_SSL && reason == SSL_R_UNEXPECTED_EOF_WHILE_READING)) {
     return failure_new(RONDO_TLS_TRUNCATED, 0, "");
   }

@@ -1,10 +1,8 @@
-// TLS on libevent's bufferevents, as connections that a loop hosts, and on bytes that the caller moves. The headers of
-// libevent and OpenSSL stay out of Swift's sight, where a program may have them under another module's name.
+// TLS by OpenSSL on bytes that the caller moves. OpenSSL's headers stay out of Swift's sight, where a program may have
+// them under another module's name.
 #pragma once
 
 #include <stddef.h>
-
-struct event_base;
 
 // Why there is no context.
 enum rondo_tls_refused {
@@ -29,62 +27,14 @@ void *rondo_tls_server_context(const char *chain, const char *key, const unsigne
 void *rondo_tls_client_context(const char *authorities, const unsigned char *protocols, unsigned length,
                                struct rondo_tls_refusal *refusal);
 
-// After the last of its connections.
+// After the last of its streams.
 void rondo_tls_context_free(void *context);
-
-// What a connection tells its owner, in the callbacks of its event base. The owner may free it there.
-enum rondo_tls_event {
-  // The handshake is over.
-  RONDO_TLS_CONNECTED,
-  // There are bytes to take.
-  RONDO_TLS_RECEIVED,
-  // What is queued has come down to the low mark, or is gone.
-  RONDO_TLS_WROTE,
-  // The peer's close_notify.
-  RONDO_TLS_END,
-  // It is over; there is a failure to ask for.
-  RONDO_TLS_FAILED
-};
 
 // Whether it is an address of IPv4 or IPv6.
 int rondo_tls_is_address(const char *host);
 
-// A connection on an open, non-blocking socket, which stays the caller's. NULL if there is no memory for it.
-//
-// `host` is whom the certificate has to be of, a name or an address; NULL for a server's side.
-void *rondo_tls_new(struct event_base *base, void *context, int descriptor, const char *host, size_t low_mark,
-                    void (*call)(void *owner, int event), void *owner);
-
-// Says goodbye if nothing is left to be sent, and calls no more. The descriptor is watched no longer.
-void rondo_tls_free(void *connection);
-
-// How many bytes there are to take, and the first of them: how many were taken.
-size_t rondo_tls_received(void *connection);
-size_t rondo_tls_take(void *connection, void *room, size_t size);
-
-// Queues a copy. 0, or -1 if there is no memory for it.
-int rondo_tls_send(void *connection, const void *bytes, size_t count);
-size_t rondo_tls_queued(void *connection);
-
-// Has nothing more read until it is resumed. A handshake goes on.
-void rondo_tls_pause(void *connection);
-void rondo_tls_resume(void *connection);
-
-// Has close_notify sent after what is queued.
-void rondo_tls_finish(void *connection);
-int rondo_tls_has_finished(void *connection);
-
-// How many bytes have gone through the socket, both ways: an idle connection moves none.
-unsigned long long rondo_tls_moved(void *connection);
-
-// Of a connection or a stream: the protocol that ALPN has chosen, not terminated, of `*length` bytes; NULL for none.
-const unsigned char *rondo_tls_protocol(void *connection, unsigned *length);
-// "TLSv1.3".
-const char *rondo_tls_version(void *connection);
-
 enum rondo_tls_reason {
-  // A system call's errno is the number.
-  RONDO_TLS_SYSTEM = 1,
+  RONDO_TLS_NO_MEMORY = 1,
   // The peer has closed the connection without close_notify.
   RONDO_TLS_TRUNCATED,
   // The peer's certificate: the number is X509_verify_cert's.
@@ -101,12 +51,10 @@ struct rondo_tls_failure {
   char text[160];
 };
 
-// Once, after RONDO_TLS_FAILED.
-struct rondo_tls_failure rondo_tls_failure(void *connection);
-
 // A stream knows no descriptor: its caller moves what it reads and writes. One call at a time, on any thread.
 
-// A client's side for a host, as above, or a server's; NULL if there is no memory for it.
+// A client's side for `host`, a name or an address that the certificate has to be of; a server's side for NULL. NULL if
+// there is no memory for it.
 void *rondo_tls_stream_new(void *context, const char *host);
 void rondo_tls_stream_free(void *stream);
 
@@ -143,6 +91,11 @@ const void *rondo_tls_stream_output(void *stream, size_t *count);
 void rondo_tls_stream_sent(void *stream, size_t count);
 
 struct rondo_tls_failure rondo_tls_stream_failure(void *stream);
+
+// The protocol that ALPN has chosen, not terminated, of `*length` bytes; NULL for none.
+const unsigned char *rondo_tls_stream_protocol(void *stream, unsigned *length);
+// "TLSv1.3".
+const char *rondo_tls_stream_version(void *stream);
 
 // Numbers of X509_verify_cert's that have a name of their own.
 int rondo_tls_problem_expired(void);

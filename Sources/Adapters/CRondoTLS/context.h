@@ -2,9 +2,9 @@
 
 #include <openssl/ssl.h>
 
-#include "guest_tls.h"
+#include "rondo_tls.h"
 
-// What the connections of one side share. *constant*
+// What the streams of one side share. *constant*
 struct context {
   SSL_CTX *ssl;
   // ALPN's, each after a byte with its length.
@@ -16,5 +16,5 @@ struct context {
 // memory for it.
 SSL *rondo_tls_session(struct context *context, const char *host);
 
-// Why a session has failed, of OpenSSL's first error: 0 for none, and then of errno, which may be 0 too.
-struct rondo_tls_failure rondo_tls_why(SSL *ssl, unsigned long cause, int error);
+// Why a session has failed, of OpenSSL's first error: 0 for none, and then of whether there was no memory.
+struct rondo_tls_failure rondo_tls_why(SSL *ssl, unsigned long cause, int is_short);
