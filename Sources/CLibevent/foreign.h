@@ -8,7 +8,9 @@
 // in its epoll set whenever it waits: so it is made to wait, and the epoll set tells the rest.
 struct rondo_foreign {
   struct event_base *base;
-  struct event ring;  // an eventfd that is always readable, edge-triggered: EPOLL_CTL_MOD of it rings
+  struct event ring;   // an eventfd that is always readable, edge-triggered: EPOLL_CTL_MOD of it rings
+  struct event round;  // ends a dispatch: it goes through the queue of callbacks with the others
+  int rounds_left;
   int is_arming;
   int has_rung;
 };
@@ -22,6 +24,18 @@ static void rondo_end_wait(evutil_socket_t descriptor, short what, void *argumen
   if (foreign->is_arming) event_base_loopbreak(foreign->base);
 }
 
+// Has a dispatch end after two rounds, a callback and what that has deferred, as bufferevents do. Otherwise libevent goes on
+// while anything is active, and callbacks that make others active keep it from returning. The rest is the next turn's.
+static void rondo_end_round(evutil_socket_t descriptor, short what, void *argument) {
+  (void)descriptor;
+  (void)what;
+  struct rondo_foreign *foreign = argument;
+  if (event_base_get_num_events(foreign->base, EVENT_BASE_COUNT_ACTIVE) == 0) return;
+  // Behind all that is active now.
+  if (foreign->rounds_left-- > 0) event_active(&foreign->round, EV_TIMEOUT, 0);
+  else event_base_loopbreak(foreign->base);
+}
+
 static inline struct rondo_foreign *rondo_foreign_new(struct event_base *base, int descriptor) {
   struct rondo_foreign *foreign = rondo_memory(calloc(1, sizeof *foreign));
   foreign->base = base;
@@ -30,6 +44,7 @@ static inline struct rondo_foreign *rondo_foreign_new(struct event_base *base, i
   event_assign(&foreign->ring, base, descriptor, EV_READ | EV_PERSIST | EV_ET, rondo_end_wait, foreign);
   event_priority_set(&foreign->ring, 0);
   event_add(&foreign->ring, NULL);
+  event_assign(&foreign->round, base, -1, 0, rondo_end_round, foreign);
   return foreign;
 }
 
@@ -63,5 +78,11 @@ static inline int rondo_foreign_arm(struct rondo_foreign *foreign) {
 }
 
 static inline void rondo_foreign_dispatch(struct rondo_foreign *foreign) {
+  foreign->rounds_left = 2;
+  // With the lowest priority, so that it ends no round before all others have had theirs.
+  event_priority_set(&foreign->round, event_base_get_npriorities(foreign->base) - 1);
+  event_active(&foreign->round, EV_TIMEOUT, 0);
   event_base_loop(foreign->base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
+  // A callback may have ended the dispatch before.
+  event_del(&foreign->round);
 }

@@ -186,6 +186,47 @@ import Testing
     }
   }
 
+  @Test func `a library's callback that makes itself active again holds up no timer`() {
+    onLoopThread { stage in
+      let most = 1_000_000
+      var calls = 0
+      stage.library(in: .default) { base in
+        nonisolated(unsafe) let base = unsafe base
+        func again() {
+          calls += 1
+          if calls == 1 { stage.timer("own", after: .zero) { _ in stage.loop.stop() } }
+          if calls < most, stage.text.isEmpty { unsafe stage.soon(base, "", then: again) }
+        }
+        unsafe stage.soon(base, "", then: again)
+      }
+      let outcome = stage.loop.run(for: .seconds(60))
+      #expect(outcome == .stopped)
+      // Three times in the first dispatch, and once in the turn that the timer fires in.
+      #expect(calls <= 4)
+      stage.loop.run(for: .zero)
+    }
+  }
+
+  @Test func `bufferevents that defer more callbacks than libevent takes at a time hold up no timer`() {
+    onLoopThread { stage in
+      let pairs = 64
+      nonisolated(unsafe) var over = 0
+      stage.library(in: .default) { base in
+        for _ in 0..<pairs {
+          let call = unsafe stage.callback("") {
+            unsafe over += 1
+            if unsafe over == pairs { stage.loop.stop() }
+          }
+          unsafe foreign_talk(base, 1000, callOnce, call)
+        }
+        unsafe stage.soon(base, "") { stage.timer("own", after: .zero) { _ in stage.note("after \(unsafe over)") } }
+      }
+      let outcome = stage.loop.run(for: .seconds(60))
+      #expect(outcome == .stopped)
+      #expect(stage.text == "own after 0")
+    }
+  }
+
   @Test func `an HTTP server and its client work in the loop`() {
     onLoopThread { stage in
       stage.library(in: .default) { base in
