@@ -9,11 +9,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+// How many records without data one call takes, two reads each, and how many with data: a peer sends such for as long as
+// it likes, and new keys cost more than a system call.
+static const int most_reads = 16;
+static const int most_records = 64;
+
 // *the caller's lock*
 struct stream {
   SSL *ssl;
   // What the peer has sent; for the length of a call.
   struct rondo_tls_input *input;
+  // How often OpenSSL may read on.
+  int reads_left;
   // What is to be sent to the peer: `count` bytes from `start` on. NULL while there are none.
   unsigned char *output;
   size_t start, count, size;
@@ -32,7 +39,9 @@ static int write_output(BIO *bio, const char *bytes, int signed_count) {
   struct stream *stream = BIO_get_data(bio);
   size_t count = (size_t)signed_count;
   if (stream->size - stream->start - stream->count < count) {
-    unsigned char *output = malloc(stream->count + count);
+    // Twice as much as waits, so that what waits is not copied for each record.
+    size_t size = 2 * stream->count + count;
+    unsigned char *output = malloc(size);
     if (!output) {
       stream->is_short = 1;
       return -1;
@@ -41,7 +50,7 @@ static int write_output(BIO *bio, const char *bytes, int signed_count) {
     free(stream->output);
     stream->output = output;
     stream->start = 0;
-    stream->size = stream->count + count;
+    stream->size = size;
   }
   memcpy(stream->output + stream->start + stream->count, bytes, count);
   stream->count += count;
@@ -49,10 +58,11 @@ static int write_output(BIO *bio, const char *bytes, int signed_count) {
 }
 
 static int read_input(BIO *bio, char *room, int size) {
-  struct rondo_tls_input *input = ((struct stream *)BIO_get_data(bio))->input;
+  struct stream *stream = BIO_get_data(bio);
+  struct rondo_tls_input *input = stream->input;
   BIO_clear_retry_flags(bio);
   size_t count = input->count < (size_t)size ? input->count : (size_t)size;
-  if (count == 0 && !input->has_ended) {
+  if (count ? stream->reads_left-- <= 0 : !input->has_ended) {
     BIO_set_retry_read(bio);
     return -1;
   }
@@ -123,7 +133,7 @@ void rondo_tls_stream_free(void *pointer) {
 // What a call has come to that has not succeeded.
 static int outcome_of(struct stream *stream, int result) {
   int error = SSL_get_error(stream->ssl, result);
-  if (error == SSL_ERROR_WANT_READ) return RONDO_TLS_WANTS;
+  if (error == SSL_ERROR_WANT_READ) return stream->input->count ? RONDO_TLS_PAUSED : RONDO_TLS_WANTS;
   if (error == SSL_ERROR_ZERO_RETURN) return RONDO_TLS_ENDED;
   // The first one is the cause.
   unsigned long cause = 0;
@@ -137,6 +147,7 @@ static int outcome_of(struct stream *stream, int result) {
 
 static int prepare(struct stream *stream, struct rondo_tls_input *input) {
   stream->input = input;
+  stream->reads_left = most_reads;
   ERR_clear_error();
   return !stream->has_failed;
 }
@@ -154,7 +165,7 @@ int rondo_tls_stream_read(void *pointer, struct rondo_tls_input *input, size_t l
                           void (*took)(void *inbox, const void *bytes, size_t count), void *inbox) {
   struct stream *stream = pointer;
   char room[16384];
-  while (limit > 0) {
+  for (int records = 0; records < most_records && limit > 0; records++) {
     size_t count;
     if (!prepare(stream, input)) return RONDO_TLS_BROKEN;
     if (SSL_read_ex(stream->ssl, room, limit < sizeof room ? limit : sizeof room, &count) != 1) {
@@ -166,10 +177,9 @@ int rondo_tls_stream_read(void *pointer, struct rondo_tls_input *input, size_t l
   return RONDO_TLS_DONE;
 }
 
-int rondo_tls_stream_write(void *pointer, const void *bytes, size_t count) {
+int rondo_tls_stream_write(void *pointer, struct rondo_tls_input *input, const void *bytes, size_t count) {
   struct stream *stream = pointer;
-  struct rondo_tls_input none = {0};
-  if (!prepare(stream, &none)) return RONDO_TLS_BROKEN;
+  if (!prepare(stream, input)) return RONDO_TLS_BROKEN;
   return SSL_write_ex(stream->ssl, bytes, count, &count) == 1 ? RONDO_TLS_DONE : outcome_of(stream, 0);
 }
 

@@ -5,15 +5,18 @@
 
   /// OpenSSL between a connection and what carries its bytes. It writes a record at a time, and reads what has come.
   @safe final class TLSStream: TransportLayer, @unchecked Sendable {
-    // Unchecked because of the fields under the lock, and because of those of one task at a time: the one that reads,
-    // and before that the one that shakes hands.
+    // Unchecked because of the fields under the lock.
 
     /// The most bytes that one record takes.
     private static let mostSent = 16_384
     /// The most bytes that are received for one attempt to read.
     private static let mostReceived = 65_536
-    /// How often one attempt receives: a peer may send records without data, as tickets are, for as long as it likes.
+    /// How often one attempt receives.
     private static let mostRounds = 4
+    /// The most bytes that wait to be sent while more is read: several records, for a reader that answers.
+    ///
+    /// What the peer sends makes output without a write, as requests for new keys do, and the peer may read none of it.
+    private static let mostUnsent = 65_536
 
     /// *constant*
     private let carrier: Transport
@@ -23,9 +26,9 @@
     private let context: TLSContextHandle
     /// *constant* C's half, which is used under the lock.
     private let pointer: UnsafeMutableRawPointer
-    /// *the task that reads* What the peer has sent and OpenSSL has not taken.
+    /// *its own lock* What the peer has sent and OpenSSL has not taken.
     private let received: Inbox
-    /// *the task that reads* Whether the carrier may have more, as far as it was asked; and whether it has ended.
+    /// *its own lock* Whether the carrier may have more, as far as it was asked; and whether it has ended.
     @safe @exclusivity(unchecked) private var mayReceive = true
     @safe @exclusivity(unchecked) private var hasEnded = false
     /// *constant* Outside the carrier's and the readiness record's. Held across no callout.
@@ -73,7 +76,8 @@
         } else if isDone {
           break
         } else {
-          _ = try await connection.move(.read, after: .wait) { () throws(ConnectionError) in try shake() }
+          // Others have their turn: a peer may send records that do not end the handshake.
+          _ = try await connection.move(.read, after: .turn) { () throws(ConnectionError) in try shake() }
         }
       }
       // The last bytes of the handshake may have come with others.
@@ -85,11 +89,13 @@
       while true {
         let outcome = try unsafe advance { input in unsafe rondo_tls_stream_shake(pointer, &input) }
         if outcome == RONDO_TLS_BROKEN { throw failure }
+        // The peer has said goodbye instead.
+        if outcome == RONDO_TLS_ENDED { throw .tls(.truncated) }
         let isFlushed = lock.withLock {
           if outcome == RONDO_TLS_DONE { isOpen = true }
           return flush()
         }
-        if !isFlushed || outcome == RONDO_TLS_DONE { return .moved(0, mayGoOn: true) }
+        if !isFlushed || outcome != RONDO_TLS_WANTS { return .moved(0, mayGoOn: true) }
         if try !receiveMore() { return .blocked }
       }
     }
@@ -101,6 +107,7 @@
       let before = inbox.count
       var hasMoved = false
       for _ in 0..<Self.mostRounds {
+        if isHeldUp { return .blocked }
         let outcome = unsafe try withUnsafeMutablePointer(to: &inbox) { inbox throws(ConnectionError) in
           try unsafe advance { input in
             unsafe rondo_tls_stream_read(
@@ -111,6 +118,7 @@
         // A failure, or the end, is found again by the next attempt.
         if count > 0 { return .moved(count, mayGoOn: outcome != RONDO_TLS_WANTS || mayReceive) }
         if outcome == RONDO_TLS_ENDED { return .end }
+        if outcome == RONDO_TLS_PAUSED { return .moved(0, mayGoOn: true) }
         if outcome != RONDO_TLS_WANTS { throw failure }
         if try !receiveMore() {
           // A record that comes slowly is no idleness.
@@ -120,6 +128,14 @@
         hasMoved = true
       }
       return .moved(0, mayGoOn: true)
+    }
+
+    /// Whether so much waits to be sent that nothing is read. The next room for it ends the reader's wait.
+    private var isHeldUp: Bool {
+      if lock.withLock({ unsent <= Self.mostUnsent }) { return false }
+      // First, so that no edge is lost.
+      carrier.output?.record.shareNextEdge(with: carrier.input, for: .read)
+      return lock.withLock { !flush() && unsent > Self.mostUnsent }
     }
 
     /// Has OpenSSL take from what was received, and sends what it makes of that.
@@ -142,6 +158,9 @@
 
     /// Receives from the carrier, if that has more.
     private func receiveMore() throws(ConnectionError) -> Bool {
+      lock.lock()
+      defer { lock.unlock() }
+      if hasClosed { throw .closed }
       let transfer = try received.fill { inbox throws(ConnectionError) in
         try carrier.receive(atMost: Self.mostReceived, into: &inbox)
       }
@@ -168,15 +187,25 @@
     func send(_ bytes: RawSpan) throws(ConnectionError) -> Transfer {
       if let transfer = try sendUncounted() { return transfer }
       let record = bytes.extracting(first: Self.mostSent)
-      let outcome = lock.withLock {
-        let outcome = unsafe record.withUnsafeBytes {
-          unsafe rondo_tls_stream_write(pointer, $0.baseAddress, $0.count)
+      while true {
+        let outcome = try unsafe advance { input in
+          let outcome = unsafe record.withUnsafeBytes {
+            unsafe rondo_tls_stream_write(pointer, &input, $0.baseAddress, $0.count)
+          }
+          if outcome == RONDO_TLS_DONE.rawValue { uncounted = record.byteCount }
+          return outcome
         }
-        if outcome == RONDO_TLS_DONE.rawValue { uncounted = record.byteCount }
-        return rondo_tls_outcome(rawValue: UInt32(outcome))
+        switch outcome {
+        case RONDO_TLS_DONE: return try sendUncounted() ?? .blocked
+        case RONDO_TLS_PAUSED: return .moved(0, mayGoOn: true)
+        case RONDO_TLS_ENDED: throw .socket(.reset)
+        case RONDO_TLS_WANTS: break
+        default: throw failure
+        }
+        // A message of the peer's has come in part, and no task may be reading. First, so that no edge is lost.
+        carrier.input?.record.shareNextEdge(with: carrier.output, for: .write)
+        if try !receiveMore() { return .blocked }
       }
-      if outcome != RONDO_TLS_DONE { throw failure }
-      return try sendUncounted() ?? .blocked
     }
 
     func sendUncounted() throws(ConnectionError) -> Transfer? {

@@ -28,6 +28,8 @@ package struct ReadinessMachine<Waiter> {
   private struct Side {
     // The first call is tried: no edge tells of what was there before.
     var mayGo = true
+    /// Whether the call that blocked waits for the other direction or descriptor, and not for this one.
+    var waitsElsewhere = false
     var waiter: Waiter?
     /// Whether the waiter is the task that the descriptor's server made for it.
     var isServed = false
@@ -63,10 +65,21 @@ package struct ReadinessMachine<Waiter> {
 
   /// Whether a system call in this direction may succeed. The caller makes the call, if so.
   package mutating func begin(_ direction: ReadinessDirection) -> Bool {
-    defer { self[direction].mayGo = false }
+    defer {
+      self[direction].mayGo = false
+      self[direction].waitsElsewhere = false
+    }
     // Of what the loop has told no more, the descriptor itself may know.
     return self[direction].mayGo || isOver || hasHungUp && direction == .read
   }
+
+  /// The call that begins waits for the other direction or descriptor, if it blocks.
+  package mutating func waitElsewhere(_ direction: ReadinessDirection) {
+    self[direction].waitsElsewhere = true
+  }
+
+  /// Whether the waiter is woken by readiness in its direction. Otherwise it would be told again and again.
+  package func waitsHere(_ direction: ReadinessDirection) -> Bool { !self[direction].waitsElsewhere }
 
   /// A call has succeeded.
   ///

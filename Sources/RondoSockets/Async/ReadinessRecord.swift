@@ -29,6 +29,15 @@ package final class ReadinessRecord: ItemDelegate, @unchecked Sendable {
   @safe @exclusivity(unchecked) private var source: DelegatingDescriptorSource?
   /// *its own lock* Fires when the first waiter may have waited long enough, or before; nil if none has a limit.
   @safe @exclusivity(unchecked) private var timer: Loop.Timer?
+  /// *its own lock* Who is told of the next edge here as well, and as what.
+  @safe @exclusivity(unchecked) private var relay: Relay?
+
+  private struct Relay {
+    let record: ReadinessRecord
+    let direction: ReadinessDirection
+
+    func tell() { record.tell(direction == .read ? .read : .write) }
+  }
 
   fileprivate init(
     _ descriptor: CInt, of owner: some AnyObject & Sendable, on loop: Loop, in mode: Loop.Mode
@@ -53,7 +62,7 @@ package final class ReadinessRecord: ItemDelegate, @unchecked Sendable {
 
   /// Has the loop watch no longer; those that wait are told that it is closed. Any thread.
   func release() {
-    let items = lock.withLock { (source.take(), timer.take()) }
+    let items = lock.withLock { (source.take(), timer.take(), relay.take()) }
     items.0?.invalidate()
     items.1?.invalidate()
   }
@@ -132,7 +141,7 @@ package final class ReadinessRecord: ItemDelegate, @unchecked Sendable {
     let (answer, source) = lock.withLock {
       let answer = machine.wait(direction, waiter, isServed: isServed, at: loop.now)
       if answer == nil { armTimer() }
-      return (answer, self.source)
+      return (answer, machine.waitsHere(direction) ? self.source : nil)
     }
     if let answer { return waiter.resume(answer) }
     source?.enable(direction.readiness)
@@ -146,15 +155,31 @@ package final class ReadinessRecord: ItemDelegate, @unchecked Sendable {
 
   /// The loop's thread.
   private func tell(_ readiness: Loop.DescriptorSource.Readiness) {
-    let waiters = lock.withLock { machine.edge(readiness) }
+    let (waiters, relay) = lock.withLock { (machine.edge(readiness), self.relay.take()) }
     waiters.read?.resume(.ready)
     waiters.write?.resume(.ready)
+    relay?.tell()
+  }
+
+  /// Has the next edge here, in either direction, count as one of `other` too: its call waits for both. Any thread.
+  ///
+  /// The caller then makes the call that may block, so that no edge is lost.
+  ///
+  /// - Parameter direction: What the call does on `other`; here it waits for the opposite.
+  package func shareNextEdge(with other: ReadinessLease?, for direction: ReadinessDirection) {
+    if let other { other.record.lock.withLock { other.record.machine.waitElsewhere(direction) } }
+    let source = lock.withLock {
+      relay = other.map { Relay(record: $0.record, direction: direction) }
+      return self.source
+    }
+    source?.enable(direction == .read ? .write : ReadinessDirection.read.readiness)
   }
 
   package func itemWasInvalidated(_ item: Loop.Item) {
-    let waiters = lock.withLock { machine.end() }
+    let (waiters, relay) = lock.withLock { (machine.end(), self.relay.take()) }
     waiters.read?.resume(.ended)
     waiters.write?.resume(.ended)
+    relay?.tell()
   }
 
   // MARK: - Serving

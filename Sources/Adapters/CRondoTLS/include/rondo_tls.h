@@ -69,6 +69,8 @@ enum rondo_tls_outcome {
   RONDO_TLS_DONE = 1,
   // All of the input was taken, and there is to be more.
   RONDO_TLS_WANTS,
+  // The call has taken as many records as one may, and there is more input.
+  RONDO_TLS_PAUSED,
   // The peer's close_notify.
   RONDO_TLS_ENDED,
   // There is a failure to ask for.
@@ -77,11 +79,11 @@ enum rondo_tls_outcome {
 
 // Each an outcome. Any may have made output.
 int rondo_tls_stream_shake(void *stream, struct rondo_tls_input *input);
-// Gives away as many bytes as there are, at most `limit`; with that many it is done.
+// Gives away bytes, at most `limit`. With that many it is done, or with as many records as one call takes.
 int rondo_tls_stream_read(void *stream, struct rondo_tls_input *input, size_t limit,
                           void (*took)(void *inbox, const void *bytes, size_t count), void *inbox);
-// Makes records of all bytes.
-int rondo_tls_stream_write(void *stream, const void *bytes, size_t count);
+// Makes records of all bytes. If a message of the peer's has come in part, OpenSSL reads that to its end first.
+int rondo_tls_stream_write(void *stream, struct rondo_tls_input *input, const void *bytes, size_t count);
 
 // Makes close_notify of it, once, if the handshake was done and nothing has failed.
 void rondo_tls_stream_finish(void *stream);
