@@ -27,6 +27,11 @@ import Testing
     #expect(try socket.option(SOL_SOCKET, SO_SNDBUF) == 60_000)
   }
 
+  @Test func `a time that has passed is no wait without a limit`() {
+    let times: [Duration] = [.milliseconds(-1), .nanoseconds(-1), .zero, .nanoseconds(1), .seconds(-1 << 40)]
+    #expect(times.map(\.pollMilliseconds) == [0, 0, 0, 1, 0])
+  }
+
   @Test func `busy polling is asked of the socket, and loopback has no queue of a card`() throws {
     let socket = try Socket(family: AF_INET, .stream)
     #expect(socket.incomingQueue == nil)

@@ -85,6 +85,8 @@ import Testing
     written += 100
     let dropped = sink.droppedLineCount
     #expect(!sink.flush(within: .milliseconds(10)))
+    // No time is not time without a limit.
+    #expect(!sink.flush(within: .milliseconds(-10)))
     let text = pipe.take { $0.contains("dropped") }
     flush(sink)
     let lines = (text + pipe.take()).split(separator: "\n")

@@ -123,7 +123,7 @@ extension Socket {
   private func wait(for events: CInt, until deadline: SuspendingClock.Instant) throws(SocketError) {
     while true {
       let left = SuspendingClock.now.duration(to: deadline)
-      let result = try check(.poll, rondo_poll_two(descriptor, events, -1, max(.zero, left).pollMilliseconds))
+      let result = try check(.poll, rondo_poll_two(descriptor, events, -1, left.pollMilliseconds))
       if result > 0 { return }
       if left <= .zero { throw .timedOut }
     }
@@ -149,8 +149,10 @@ extension AddressRoom {
 }
 
 extension Duration {
-  /// Whole milliseconds for poll(2), rounded up so that nothing is early.
+  /// Whole milliseconds for poll(2), rounded up so that nothing is early; 0 for a time that has passed.
   package var pollMilliseconds: CInt {
+    // poll(2) would take it for no limit.
+    if self <= .zero { return 0 }
     let (seconds, attoseconds) = components
     if seconds >= Int64(CInt.max / 1000) - 1 { return CInt.max }
     let unit: Int64 = 1_000_000_000_000_000
