@@ -201,7 +201,9 @@ let package = Package(
       ["RondoDaemon", "RondoAsync", "RondoSockets", "Rondo", "RondoTesting", "RondoTestBridge", "RondoTestSupport"]),
     tests(
       "RondoPortsTests",
-      ["RondoPorts", "RondoSockets", "Rondo", "RondoTesting", "RondoTestSupport", "RondoFuzz", "rondo-probe"]),
+      [
+        "CLinux", "RondoPorts", "RondoSockets", "Rondo", "RondoTesting", "RondoTestSupport", "RondoFuzz", "rondo-probe",
+      ]),
     tests(
       "RondoFoundationTests",
       [

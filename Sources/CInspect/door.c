@@ -1,9 +1,12 @@
 #define _GNU_SOURCE
 #include "door.h"
 
+#include "../CLinux/directories.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,8 +20,6 @@
 
 // How many may wait to be taken in.
 enum { backlog = 16 };
-
-const char *rondo_environment(const char *name) { return secure_getenv(name); }
 
 static int fail(int descriptor) {
   int error = errno;
@@ -46,22 +47,25 @@ static int name_place(int number, uid_t user, char *path, size_t limit) {
   return (size_t)length < limit;
 }
 
+// Makes a directory of mode 0700, whatever the umask leaves of that. 0 if it was there.
+static int make_private(int base, const char *name) {
+  if (mkdirat(base, name, 0700) == 0) return fchmodat(base, name, 0700, 0);
+  return errno == EEXIST ? 0 : -1;
+}
+
 // Opens the directory at a path of name_place. It is used only if it is this user's alone, and the directory that it is
 // in lets no other user put another one there. Links are not followed from there on.
 static int open_private(char *path, uid_t user, int makes) {
   char *slash = strrchr(path, '/');
   *slash = 0;
-  int base = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+  int base = rondo_open_safe(path, user, 1);
   *slash = '/';
-  if (base < 0) return -errno;
-  struct stat status;
-  if (fstat(base, &status)) return fail(base);
-  int is_safe = (status.st_uid == user || status.st_uid == 0) && (!(status.st_mode & 022) || status.st_mode & S_ISVTX);
-  if (!is_safe) errno = EPERM;
-  if (!is_safe || (makes && mkdirat(base, slash + 1, 0700) && errno != EEXIST)) return fail(base);
+  if (base < 0) return base;
+  if (makes && make_private(base, slash + 1)) return fail(base);
   int directory = openat(base, slash + 1, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (directory < 0) return fail(base);
   close(base);
+  struct stat status;
   if (fstat(directory, &status)) return fail(directory);
   if (status.st_uid == user && !(status.st_mode & 077)) return directory;
   errno = EPERM;
@@ -83,11 +87,8 @@ static int connect_at(int directory, const char *name) {
   if (!name_socket(&address, directory, name)) return -ENAMETOOLONG;
   int guest = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (guest < 0) return -errno;
-  struct timeval patience = {.tv_sec = 10};
+  struct timeval patience = {.tv_sec = 5};
   setsockopt(guest, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-  // A forked child may keep the door of a process that is gone, and no watcher would answer.
-  patience.tv_sec = 75;
-  setsockopt(guest, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   if (connect(guest, (struct sockaddr *)&address, sizeof address)) return fail(guest);
   return guest;
 }
@@ -237,6 +238,17 @@ int rondo_door_accept(int door, uid_t user) {
   if (is_peer(guest, user, 0)) return guest;
   close(guest);
   return -EPERM;
+}
+
+int rondo_door_is_left(int guest) {
+  struct pollfd query = {.fd = guest};
+  return poll(&query, 1, 0) == 1 && (query.revents & (POLLHUP | POLLERR));
+}
+
+int rondo_door_await(int socket, int milliseconds) {
+  struct pollfd query = {.fd = socket, .events = POLLIN};
+  int count = poll(&query, 1, milliseconds);
+  return count < 0 ? -errno : count;
 }
 
 ssize_t rondo_door_send(int socket, const void *bytes, size_t length) {

@@ -194,25 +194,5 @@ static inline int rondo_poll_two(int descriptor, int events, int other, int mill
   return result;
 }
 
-// Opens a file and locks it: its descriptor, or -EWOULDBLOCK. The kernel unlocks it when the holder dies.
-static inline int rondo_open_locked(const char *path) {
-  int descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (descriptor < 0) return -errno;
-  if (flock(descriptor, LOCK_EX | LOCK_NB) == 0) return descriptor;
-  int error = errno;
-  close(descriptor);
-  return -error;
-}
-
-// Whether a directory belongs to this user (or root) and no other user may put files there: 1, 0 or minus errno. So
-// must a symbolic link to it, for the link's owner can have it lead elsewhere.
-static inline int rondo_is_private_directory(const char *path) {
-  struct stat link, status;
-  if (lstat(path, &link) != 0 || stat(path, &status) != 0) return -errno;
-  if (!S_ISDIR(status.st_mode)) return -ENOTDIR;
-  if (link.st_uid != geteuid() && link.st_uid != 0) return 0;
-  return (status.st_uid == geteuid() || status.st_uid == 0) && (status.st_mode & 022) == 0;
-}
-
 // pipe2(2), which <unistd.h> shows only to _GNU_SOURCE; closed on exec.
 static inline int rondo_pipe(int *ends) { return (int)rondo_or_errno(syscall(SYS_pipe2, ends, O_CLOEXEC)); }

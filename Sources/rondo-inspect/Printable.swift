@@ -1,5 +1,12 @@
+import Glibc
+
 /// Text of another process, without what would command a terminal.
 enum Printable {
+  /// A form for programs has no other way to write such characters: a program gets it as it is.
+  static func text(_ text: String, on descriptor: CInt) -> String {
+    isatty(descriptor) != 0 ? Self.text(text) : text
+  }
+
   /// Line feeds are the command's own: what comes from elsewhere has none, once each of its strings went through `line`.
   static func text(_ text: String) -> String { escaped(text) { $0 != "\n" } }
 

@@ -11,6 +11,7 @@ enum Process {
     case otherUser(pid_t)
     case failed(pid_t, errno: CInt)
     case noAnswer(pid_t)
+    case stopped(pid_t)
     case tooMuch(pid_t)
 
     var description: String {
@@ -27,6 +28,7 @@ enum Process {
       case .otherUser(let number): return "process \(number) is another user's, or another one has its socket."
       case .failed(let number, let error): return "process \(number): \(unsafe String(cString: strerror(error)))"
       case .noAnswer(let number): return "process \(number) has too much to answer at present, or no answer to that."
+      case .stopped(let number): return "process \(number) is stopped, by a signal or a debugger, and does not answer."
       case .tooMuch(let number): return "process \(number) answers without an end."
       }
     }
@@ -63,23 +65,45 @@ enum Process {
     return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
   }
 
+  /// After so much silence it is asked whether the process is stopped.
+  private static let silence: CInt = 5_000
+  /// For the next part of an answer.
+  private static let patience = Duration.seconds(75)
   /// For the longest trace, and for its way.
-  private static let patience = Duration.seconds(150)
+  private static let longestAnswer = Duration.seconds(150)
   private static let answerLimit = 256 << 20
+
+  /// Whether a process is stopped, by a signal or by what traces it: proc_pid_stat(5).
+  private static func isStopped(_ number: pid_t) -> Bool {
+    // The state stands behind the name, which may have anything in it.
+    let fields = text("/proc/\(number)/stat", limit: 512)?.split(separator: ")").last
+    return fields.map { $0.hasPrefix(" T") || $0.hasPrefix(" t") } ?? false
+  }
+
+  /// Waits for a part of an answer.
+  private static func waitForAnswer(from number: pid_t, by socket: CInt) throws(Problem) {
+    let end = ContinuousClock.now + patience
+    while rondo_door_await(socket, silence) == 0 {
+      if isStopped(number) { throw .stopped(number) }
+      if ContinuousClock.now >= end { throw .noAnswer(number) }
+    }
+  }
 
   /// Asks, and waits for the whole answer.
   static func ask(_ number: pid_t, _ question: String) throws(Problem) -> [UInt8] {
     let socket = rondo_door_knock(number)
     if socket == -ECONNREFUSED || socket == -ENOENT { throw .closed(number) }
     if socket == -EPERM { throw .otherUser(number) }
+    if socket == -EAGAIN { throw isStopped(number) ? .stopped(number) : .noAnswer(number) }
     guard socket >= 0 else { throw .failed(number, errno: -socket) }
     defer { close(socket) }
     let line = Array((question + "\n").utf8)
     guard unsafe rondo_door_send(socket, line, line.count) == line.count else { throw .noAnswer(number) }
     var answer: [UInt8] = []
-    let end = ContinuousClock.now + patience
+    let end = ContinuousClock.now + longestAnswer
     var part = [UInt8](repeating: 0, count: 65_536)
     while true {
+      try waitForAnswer(from: number, by: socket)
       let count = unsafe read(socket, &part, part.count)
       if count < 0 && errno == EINTR { continue }
       if count < 0 && errno != ECONNRESET { throw .failed(number, errno: errno) }

@@ -25,6 +25,9 @@ func ask(_ process: pid_t, _ question: String) -> [UInt8] {
   do { return try Process.ask(process, question) } catch { fail("\(error)", status: 1) }
 }
 
+/// Prints a form for programs that another process has written.
+func pass(_ text: String) { write(1, Printable.text(text, on: 1)) }
+
 func report(_ process: pid_t) -> (text: [UInt8], report: Answer.Report) {
   let text = ask(process, "report")
   do { return (text, try JSONDecoder().decode(Answer.Report.self, from: Data(text))) } catch {
@@ -53,14 +56,12 @@ let process = findProcess(arguments.target)
 
 switch arguments.request {
 case .report: write(1, View.text(report(process).report))
-case .json: write(1, String(decoding: ask(process, "report"), as: UTF8.self))
-case .prometheus:
-  let text = String(decoding: ask(process, "prometheus"), as: UTF8.self)
-  // The form has no way to write them otherwise; a program gets them as they are.
-  write(1, isatty(1) != 0 ? Printable.text(text) : text)
+case .json: pass(String(decoding: ask(process, "report"), as: UTF8.self))
+case .prometheus: pass(String(decoding: ask(process, "prometheus"), as: UTF8.self))
 case .trace(let milliseconds, let isPage):
-  let trace = String(decoding: ask(process, "trace \(milliseconds)"), as: UTF8.self)
-  write(1, isPage ? TimelinePage.text(trace, of: arguments.target) : trace)
+  let answer = ask(process, "trace \(milliseconds)")
+  let trace = String(decoding: answer, as: UTF8.self)
+  pass(isPage ? TimelinePage.text(trace, of: arguments.target) : trace)
 case .stack:
   let text = ask(process, "stack")
   guard let stacks = try? JSONDecoder().decode([Answer.Stack].self, from: Data(text)) else {

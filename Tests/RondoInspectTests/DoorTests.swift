@@ -175,6 +175,49 @@ import Testing
     #expect(isDead && isAlive)
   }
 
+  @Test func `a trace ends when its client goes, and the next one is taken`() throws {
+    try Self.open()
+    let socket = rondo_door_knock(getpid())
+    let question = Array("trace 60000\n".utf8)
+    #expect(unsafe rondo_door_send(socket, question, question.count) == question.count)
+    var answer = ""
+    // Once the first one is under way.
+    while !answer.contains("is being taken") { answer = Self.answer(to: Array("trace 1\n".utf8)) }
+    close(socket)
+    let end = ContinuousClock.now + .seconds(40)
+    while !answer.contains("traceEvents"), ContinuousClock.now < end {
+      answer = Self.answer(to: Array("trace 1\n".utf8))
+    }
+    #expect(answer.contains("traceEvents"))
+  }
+
+  @Test func `a client that ends its side only is answered`() throws {
+    try Self.open()
+    var answer: [UInt8] = []
+    while answer.isEmpty {
+      let socket = rondo_door_knock(getpid())
+      defer { close(socket) }
+      let question = Array("trace 50\n".utf8)
+      _ = unsafe rondo_door_send(socket, question, question.count)
+      shutdown(socket, CInt(SHUT_WR))
+      var part = [UInt8](repeating: 0, count: 65_536)
+      while case let count = unsafe read(socket, &part, part.count), count > 0 { answer += part.prefix(count) }
+    }
+    #expect(String(decoding: answer, as: UTF8.self).hasPrefix("{"))
+  }
+
+  @Test func `a socket that cannot be had is told of once, not for each loop`() async throws {
+    let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+      for _ in 0..<3 { Inspector.complain("no socket") }
+    }
+    let text = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
+    #expect(text == "rondo: no socket\n")
+  }
+
+  @Test func `the directory is the user's alone under any umask`() async {
+    await #expect(processExitsWith: .success) { try openWithoutModes() }
+  }
+
   @Test func `a trace has each block with an arrow from its post`() throws {
     try Self.open()
     let thread = try LoopThread(name: "trace test")
@@ -207,6 +250,22 @@ import Testing
   }
 
   private func stop(_ thread: LoopThread) { thread.stop() }
+}
+
+/// In a process of its own, whose umask leaves nothing of a mode.
+private func openWithoutModes() throws {
+  var place = Array("/tmp/rondo-door-XXXXXX\0".utf8CString)
+  let runtime = try #require(unsafe mkdtemp(&place).map { unsafe String(cString: $0) })
+  unsafe setenv("XDG_RUNTIME_DIR", runtime, 1)
+  umask(0o777)
+  let responder = try Responder()
+  let directory = URL(filePath: responder.path).deletingLastPathComponent().path
+  var status = stat()
+  precondition(unsafe lstat(directory, &status) == 0)
+  precondition(directory.hasPrefix(runtime) && status.st_mode == S_IFDIR | 0o700)
+  responder.end()
+  unsafe rmdir(directory)
+  unsafe rmdir(runtime)
 }
 
 /// The command, as it is typed.
@@ -260,6 +319,19 @@ import Testing
       let words = try Programs.run("rondo-inspect", number)
       #expect(words.status == 0)
       #expect(words.lines.contains { $0.contains("timer child's beat") })
+    }
+  }
+
+  @Test func `a stopped process is told as stopped`() throws {
+    try beside("serve") { number in
+      let process = try #require(pid_t(number))
+      kill(process, SIGSTOP)
+      // One is stopped when its parent can hear of it.
+      var status: CInt = 0
+      let stopped = unsafe waitpid(process, &status, WUNTRACED)
+      #expect(stopped == process)
+      let end = try Programs.run("rondo-inspect", number)
+      #expect(end.status == 1 && end.errors.contains("is stopped"))
     }
   }
 

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import RondoTestSupport
 import Testing
 
@@ -26,6 +27,16 @@ import Testing
     let frame = Answer.Frame(address: "0x1", function: "f\u{1b}]0;x\u{7}", image: nil, file: nil, line: nil, guess: nil)
     let stack = Answer.Stack(loop: "l\nforged", thread: 1, activity: "running", callouts: [], stack: [frame])
     #expect(View.text(stack) == "loop l\\u{a}forged, thread 1: running\n    f\\u{1b}]0;x\\u{7}\n")
+  }
+
+  @Test func `forms for programs are as they are, but on a terminal`() {
+    let terminal = unsafe open("/dev/ptmx", O_RDWR | O_NOCTTY)
+    defer { close(terminal) }
+    let text = "{\"a\":\"\u{1b}]0;x\u{7}\"}\n"
+    #expect(Printable.text(text, on: terminal) == "{\"a\":\"\\u{1b}]0;x\\u{7}\"}\n")
+    let file = unsafe open("/dev/null", O_RDONLY)
+    defer { close(file) }
+    #expect(Printable.text(text, on: file) == text)
   }
 
   @Test func `JSON has no byte that commands a terminal`() {

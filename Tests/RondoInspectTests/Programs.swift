@@ -5,6 +5,8 @@ enum Programs {
   struct End {
     let status: Int32
     let lines: [String]
+    /// What it wrote to the standard error.
+    let errors: String
 
     /// The lines that are JSON objects.
     var objects: [[String: Any]] {
@@ -21,12 +23,15 @@ enum Programs {
     process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
     let output = Pipe()
     process.standardOutput = output
+    let errors = Pipe()
+    process.standardError = errors
     try process.run()
     let data = output.fileHandleForReading.readDataToEndOfFile()
     process.waitUntilExit()
     return End(
       status: process.terminationStatus,
-      lines: String(decoding: data, as: UTF8.self).split(separator: "\n").map(String.init))
+      lines: String(decoding: data, as: UTF8.self).split(separator: "\n").map(String.init),
+      errors: String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self))
   }
 
   static let directory = URL(

@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 import RondoPorts
 import RondoSockets
@@ -61,6 +62,52 @@ import Testing
     #expect(directory.files == ["a.port"])
     #expect(throws: MessagePortError.notFound(name)) { try connect(name) }
     #expect(try LocalMessagePort(name) { _ in }.isValid)
+  }
+
+  @Test func `a directory in the socket's place is told as what it is`() throws {
+    let directory = TestDirectory()
+    let name = try MessagePortName("a", in: .directory(directory.path))
+    #expect(unsafe mkdir("\(directory.path)/a.port", 0o700) == 0)
+    #expect(throws: MessagePortError.socket(.system(.bind, errno: EISDIR))) { try LocalMessagePort(name) { _ in } }
+    #expect(unsafe rmdir("\(directory.path)/a.port") == 0)
+    // Nothing holds the lock any more.
+    let port = try LocalMessagePort(name) { _ in }
+    #expect(port.isValid)
+  }
+
+  @Test func `a directory is the one that was looked at, wherever its path leads since`() throws {
+    let place = TestDirectory()
+    let (safe, moved) = ("\(place.path)/safe", "\(place.path)/moved")
+    #expect(unsafe mkdir(safe, 0o700) == 0)
+    let directory = unsafe rondo_open_safe(safe, geteuid(), 0)
+    try #require(directory >= 0)
+    defer { close(directory) }
+    #expect(unsafe rename(safe, moved) == 0 && mkdir(safe, 0o700) == 0)
+    let lock = unsafe rondo_open_locked(directory, "a.lock")
+    defer { close(lock) }
+    #expect(unsafe access("\(moved)/a.lock", F_OK) == 0 && access("\(safe)/a.lock", F_OK) != 0)
+    // A link that another user could lead elsewhere is none of ours, nor is a directory that others write to.
+    #expect(unsafe rondo_open_safe("/tmp", geteuid(), 0) == -EPERM)
+    let shared = unsafe rondo_open_safe("/tmp", geteuid(), 1)
+    #expect(shared >= 0)
+    close(shared)
+    _ = unsafe unlink("\(moved)/a.lock")
+    for path in [safe, moved] { _ = unsafe rmdir(path) }
+  }
+
+  @Test func `a port whose directory was moved removes nothing elsewhere`() throws {
+    let place = TestDirectory()
+    let (safe, moved) = ("\(place.path)/safe", "\(place.path)/moved")
+    #expect(unsafe mkdir(safe, 0o700) == 0)
+    let port = try LocalMessagePort(MessagePortName("a", in: .directory(safe))) { _ in }
+    #expect(unsafe rename(safe, moved) == 0 && mkdir(safe, 0o700) == 0)
+    let other = try LocalMessagePort(MessagePortName("a", in: .directory(safe))) { _ in }
+    port.invalidate()
+    #expect(unsafe access("\(safe)/a.port", F_OK) == 0)
+    other.invalidate()
+    #expect(unsafe access("\(safe)/a.port", F_OK) != 0)
+    for path in ["\(safe)/a.lock", "\(moved)/a.lock", "\(moved)/a.port"] { _ = unsafe unlink(path) }
+    for path in [safe, moved] { _ = unsafe rmdir(path) }
   }
 
   @Test func `a directory others may write to is refused`() throws {

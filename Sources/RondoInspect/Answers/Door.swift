@@ -12,7 +12,10 @@ import Rondo
   private let user: uid_t
   private var source: Loop.DescriptorSource?
   private var guests: [CInt: Guest] = [:]
-  private let answer: (_ question: Question, _ reply: @escaping @Sendable (String) -> Void) -> Void
+  private let answer: Answering
+
+  /// Answers a question by `reply`, later perhaps. What it returns then ends the work for a guest that has gone.
+  typealias Answering = (_ question: Question, _ reply: @escaping @Sendable (String) -> Void) -> (() -> Void)?
 
   /// At a time.
   private static let guestLimit = 8
@@ -34,6 +37,9 @@ import Rondo
     var source: Loop.DescriptorSource?
     var timer: Loop.Timer?
     var question: [UInt8] = []
+    var hasAsked = false
+    /// Ends the work on the answer.
+    var giveUp: (() -> Void)?
     var isAnswering = false
     var answer: [UInt8] = []
     var sent = 0
@@ -44,10 +50,7 @@ import Rondo
   }
 
   /// - Parameter socket: Listens already, and is closed at the end.
-  init?(
-    socket: CInt, user: uid_t,
-    answer: @escaping (_ question: Question, _ reply: @escaping @Sendable (String) -> Void) -> Void
-  ) {
+  init?(socket: CInt, user: uid_t, answer: @escaping Answering) {
     self.socket = socket
     self.user = user
     self.answer = answer
@@ -106,7 +109,8 @@ import Rondo
     let source = try? Loop.DescriptorSource(number, for: .read, closesOnInvalidation: true) {
       [weak self] _, readiness in
       guard let self, let guest = guests[number] else { return }
-      if guest.isAnswering { send(guest) } else { hear(guest) }
+      if guest.isAnswering { return send(guest) }
+      if guest.hasAsked { hangUp(guest) } else { hear(guest) }
     }
     guard let source else {
       close(number)
@@ -127,6 +131,12 @@ import Rondo
     guests[guest.descriptor] = nil
     guest.timer?.invalidate()
     guest.source?.invalidate()
+    guest.giveUp.take()?()
+  }
+
+  /// A guest that awaits its answer sends no more: it has gone, or it has ended its side only.
+  private func hangUp(_ guest: Guest) {
+    if rondo_door_is_left(guest.descriptor) != 0 { leave(guest) } else { guest.source?.enabled = [] }
   }
 
   private func hear(_ guest: Guest) {
@@ -139,17 +149,20 @@ import Rondo
       return guest.question.count < Self.questionLimit ? () : leave(guest)
     }
     guard let question = Question(String(decoding: guest.question[..<end], as: UTF8.self)) else { return leave(guest) }
-    // Nothing more is heard of this guest until it is answered.
-    guest.source?.enabled = []
+    // Until it is answered, nothing is heard of this guest but that it goes.
+    guest.hasAsked = true
+    guest.source?.enabled = .closed
     guest.timer?.setFireDate(after: question.time + Self.patience)
     let number = guest.descriptor
-    answer(question) { [weak self, weak guest] text in
+    let giveUp = answer(question) { [weak self, weak guest] text in
       guard let self, let guest, guests[number] === guest else { return }
+      guest.giveUp = nil
       guest.answer = Array(text.utf8)
       guest.isAnswering = true
       guest.source?.enabled = .write
       send(guest)
     }
+    if !guest.isAnswering { guest.giveUp = giveUp }
   }
 
   private func send(_ guest: Guest) {

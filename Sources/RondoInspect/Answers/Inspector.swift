@@ -67,6 +67,7 @@ public enum Inspector {
   /// *constant* once set, before main. A forked child has them, too.
   nonisolated(unsafe) private static var wishes: Wishes?
   private static let monitor = PerProcess<StallMonitor?>(nil)
+  private static let hasComplained = PerProcess(false)
 
   /// Before main: no loop is made, and no thread.
   static func readEnvironment() {
@@ -103,8 +104,17 @@ public enum Inspector {
       if wishes.opens { try openOnce() }
       if let limit = wishes.stallLimit { try monitor(limit).watch(loop) }
     } catch {
-      ErrorOutput.write("rondo: \(error)\n")
+      complain("\(error)")
     }
+  }
+
+  /// Says on stderr why a wish of the environment is not granted: once in a process, for each loop may meet the cause.
+  static func complain(_ text: String) {
+    let isFirst = hasComplained.withLock { hasComplained in
+      defer { hasComplained = true }
+      return !hasComplained
+    }
+    if isFirst { ErrorOutput.write("rondo: \(text)\n") }
   }
 
   private static func monitor(_ limit: Duration) throws(LoopThread.StartError) -> StallMonitor {
@@ -146,15 +156,16 @@ public enum Inspector {
     }
   }
 
-  private func answer(_ question: Question, _ reply: @escaping @Sendable (String) -> Void) {
+  private func answer(_ question: Question, _ reply: @escaping @Sendable (String) -> Void) -> (() -> Void)? {
     let loops = Recorders.all
     switch question {
     case .report:
       Inquiry { reply(Report.json(loops, $0).text + "\n") }.begin(loops, by: watcher)
     case .stack: reply(Self.stacks(loops).text + "\n")
     case .prometheus: reply(Prometheus.text(loops))
-    case .trace(let milliseconds): trace(loops, milliseconds, reply)
+    case .trace(let milliseconds): return trace(loops, milliseconds, reply)
     }
+    return nil
   }
 
   private static func stacks(_ loops: [(loop: Loop, recorder: Recorder)]) -> JSON {
@@ -172,12 +183,19 @@ public enum Inspector {
 
   private func trace(
     _ loops: [(loop: Loop, recorder: Recorder)], _ milliseconds: Int, _ reply: @escaping @Sendable (String) -> Void
-  ) {
-    guard let trace = Trace(loops) else { return reply("{\"error\":\"A trace is being taken.\"}\n") }
+  ) -> (() -> Void)? {
+    guard let trace = Trace(loops) else {
+      reply("{\"error\":\"A trace is being taken.\"}\n")
+      return nil
+    }
     let timer = Loop.Timer(after: .milliseconds(milliseconds)) { _ in
       reply(trace.end())
     }
     timer.name = "rondo-inspect's trace"
     Loop.current.add(timer)
+    return {
+      timer.invalidate()
+      trace.giveUp()
+    }
   }
 }

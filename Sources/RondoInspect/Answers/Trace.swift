@@ -44,15 +44,23 @@ final class Trace: Sendable {
 
   /// Ends the trace.
   func end() -> String {
+    var (events, lost) = take()
+    events.removeAll { $0.time < start }
+    events.sort { $0.time < $1.time }
+    return TraceWriter.text(events, of: loops.map { ($0.loop.name, $0.loop.threadNumber) }, lost: lost)
+  }
+
+  /// Ends the trace, whose client has gone.
+  func giveUp() { _ = take() }
+
+  private func take() -> (events: [rondo_event], lost: UInt64) {
     for entry in loops { entry.recorder.setTracing(false, as: 0) }
-    guard let room = unsafe Self.room else { return "null\n" }
-    var events = unsafe [rondo_event](unsafeUninitializedCapacity: Int(Self.limit)) { buffer, count in
+    guard let room = unsafe Self.room else { return ([], 0) }
+    let events = unsafe [rondo_event](unsafeUninitializedCapacity: Int(Self.limit)) { buffer, count in
       unsafe count = Int(rondo_trace_close(room, buffer.baseAddress!))
     }
     let lost = unsafe rondo_trace_lost(room)
     Self.isUnderWay.store(false, ordering: .releasing)
-    events.removeAll { $0.time < start }
-    events.sort { $0.time < $1.time }
-    return TraceWriter.text(events, of: loops.map { ($0.loop.name, $0.loop.threadNumber) }, lost: lost)
+    return (events, lost)
   }
 }

@@ -15,6 +15,8 @@ public struct MessagePortName: Hashable, Sendable, CustomStringConvertible {
     /// process in the same network namespace can take such a name, so each end asks the kernel for the other's user.
     case abstract(user: UInt32? = nil)
     /// The user's runtime directory: $XDG_RUNTIME_DIR, otherwise /run/user/UID, or /run for root.
+    ///
+    /// A program with more rights than its caller ignores the variable. See secure_getenv(3).
     case runtimeDirectory
     /// A directory to which only this user or root may write.
     case directory(String)
@@ -82,12 +84,14 @@ public struct MessagePortName: Hashable, Sendable, CustomStringConvertible {
       case .abstract: return nil
       case .directory(let path): return path
       case .runtimeDirectory:
-        if let path = unsafe getenv("XDG_RUNTIME_DIR"), unsafe path.pointee == CChar(bitPattern: UInt8(ascii: "/")) {
+        if let path = unsafe rondo_environment("XDG_RUNTIME_DIR"),
+          unsafe path.pointee == CChar(bitPattern: UInt8(ascii: "/"))
+        {
           return unsafe String(cString: path)
         }
         let user = geteuid()
         let path = user == 0 ? "/run" : "/run/user/\(user)"
-        guard unsafe rondo_is_private_directory(path) >= 0 else { throw .noRuntimeDirectory }
+        guard unsafe access(path, F_OK) == 0 else { throw .noRuntimeDirectory }
         return path
       }
     }
