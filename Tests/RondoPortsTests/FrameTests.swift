@@ -45,6 +45,33 @@ import Testing
     #expect(error == .noFrame)
   }
 
+  @Test(arguments: [0, 20, 200]) func `a long message is nowhere twice while it is taken`(behind: Int) throws {
+    let payload = [UInt8](repeating: 7, count: 100_000)
+    var decoder = FrameDecoder(limit: 1 << 20)
+    let next = [UInt8](Frame(.notice, [UInt8](repeating: 1, count: 300)).encoded.prefix(behind))
+    let place = {
+      var bytes: [UInt8] = []
+      bytes.reserveCapacity(payload.count + 500)
+      bytes += Frame(.notice, payload).encoded
+      bytes += next
+      decoder.append(bytes)
+      return unsafe bytes.withUnsafeBytes { UInt(bitPattern: $0.baseAddress) }
+    }()
+    let frame = try #require(try decoder.next())
+    // The memory that it was received in.
+    let end = unsafe frame.payload.withUnsafeBytes { UInt(bitPattern: $0.baseAddress) }
+    let isWhole = frame.payload == payload
+    #expect(end == place && isWhole)
+    #expect(decoder.buffered == behind && decoder.held < 10_000)
+  }
+
+  @Test func `a short message keeps no more memory than its own`() throws {
+    var decoder = FrameDecoder(limit: 1 << 20)
+    decoder.append(Frame(.notice, [1, 2]).encoded + Frame(.notice, [UInt8](repeating: 1, count: 60_000)).encoded)
+    let frame = try #require(try decoder.next())
+    #expect(frame.payload == [1, 2] && frame.payload.capacity < 100)
+  }
+
   /// What each input of the fuzzer's corpus comes to.
   static let corpus: [(String, Int, FrameError?)] = [
     ("request", 1, nil), ("notice", 1, nil), ("reply", 1, nil), ("empty-reply", 1, nil), ("failure", 1, nil),

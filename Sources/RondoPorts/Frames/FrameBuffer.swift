@@ -30,6 +30,25 @@ struct FrameBuffer: Sendable {
     start = 0
   }
 
+  /// Takes out the bytes of a frame behind its header, which were all received.
+  ///
+  /// A long frame keeps the memory that it was received in, and what is behind it moves: nothing is there twice but the
+  /// shorter of both.
+  mutating func takeFrame(header: Int, payload: Int) -> [UInt8] {
+    let end = start + header + payload
+    if payload <= bytes.count - end || bytes.capacity > 2 * payload {
+      defer { drop(header + payload) }
+      return Array(bytes[(start + header)..<end])
+    }
+    let behind = Array(bytes[end...])
+    var frame = bytes
+    bytes = behind
+    frame.removeSubrange(end...)
+    frame.removeSubrange(..<(start + header))
+    start = 0
+    return frame
+  }
+
   /// The first bytes have become a frame.
   mutating func drop(_ count: Int) {
     start += count

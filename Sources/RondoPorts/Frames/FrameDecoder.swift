@@ -29,11 +29,8 @@ package struct FrameDecoder: Sendable {
     if let error { throw error }
     do throws(FrameError) {
       guard let header = try readHeader(), buffered >= Frame.headerLength + header.length else { return nil }
-      let payload = buffer.rest.dropFirst(Frame.headerLength).prefix(header.length)
-      let frame = Frame(
-        header.kind, serial: header.serial, identifier: header.identifier, Array(payload))
-      buffer.drop(Frame.headerLength + header.length)
-      return frame
+      let payload = buffer.takeFrame(header: Frame.headerLength, payload: header.length)
+      return Frame(header.kind, serial: header.serial, identifier: header.identifier, payload)
     } catch {
       self.error = error
       buffer.removeAll()
