@@ -85,7 +85,15 @@ static char **public_environment(void) {
 // Above the three streams, so that putting one in its place cannot hide another; closed on exec.
 static int add_stream(posix_spawn_file_actions_t *actions, int stream, int descriptor, int *copy) {
   *copy = -1;
-  if (descriptor == -1) return 0;
+  // Without a stream, the child's first file would take its number, and then what the child prints.
+  if (descriptor == -1) {
+    int flags = fcntl(stream, F_GETFD);
+    if (flags >= 0) {
+      // A duplicate of its own number is not closed on exec.
+      return flags & FD_CLOEXEC ? posix_spawn_file_actions_adddup2(actions, stream, stream) : 0;
+    }
+    descriptor = -2;
+  }
   if (descriptor == -2) {
     return posix_spawn_file_actions_addopen(actions, stream, "/dev/null", stream == 0 ? O_RDONLY : O_WRONLY, 0);
   }

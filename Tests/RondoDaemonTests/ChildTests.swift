@@ -1,6 +1,7 @@
 import Glibc
 import Rondo
 import RondoDaemon
+import RondoSockets
 import RondoTestSupport
 import RondoTesting
 import Testing
@@ -110,6 +111,17 @@ import Testing
       stage.loop.run()
       #expect(stage.text == "exited with 0")
     }
+  }
+
+  @Test(.offThePool)
+  func `a child has the streams that it inherits, also those that a connection of ours reads and writes`()
+    async
+  {
+    await #expect(processExitsWith: .success) { inOwnProcess(Streams.run) }
+  }
+
+  @Test(.offThePool) func `a stream that is closed is /dev/null in a child`() async {
+    await #expect(processExitsWith: .success) { inOwnProcess(Streams.runClosed) }
   }
 
   @Test(.offThePool) func `a child starts with no signal blocked or ignored, and without what systemd told its parent`()
@@ -265,6 +277,52 @@ private enum Crowd {
     precondition(descriptors(of: "[pidfd]") == 0, "\(descriptors(of: "[pidfd]")) of \(count)")
     var status: CInt = 0
     precondition(unsafe waitpid(-1, &status, 0) == -1 && errno == ECHILD)
+  }
+}
+
+/// The standard streams that a child inherits.
+private enum Streams {
+  /// How a child of its own ends.
+  private static func exit(of command: ChildSource.Command) -> ChildExit? {
+    let found = Later<ChildExit>()
+    let loop = Loop.current
+    loop.add(try! ChildSource(spawning: command) { _, exit in found.value = exit })
+    loop.run(for: .seconds(120), returnAfterSourceHandled: true)
+    return found.value
+  }
+
+  static func run() {
+    var (input, output): ([CInt], [CInt]) = ([0, 0], [0, 0])
+    precondition(unsafe pipe2(&input) == 0 && pipe2(&output) == 0)
+    // Until the end the test's own output is where it should be.
+    let own = fcntl(1, F_DUPFD_CLOEXEC, 3)
+    precondition(dup2(input[0], 0) == 0 && dup2(output[1], 1) == 1)
+    let connection = try! Connection(reading: 0, writing: 1, on: .current)
+    precondition(fcntl(0, F_GETFD) == 0 && fcntl(1, F_GETFD) == 0)
+    let greeting = ChildSource.Command("/bin/echo", ["hi"])
+    precondition(exit(of: greeting)?.isSuccess == true)
+    // Whoever set the flag.
+    for stream in CInt(0)...1 { precondition(fcntl(stream, F_SETFD, FD_CLOEXEC) == 0) }
+    precondition(exit(of: greeting)?.isSuccess == true)
+    precondition(unsafe write(input[1], "there\n", 6) == 6)
+    close(input[1])
+    precondition(exit(of: .init("/bin/sh", ["-c", "read word; echo $word"]))?.isSuccess == true)
+    precondition(fcntl(1, F_GETFD) == FD_CLOEXEC)
+    connection.close()
+    precondition(dup2(own, 1) == 1)
+    close(output[1])
+    let text = readAll(output[0])
+    precondition(text == "hi\nhi\nthere\n", text)
+  }
+
+  static func runClosed() {
+    // What the loop has open shall not take the number.
+    Loop.current.run(for: .zero)
+    let own = fcntl(2, F_DUPFD_CLOEXEC, 3)
+    close(2)
+    let ended = exit(of: .init("/bin/sh", ["-c", "[ $(readlink /proc/$$/fd/2) = /dev/null ]"]))
+    precondition(dup2(own, 2) == 2)
+    precondition(ended?.isSuccess == true, "\(String(describing: ended))")
   }
 }
 

@@ -27,7 +27,7 @@ struct rondo_command {
   char *const *arguments;
   char *const *environment;  // NULL: this process's, without what was meant for it alone.
   const char *directory;     // NULL: this process's.
-  int streams[3];            // -1: this process's; -2: /dev/null.
+  int streams[3];            // -1: this process's, or /dev/null if that is closed; -2: /dev/null.
   int leads_group;
 };
 

@@ -19,7 +19,7 @@ extension ChildSource {
 
     /// The target of a standard stream.
     public enum Stream: Hashable, Sendable {
-      /// The same file as the stream of this process.
+      /// The same file as the stream of this process; /dev/null if that is closed.
       case inherited
       /// /dev/null.
       case null

@@ -58,7 +58,7 @@ public final class Connection: Sendable {
 
   /// Makes a connection of descriptors that are no sockets, and owns them.
   ///
-  /// They are the ends of pipes, a terminal or a character device. Both become non-blocking, for all processes that share them, and are closed on exec. SIGPIPE is never raised.
+  /// They are the ends of pipes, a terminal or a character device. Both become non-blocking, for all processes that share them, and are closed on exec, unless they are standard streams. SIGPIPE is never raised.
   ///
   /// - Parameters:
   ///   - input: Read from; nil for none.

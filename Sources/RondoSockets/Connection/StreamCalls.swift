@@ -8,10 +8,11 @@ enum StreamCalls {
   /// The most bytes that one call receives.
   private static let mostReceived = 65_536
 
-  /// Has the descriptor's calls not block, and closes it on exec.
+  /// Has the descriptor's calls not block, and closes it on exec, unless it is a standard stream: a program that this
+  /// process executes expects those.
   static func prepare(_ descriptor: CInt) throws(SocketError) {
     try check(.option, rondo_set_nonblocking(descriptor))
-    try check(.option, rondo_close_on_exec(descriptor))
+    if descriptor > STDERR_FILENO { try check(.option, rondo_close_on_exec(descriptor)) }
   }
 
   /// Appends what can be received at once to `inbox`.
