@@ -163,7 +163,10 @@ let package = Package(
     .target(name: "CProbe", path: "Tests/CProbe"),
     program(
       "rondo-probe", at: "Tests/RondoProbe",
-      ["CProbe", "CLinux", "Rondo", "RondoAsync", "RondoPorts", "RondoSockets", "RondoTestSupport", "RondoTesting"]),
+      [
+        "CProbe", "CLinux", "Rondo", "RondoAsync", "RondoDaemon", "RondoPorts", "RondoSockets", "RondoTestSupport",
+        "RondoTesting",
+      ]),
     // Programs that get stuck, each in its way.
     program("rondo-stuck", at: "Tests/RondoStuck", ["CTests", "Rondo", "RondoInspect"]),
     // Ported and unported files on one thread.
@@ -198,7 +201,10 @@ let package = Package(
     tests("RondoSocketsTests", ["RondoSockets", "Rondo", "RondoTesting", "RondoTestBridge", "RondoTestSupport"]),
     tests(
       "RondoDaemonTests",
-      ["RondoDaemon", "RondoAsync", "RondoSockets", "Rondo", "RondoTesting", "RondoTestBridge", "RondoTestSupport"]),
+      [
+        "RondoDaemon", "RondoAsync", "RondoSockets", "Rondo", "RondoTesting", "RondoTestBridge", "RondoTestSupport",
+        "rondo-probe",
+      ]),
     tests(
       "RondoPortsTests",
       [

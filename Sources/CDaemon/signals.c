@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 // One subscription. It is never freed but used again: a handler may be looking at it.
@@ -20,8 +21,11 @@ struct entry {
   _Atomic int eventfd;
   // *atomic* How many handlers are about to write into the eventfd.
   _Atomic unsigned busy;
-  // *atomic* See rondo_signal_sender.
+  // *atomic* See rondo_signal_last.
   _Atomic uint64_t sender;
+  _Atomic int64_t date;
+  // *atomic* What comes from this date on is not for it.
+  _Atomic int64_t end;
   // *constant while subscribed* Which file the eventfd was. No inode tells eventfds apart, but all else from them.
   dev_t device;
   ino_t inode;
@@ -72,23 +76,32 @@ static void act_as_before(int signal, siginfo_t *info, void *context) {
   syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), signal);
 }
 
+// CLOCK_MONOTONIC, in nanoseconds.
+static int64_t now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
 // The signal handler. It calls nothing that signal-safety(7) does not allow.
 static void handle(int signal, siginfo_t *info, void *context) {
   int error = errno;
   bool is_heard = false;
   // A forked child shares the eventfds with its parent, which must not hear of the child's signals.
   if (atomic_load(&owner) == getpid()) {
+    int64_t date = now();
     for (struct entry *entry = atomic_load(&lines[signal].first); entry; entry = entry->next) {
       atomic_fetch_add(&entry->busy, 1);
       int eventfd = atomic_load(&entry->eventfd);
       struct stat status;
       // The program may have closed it behind the source: the number may stand for a file that shall get no byte.
-      if (eventfd >= 0 && fstat(eventfd, &status) == 0 && status.st_dev == entry->device &&
+      if (eventfd >= 0 && date < atomic_load(&entry->end) && fstat(eventfd, &status) == 0 && status.st_dev == entry->device &&
           status.st_ino == entry->inode) {
         // The kernel fills in the sender for kill(2) and tgkill(2). A caller of rt_sigqueueinfo(2) fills it in itself.
         bool is_sent = info->si_code == SI_USER || info->si_code == SI_TKILL;
         uint64_t sender = (uint64_t)(uint32_t)info->si_pid << 32 | (uint32_t)info->si_uid;
         atomic_store(&entry->sender, is_sent && info->si_pid > 0 ? sender : 0);
+        atomic_store(&entry->date, date);
         uint64_t one = 1;
         is_heard |= write(eventfd, &one, sizeof one) == sizeof one;
       }
@@ -190,6 +203,8 @@ int64_t rondo_signal_subscribe(int signal, int eventfd) {
   entry->inode = status.st_ino;
   entry->number = ++last_number;
   atomic_store(&entry->sender, 0);
+  atomic_store(&entry->date, 0);
+  atomic_store(&entry->end, INT64_MAX);
   // What is there first hears of a signal that comes in between.
   struct sigaction seen;
   int error = sigaction(signal, NULL, &seen) ? -errno : 0;
@@ -229,12 +244,31 @@ void rondo_signal_unsubscribe(int signal, int64_t number) {
   unlock();
 }
 
-uint64_t rondo_signal_sender(int signal, int64_t number) {
-  if (!is_signal(signal) || number <= 0) return 0;
+void rondo_signal_end(int signal, int64_t number, int64_t date) {
+  if (!is_signal(signal) || number <= 0) return;
   lock();
   struct entry *entry = find(signal, number);
-  uint64_t sender = entry ? atomic_load(&entry->sender) : 0;
-  return unlock(), sender;
+  if (entry) atomic_store(&entry->end, date);
+  unlock();
+}
+
+struct rondo_signal_origin rondo_signal_last(int signal, int64_t number) {
+  struct rondo_signal_origin last = {0, 0};
+  if (!is_signal(signal) || number <= 0) return last;
+  lock();
+  struct entry *entry = find(signal, number);
+  if (entry) last = (struct rondo_signal_origin){atomic_load(&entry->sender), atomic_load(&entry->date)};
+  return unlock(), last;
+}
+
+int rondo_signal_is_ignored(int signal) {
+  struct sigaction seen;
+  if (!is_signal(signal)) return 0;
+  lock();
+  int is_known = !sigaction(signal, NULL, &seen);
+  bool is_ignored =
+      is_known && (is_ours(&seen) ? atomic_load(&lines[signal].base) == (void *)SIG_IGN : seen.sa_handler == SIG_IGN);
+  return unlock(), is_ignored;
 }
 
 int rondo_signal_ignore(int signal) {

@@ -58,6 +58,6 @@ extension Loop {
 extension SignalSource.Delivery {
   /// This one and an older one, as one.
   fileprivate func counting(_ older: Self) -> Self {
-    Self(signal: signal, count: count + older.count, sender: sender)
+    Self(signal: signal, count: count + older.count, sender: sender, date: date)
   }
 }

@@ -35,17 +35,95 @@ import Testing
     }
   }
 
-  @Test func `a second signal has its old effect`() async {
+  @Test func `half a second after the first signal, a second one has its old effect`() async {
     await #expect(processExitsWith: .signal(SIGTERM)) {
       let thread = try LoopThread(name: "signals")
       let loop = thread.loop
       try await withCancellation(by: [SIGTERM], on: loop) {
         kill(getpid(), SIGTERM)
         try? await loop.clock.sleep(for: .seconds(600))
+        // The same wish.
+        kill(getpid(), SIGTERM)
+        // What is not cancelled.
+        try? await Task { try await loop.clock.sleep(for: .milliseconds(500)) }.value
         kill(getpid(), SIGTERM)
         // The loop's thread may be the one that takes it; no thread does without it.
         while true { await Task.yield() }
       }
+    }
+  }
+
+  @Test func `a loop that is stuck keeps a second signal from nothing`() async {
+    await #expect(processExitsWith: .signal(SIGTERM)) {
+      endProcess(after: 120)
+      let thread = try LoopThread(name: "signals")
+      let loop = thread.loop
+      try await withCancellation(by: [SIGTERM], on: loop) {
+        kill(getpid(), SIGTERM)
+        try? await loop.clock.sleep(for: .seconds(600))
+        usleep(500_000)
+        kill(getpid(), SIGTERM)
+        while true { sleep(1) }
+      }
+    }
+  }
+
+  @Test func `signals that come with the first one are the same wish, also after the body's end`() async {
+    await #expect(processExitsWith: .success) {
+      let thread = try LoopThread(name: "signals")
+      let loop = thread.loop
+      // On a machine that stalls, half a second may pass between two of them.
+      var signal: CInt?
+      var hasStalled = true
+      while hasStalled {
+        let begin = SuspendingClock.now
+        // It ends no process, wherever it acts as before.
+        signal = try await withCancellation(by: [SIGWINCH, SIGTERM], on: loop) {
+          kill(getpid(), SIGWINCH)
+          try? await loop.clock.sleep(for: .seconds(600))
+          kill(getpid(), SIGWINCH)
+        }
+        let isClaimed = disposition(of: SIGWINCH) > 1
+        hasStalled = SuspendingClock.now - begin >= .milliseconds(500)
+        precondition(isClaimed || hasStalled)
+      }
+      precondition(signal == SIGWINCH)
+      // The loop gives them back.
+      while disposition(of: SIGWINCH) > 1 { usleep(1_000) }
+      await thread.end()
+    }
+  }
+
+  @Test func `SIGINT that was ignored stays so`() async {
+    await #expect(processExitsWith: .success) {
+      for signal in [SIGHUP, SIGINT, SIGQUIT] { try SignalSource.ignore(signal) }
+      let thread = try LoopThread(name: "signals")
+      let loop = thread.loop
+      let signal = try await withCancellation(by: [SIGINT, SIGHUP, SIGQUIT, SIGTERM], on: loop) {
+        for signal in [SIGHUP, SIGINT, SIGQUIT] {
+          precondition(disposition(of: signal) == 1)
+          kill(getpid(), signal)
+        }
+        kill(getpid(), SIGTERM)
+        try await loop.clock.sleep(for: .seconds(600))
+      }
+      precondition(signal == SIGTERM)
+      // What is asked for by name is heard.
+      let source = try SignalSource(SIGINT) { _, _ in }
+      precondition(disposition(of: SIGINT) > 1)
+      source.invalidate()
+      precondition(disposition(of: SIGINT) == 1)
+      await thread.end()
+    }
+  }
+
+  @Test func `a loop that has ended claims no signal`() async {
+    await #expect(processExitsWith: .success) {
+      let thread = try LoopThread(name: "signals")
+      let loop = thread.loop
+      await thread.end()
+      let signal = try await withCancellation(by: [SIGTERM], on: loop) { precondition(disposition(of: SIGTERM) == 0) }
+      precondition(signal == nil)
     }
   }
 

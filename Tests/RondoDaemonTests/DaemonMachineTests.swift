@@ -1,3 +1,4 @@
+import Rondo
 import Testing
 
 @testable import RondoDaemon
@@ -6,16 +7,21 @@ import Testing
 @Suite struct DaemonMachineTests {
   /// What can happen to a daemon.
   private enum Event: CaseIterable {
-    case ready, ask, signal, returned, begin, end, time, stopped
+    case ready, ask, signal, lateSignal, returned, begin, end, time, stopped
   }
+
+  private static let start = Instant(nanoseconds: 7)
+  /// Half a second later.
+  private static let late = Instant(nanoseconds: 500_000_007)
 
   private func apply(_ event: Event, to machine: inout DaemonMachine) -> DaemonMachine.Action {
     switch event {
     case .ready:
       _ = machine.becameReady()
       return .nothing
-    case .ask: return machine.askedToStop()
-    case .signal: return machine.signalled(15)
+    case .ask: return machine.askedToStop(at: Self.start)
+    case .signal: return machine.signalled(15, at: Self.start)
+    case .lateSignal: return machine.signalled(15, at: Self.late)
     case .returned: return machine.stopHandlersReturned()
     case .begin:
       machine.workBegan()
@@ -55,30 +61,40 @@ import Testing
   @Test func `with nothing under way a stop ends with its handlers`() {
     var machine = DaemonMachine()
     #expect(machine.becameReady() && !machine.becameReady())
-    #expect(machine.signalled(15) == .beginStop && machine.isStopping)
+    #expect(machine.signalled(15, at: Self.start) == .beginStop && machine.isStopping)
     #expect(machine.stopHandlersReturned() == .end && machine.outcome == .drained)
   }
 
   @Test func `work under way is waited for, also what began after the stop`() {
     var machine = DaemonMachine()
     machine.workBegan()
-    #expect(machine.askedToStop() == .beginStop && machine.askedToStop() == .nothing)
+    #expect(machine.askedToStop(at: Self.start) == .beginStop && machine.askedToStop(at: Self.late) == .nothing)
     #expect(machine.stopHandlersReturned() == .awaitWork)
     machine.workBegan()
     #expect(machine.workEnded() == .nothing && machine.workEnded() == .end)
     #expect(machine.outcome == .drained && machine.timeIsUp() == .nothing)
   }
 
-  @Test func `time ends it with what is left, and a second signal at once`() {
+  @Test func `time ends it with what is left`() {
     var slow = DaemonMachine()
     slow.workBegan()
-    _ = slow.askedToStop()
+    _ = slow.askedToStop(at: Self.start)
     #expect(slow.timeIsUp() == .nothing)
     _ = slow.stopHandlersReturned()
     #expect(slow.timeIsUp() == .end && slow.outcome == .timedOut(left: 1) && slow.outcome?.exitCode == 1)
-    var asked = DaemonMachine()
-    asked.workBegan()
-    _ = asked.askedToStop()
-    #expect(asked.signalled(2) == .end && asked.outcome == .interrupted(by: 2) && asked.outcome?.exitCode == 130)
+  }
+
+  @Test(arguments: [true, false])
+  func `a signal ends it at once half a second after the stop began, and not before`(_ isAsked: Bool) {
+    var machine = DaemonMachine()
+    machine.workBegan()
+    let first = isAsked ? machine.askedToStop(at: Self.start) : machine.signalled(15, at: Self.start)
+    #expect(first == .beginStop)
+    for date in [Self.start, Self.late.advanced(by: -1)] {
+      let action = machine.signalled(2, at: date)
+      #expect(action == .nothing && machine.outcome == nil)
+    }
+    let last = machine.signalled(2, at: Self.late)
+    #expect(last == .end && machine.outcome == .interrupted(by: 2) && machine.outcome?.exitCode == 130)
   }
 }

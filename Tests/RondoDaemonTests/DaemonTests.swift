@@ -28,12 +28,27 @@ import Testing
     await #expect(processExitsWith: .success) { inOwnProcess(Life.deadline) }
   }
 
-  @Test(.offThePool) func `a second signal ends it at once, and its signals are given back`() async {
+  @Test(.offThePool) func `a second signal, half a second later, ends it at once, and its signals are given back`()
+    async
+  {
     await #expect(processExitsWith: .success) { inOwnProcess(Life.secondSignal) }
   }
 
-  @Test(.offThePool) func `two signals that a busy loop is told as one are two`() async {
+  @Test(.offThePool) func `signals that a busy loop is told as one are one`() async {
     await #expect(processExitsWith: .success) { inOwnProcess(Life.mergedSignals) }
+  }
+
+  @Test(.offThePool) func `SIGHUP and SIGINT that were ignored stay so, until there is a reload handler for one`() async
+  {
+    await #expect(processExitsWith: .success) { inOwnProcess(Life.ignoredSignals) }
+  }
+
+  @Test(.offThePool) func `a reload handler that comes after the run claims nothing`() async {
+    await #expect(processExitsWith: .success) { inOwnProcess(Life.lateReloadHandler) }
+  }
+
+  @Test(.offThePool) func `a daemon whose loop has ended claims no signal`() async {
+    await #expect(processExitsWith: .success) { inOwnProcess(Life.endedLoop) }
   }
 
   /// What begins its run in a block, as `LoopThread.async` has it, holds up the blocks behind it until it returns.
@@ -179,9 +194,16 @@ private enum Life {
   static func secondSignal() {
     let daemon = try! Daemon(on: .current, drainingFor: .seconds(10_000), environment: [:])
     let work = daemon.beginWork()
-    daemon.whenStopping { daemon.loop.perform { raise(SIGINT) } }
+    daemon.whenStopping {
+      // The same wish.
+      raise(SIGINT)
+      raise(SIGTERM)
+      daemon.loop.add(Loop.Timer(after: .milliseconds(500)) { _ in raise(SIGINT) })
+    }
     daemon.loop.perform { raise(SIGTERM) }
+    let begin = SuspendingClock.now
     precondition(daemon.run() == .interrupted(by: SIGINT) && daemon.outcome?.exitCode == 130)
+    precondition(SuspendingClock.now - begin >= .milliseconds(500))
     precondition([SIGTERM, SIGINT, SIGHUP].allSatisfy { disposition(of: $0) == 0 })
     work.end()
   }
@@ -190,10 +212,57 @@ private enum Life {
     let stage = Stage(.current)
     let daemon = try! Daemon(on: .current, drainingFor: .seconds(10_000), environment: [:])
     let work = daemon.beginWork()
-    daemon.whenStopping { stage.note("stop") }
+    daemon.whenStopping {
+      stage.note("stop")
+      daemon.loop.add(Loop.Timer(after: .milliseconds(1)) { _ in work.end() })
+    }
     daemon.loop.perform { for _ in 0..<3 { raise(SIGTERM) } }
-    precondition(daemon.run() == .interrupted(by: SIGTERM) && stage.text == "stop")
-    work.end()
+    precondition(daemon.run() == .drained && stage.text == "stop")
+  }
+
+  static func ignoredSignals() {
+    for signal in [SIGHUP, SIGINT] { try! SignalSource.ignore(signal) }
+    let stage = Stage(.current)
+    let daemon = try! Daemon(on: .current, environment: [:])
+    precondition(disposition(of: SIGHUP) == 1 && disposition(of: SIGINT) == 1 && disposition(of: SIGTERM) > 1)
+    daemon.whenStopping { stage.note("stop") }
+    daemon.loop.perform {
+      raise(SIGHUP)
+      raise(SIGINT)
+      stage.note("ignored")
+      // From a thread of its own: the daemon is not the loop's alone.
+      TestThread { daemon.whenReloading { stage.note("reload") } }.join()
+      precondition(disposition(of: SIGHUP) > 1 && disposition(of: SIGINT) == 1)
+      raise(SIGHUP)
+      daemon.loop.add(Loop.Timer(after: .milliseconds(1)) { _ in raise(SIGTERM) })
+    }
+    precondition(daemon.run() == .drained)
+    precondition(stage.text == "ignored reload stop", stage.text)
+    precondition(disposition(of: SIGHUP) == 1 && disposition(of: SIGINT) == 1 && disposition(of: SIGTERM) == 0)
+  }
+
+  static func lateReloadHandler() {
+    try! SignalSource.ignore(SIGHUP)
+    let daemon = try! Daemon(on: .current, environment: [:])
+    daemon.stop()
+    precondition(daemon.run() == .drained)
+    daemon.whenReloading { fatalError("It has ended.") }
+    precondition(disposition(of: SIGHUP) == 1)
+    raise(SIGHUP)
+  }
+
+  static func endedLoop() {
+    let loop = Later<Loop>()
+    let kept = Later<Daemon>()
+    TestThread {
+      loop.value = .current
+      kept.value = try! Daemon(on: .current, environment: [:])
+      precondition(disposition(of: SIGTERM) > 1)
+    }.join()
+    precondition([SIGTERM, SIGINT, SIGHUP].allSatisfy { disposition(of: $0) == 0 })
+    kept.value = nil
+    kept.value = try! Daemon(on: loop.value, environment: [:])
+    precondition([SIGTERM, SIGINT, SIGHUP].allSatisfy { disposition(of: $0) == 0 })
   }
 
   static func stoppedLoop() {

@@ -147,11 +147,20 @@ import Testing
     let source = try onLoopThread { stage in
       try stage.signal("s", signal)
     }
+    // Also while the program keeps it.
     #expect(!source.isValid)
-    source.invalidate()
     #expect(disposition(of: signal) == 0)
+    source.invalidate()
     try onLoopThread { stage in _ = try stage.signal("s", signal) }
     #expect(disposition(of: signal) == 0)
+  }
+
+  @Test func `a source whose item is invalidated gives its signal back`() throws {
+    let signal = try SignalSource.realTime(11)
+    let source = try SignalSource(signal) { _, _ in }
+    source.items[0].invalidate()
+    #expect(disposition(of: signal) == 0)
+    withExtendedLifetime(source) {}
   }
 
   @Test func `what cannot have a source says why`() throws {

@@ -36,6 +36,7 @@ let subjects: [String: () -> Void] = [
   "break": probeBreach,
   "held": probeHeldDescriptors,
   "daemon": probeDaemon,
+  "stopping": probeStopping,
   "epoll-host": probeEpollHost,
   "dispatch-host": probeDispatchHost,
   "ready-turns": probeReadyTurns,

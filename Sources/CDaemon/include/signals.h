@@ -13,9 +13,18 @@ int64_t rondo_signal_subscribe(int signal, int eventfd);
 // other code has installed its own handler since. In a forked child, its parent's numbers mean nothing.
 void rondo_signal_unsubscribe(int signal, int64_t number);
 
-// The last sender of the signal, process << 32 | user; 0 for the kernel, or if the sender could have said
-// anything.
-uint64_t rondo_signal_sender(int signal, int64_t number);
+// Has what comes from a date of CLOCK_MONOTONIC on, in nanoseconds, act as it would without the subscription.
+void rondo_signal_end(int signal, int64_t number, int64_t date);
+
+// Where the last delivery came from.
+struct rondo_signal_origin {
+  uint64_t sender;  // process << 32 | user; 0 for the kernel, or if the sender could have said anything.
+  int64_t date;     // When it came: CLOCK_MONOTONIC in nanoseconds.
+};
+struct rondo_signal_origin rondo_signal_last(int signal, int64_t number);
+
+// Whether the signal is ignored, or would be without its subscriptions.
+int rondo_signal_is_ignored(int signal);
 
 // Ignores a signal from now on, or from when its last subscription ends.
 int rondo_signal_ignore(int signal);

@@ -1,14 +1,21 @@
 import CDaemon
 import Glibc
 public import Rondo
+import RondoSockets
 import Synchronization
 
 /// The life of a server: readiness, reload, graceful stop, and systemd's part in it.
 ///
 /// SIGTERM and SIGINT stop the daemon gracefully: it calls its stop handlers, and the run ends when all work has ended
-/// or the drain limit has passed. A second signal ends the run immediately. SIGHUP calls the reload handlers; without
-/// any, it stops the daemon. SIGPIPE is ignored. While ``run()`` runs, the loop feeds systemd's watchdog, so that
-/// systemd restarts a daemon whose loop is stuck. Without systemd, everything else works the same.
+/// or the drain limit has passed. A second signal ends the run immediately, but not in the first half second of the
+/// stop: npm(1), for example, passes a signal on that the daemon has received already. SIGHUP calls the reload handlers;
+/// without any, it stops the daemon. SIGPIPE is ignored.
+///
+/// nohup(1) starts a program that ignores SIGHUP, and a shell's `&` one that ignores SIGINT. The daemon leaves it at
+/// that, except that a reload handler claims SIGHUP.
+///
+/// While ``run()`` runs, the loop feeds systemd's watchdog, so that systemd restarts a daemon whose loop is stuck.
+/// Without systemd, everything else works the same.
 ///
 /// ```swift
 /// let daemon = try Daemon(on: loop, drainingFor: .seconds(10))
@@ -30,8 +37,8 @@ public final class Daemon: @unchecked Sendable {
   private let manager: ServiceManager?
   /// *constant* How often the manager wants to hear that the loop goes round.
   private let watchdogPeriod: Duration?
-  /// *loop thread* Valid until the run is over.
-  @safe @exclusivity(unchecked) private var signals: [SignalSource] = []
+  /// *its lock*
+  private let claims = Guarded(Claims())
   /// *constant* once the daemon is made. Signalled by ``stop()``: unlike a block, it is performed by a run that another
   /// block of the same drain has begun.
   @safe @exclusivity(unchecked) private var stopSource: Loop.Source?
@@ -41,6 +48,15 @@ public final class Daemon: @unchecked Sendable {
   private static let claimant = Atomic<pid_t>(0)
   /// *loop thread* Its timers.
   @safe @exclusivity(unchecked) private var timers: [Loop.Timer] = []
+
+  private struct Claims {
+    /// Valid until the run is over.
+    var sources: [SignalSource] = []
+    /// Whether SIGHUP stays ignored until there is a reload handler.
+    var leavesHangUp = false
+    /// The signals were given back.
+    var areOver = false
+  }
 
   private struct Handlers {
     var reload: [() throws -> Void] = []
@@ -53,7 +69,7 @@ public final class Daemon: @unchecked Sendable {
     case drained
     /// The drain limit passed, and this many pieces of work had not ended.
     case timedOut(left: Int)
-    /// A second signal came.
+    /// A second signal came, half a second after the stop began or later.
     case interrupted(by: CInt)
     /// Other code stopped the loop's run. No stop handler was called.
     case stopped
@@ -96,20 +112,16 @@ public final class Daemon: @unchecked Sendable {
     }
     do throws(SignalError) {
       try SignalSource.ignore(SIGPIPE)
-      for signal in claimsSignals ? [SIGTERM, SIGINT] : [] {
-        signals.append(try SignalSource(signal, order: .min) { [weak self] _, delivery in self?.heard(delivery) })
-      }
-      if claimsSignals {
-        signals.append(try SignalSource(SIGHUP) { [weak self] _, delivery in self?.hungUp(delivery) })
+      for signal in claimsSignals ? [SIGTERM, SIGINT, SIGHUP] : [] {
+        if SignalSubscription.isLeftAlone(signal) {
+          if signal == SIGHUP { claims.withLock { $0.leavesHangUp = true } }
+        } else {
+          try claimSignal(signal)
+        }
       }
     } catch {
       giveSignalsBack()
       throw .signal(error)
-    }
-    // A tool that lists the loop's items is to say what they are, and not where this file makes them.
-    for (source, name) in zip(signals, ["SIGTERM", "SIGINT", "SIGHUP"]) {
-      for item in source.items { item.name = "daemon: \(name)" }
-      loop.add(source, to: .common)
     }
     let stopSource = Loop.Source { [weak self] in self?.beginStop() }
     stopSource.name = "daemon: stop()"
@@ -125,9 +137,30 @@ public final class Daemon: @unchecked Sendable {
     manager?.invalidate()
   }
 
+  /// Any thread.
+  private func claimSignal(_ signal: CInt) throws(SignalError) {
+    let isHangUp = signal == SIGHUP
+    let source = try SignalSource(signal, order: isHangUp ? 0 : .min) { [weak self] _, delivery in
+      if isHangUp { self?.hungUp(delivery) } else { self?.heard(delivery) }
+    }
+    // A tool that lists the loop's items is to say what they are, and not where this file makes them.
+    let name = isHangUp ? "SIGHUP" : signal == SIGINT ? "SIGINT" : "SIGTERM"
+    for item in source.items { item.name = "daemon: \(name)" }
+    let isWanted = claims.withLock { claims in
+      if !claims.areOver { claims.sources.append(source) }
+      return !claims.areOver
+    }
+    // A loop that has ended tells of no signal.
+    if !isWanted || !loop.add(source, to: .common) { source.invalidate() }
+  }
+
   /// From now on another daemon may have them.
   private func giveSignalsBack() {
-    for source in signals { source.invalidate() }
+    let sources = claims.withLock { claims in
+      defer { claims = Claims(areOver: true) }
+      return claims.sources
+    }
+    for source in sources { source.invalidate() }
     if claim == getpid() { Self.claimant.store(0, ordering: .relaxed) }
     claim = 0
   }
@@ -136,11 +169,23 @@ public final class Daemon: @unchecked Sendable {
 
   /// Adds a handler for SIGHUP, called on the loop's thread. Any thread.
   ///
+  /// The first one claims SIGHUP if it was ignored, unless no descriptor is left: then one line goes to stderr.
+  ///
   /// Handlers are called in the order in which they were added. If one throws, the error becomes the status, and the
   /// daemon continues.
   public func whenReloading(_ handler: sending @escaping () throws -> Void) {
     nonisolated(unsafe) let handler = handler
     handlers.withLock { unsafe $0.reload.append(handler) }
+    let mustClaim = claims.withLock { claims in
+      defer { claims.leavesHangUp = false }
+      return claims.leavesHangUp
+    }
+    if !mustClaim { return }
+    do {
+      try claimSignal(SIGHUP)
+    } catch {
+      warn("SIGHUP does not reload the daemon, and stays ignored: \(error).")
+    }
   }
 
   /// Adds a handler for the stop, called once on the loop's thread. Any thread.
@@ -198,7 +243,7 @@ public final class Daemon: @unchecked Sendable {
     if let outcome { return outcome }
     if machine.withLock({ $0.becameReady() }) { tell([.ready]) }
     // A process that a worker of Dispatch's has started, or a thread, has them all blocked.
-    for source in signals { rondo_signal_unblock(source.signal) }
+    for source in claims.withLock(\.sources) { rondo_signal_unblock(source.signal) }
     feedWatchdog()
     while outcome == nil {
       if loop.run() != .timedOut, outcome == nil { machine.withLock { $0.runWasStopped() } }
@@ -225,7 +270,8 @@ public final class Daemon: @unchecked Sendable {
 
   /// The loop's thread. Calls out.
   private func beginStop() {
-    perform(machine.withLock { $0.askedToStop() })
+    let date = loop.now
+    perform(machine.withLock { $0.askedToStop(at: date) })
   }
 
   /// Ends the run at once, or the one that is yet to begin; no handler is called. Any thread.
@@ -248,9 +294,10 @@ public final class Daemon: @unchecked Sendable {
     manager?.tell(states)
   }
 
-  /// SIGTERM or SIGINT. What the kernel or a busy loop has merged is told as often as it came.
+  /// SIGTERM or SIGINT. What the kernel or a busy loop has merged counts as one.
   private func heard(_ delivery: SignalSource.Delivery) {
-    for _ in 0..<min(delivery.count, 2) { perform(machine.withLock { $0.signalled(delivery.signal) }) }
+    let date = delivery.date(on: loop)
+    perform(machine.withLock { $0.signalled(delivery.signal, at: date) })
   }
 
   /// SIGHUP.

@@ -1,8 +1,12 @@
+import Rondo
+
 /// The life of a daemon, as a machine without threads: what each event means, and what is to be done about it.
 struct DaemonMachine {
   private(set) var phase = Phase.starting
   /// How many pieces of work are under way.
   private(set) var works = 0
+  /// When it was asked to stop.
+  private var stopDate = Instant.distantFuture
 
   enum Phase: Hashable {
     /// Not ready yet.
@@ -42,16 +46,17 @@ struct DaemonMachine {
   }
 
   /// The program asks to stop.
-  mutating func askedToStop() -> Action {
+  mutating func askedToStop(at date: Instant) -> Action {
     guard !isStopping else { return .nothing }
     phase = .stopping
+    stopDate = date
     return .beginStop
   }
 
-  /// A signal asks to stop. The second one means at once.
-  mutating func signalled(_ signal: CInt) -> Action {
-    if !isStopping { return askedToStop() }
-    return end(.interrupted(by: signal))
+  /// A signal asks to stop. One that comes some time later means at once; before, it is taken for the same wish.
+  mutating func signalled(_ signal: CInt, at date: Instant) -> Action {
+    if !isStopping { return askedToStop(at: date) }
+    return date < stopDate.advanced(by: SignalSource.echo) ? .nothing : end(.interrupted(by: signal))
   }
 
   mutating func stopHandlersReturned() -> Action {

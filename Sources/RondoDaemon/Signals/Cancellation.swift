@@ -2,8 +2,10 @@ public import Rondo
 
 /// Runs `body` in a task, which one of the signals cancels. Any thread.
 ///
-/// The first signal gives all of them their old effect back: a second one usually ends the process. Cancelling the
-/// calling task cancels `body`, too. The function returns when `body` has ended.
+/// Half a second after the first signal, all of them have their old effect again: then a second one usually ends the
+/// process. Cancelling the calling task cancels `body`, too. The function returns when `body` has ended.
+///
+/// SIGHUP, SIGINT and SIGQUIT stay ignored if they are, as nohup(1) and a shell's `&` have it.
 ///
 /// - Parameters:
 ///   - signals: For example SIGTERM, which systemd sends, and SIGINT, the terminal's Ctrl-C.
@@ -16,12 +18,14 @@ public func withCancellation(
 ) async throws -> CInt? {
   let cancellation = SignalCancellation()
   // Before the task: one that cannot be watched starts nothing, and one that comes early is counted.
-  let sources = try signals.map { signal in
-    try SignalSource(signal) { _, _ in cancellation.cancel(by: signal) }
+  let sources = try signals.filter { !SignalSubscription.isLeftAlone($0) }.map { signal in
+    try SignalSource(signal) { _, delivery in cancellation.cancel(by: delivery, on: loop) }
   }
+  cancellation.hold(sources)
+  // A loop that has ended tells of no signal: each keeps its old effect.
+  for source in sources where !loop.add(source, to: .common) { source.invalidate() }
   let task = Task(executorPreference: loop, operation: body)
-  cancellation.begin(task, sources)
-  for source in sources { loop.add(source, to: .common) }
+  cancellation.begin(task)
   let result = await withTaskCancellationHandler {
     await task.result
   } onCancel: {
@@ -43,27 +47,53 @@ private final class SignalCancellation: Sendable {
   /// *its own lock*
   private let state = Guarded(State())
 
-  func begin(_ task: Task<Void, any Error>, _ sources: [SignalSource]) {
-    state.withLock { ($0.task, $0.sources) = (task, sources) }
+  func hold(_ sources: [SignalSource]) {
+    state.withLock { $0.sources = sources }
+  }
+
+  func begin(_ task: Task<Void, any Error>) {
+    let isCancelled = state.withLock { state in
+      state.task = task
+      return state.signal != nil
+    }
+    if isCancelled { task.cancel() }
   }
 
   /// The loop's thread.
-  func cancel(by signal: CInt) {
-    state.withLock { $0.signal = $0.signal ?? signal }
-    end()
-  }
-
-  /// Ends the sources, and cancels the task.
-  ///
-  /// - Returns: The first signal.
-  @discardableResult
-  func end() -> CInt? {
-    let old = state.withLock { state in
-      defer { (state.task, state.sources) = (nil, []) }
+  func cancel(by delivery: SignalSource.Delivery, on loop: Loop) {
+    let first = state.withLock { state -> State? in
+      guard state.signal == nil else { return nil }
+      state.signal = delivery.signal
       return state
     }
-    for source in old.sources { source.invalidate() }
-    old.task?.cancel()
-    return old.signal
+    guard let first else { return }
+    // What comes before is the same wish, also after the body's end. Afterwards a loop that is busy keeps no signal
+    // from its effect.
+    let date = delivery.date(on: loop).advanced(by: SignalSource.echo)
+    for source in first.sources { source.end(at: date) }
+    let timer = Loop.Timer(at: date.suspending) { [self] _ in endSources() }
+    timer.name = "signals of a cancellation"
+    loop.add(timer, to: .common)
+    first.task?.cancel()
+  }
+
+  /// The body has ended.
+  ///
+  /// - Returns: The signal that has cancelled it.
+  func end() -> CInt? {
+    let signal = state.withLock { state in
+      state.task = nil
+      return state.signal
+    }
+    if signal == nil { endSources() }
+    return signal
+  }
+
+  private func endSources() {
+    let sources = state.withLock { state in
+      defer { state.sources = [] }
+      return state.sources
+    }
+    for source in sources { source.invalidate() }
   }
 }

@@ -14,7 +14,7 @@ public import Rondo
 /// ```
 ///
 /// If the kernel refuses to watch the source, the source becomes invalid: `failure` has the reason, and one line goes
-/// to stderr. The signal then has its old disposition again.
+/// to stderr. The signal then has its old disposition again, as after the end of the source's loop.
 ///
 /// A forked child does not inherit the sources: there the signal has its old disposition. An executed program begins
 /// with the default disposition.
@@ -33,7 +33,17 @@ public struct SignalSource: DaemonSource {
     /// Nil if the kernel sent it (a key of the terminal, a timer), or a sender by sigqueue(3), which can name any
     /// process.
     public let sender: Sender?
+    /// When the last of them came; not on a simulated machine.
+    let date: Instant
+
+    /// When it came by the time of its loop: in virtual time, when the loop tells of it.
+    func date(on loop: Loop) -> Instant { loop.isVirtual ? loop.now : date }
   }
+
+  /// How long after a signal another one is taken for the same wish, in nanoseconds.
+  ///
+  /// npm(1) and others pass a signal on that the terminal has sent to the whole group, so that it comes twice.
+  static let echo: Int64 = 500_000_000
 
   /// The sender of a signal: si_pid and si_uid of sigaction(2).
   public struct Sender: Hashable, Sendable {
@@ -70,6 +80,7 @@ public struct SignalSource: DaemonSource {
     } catch {
       throw .exhausted
     }
+    (item as? any DelegatingItem)?.delegate = subscription
     rondo_signal_unblock(signal)
   }
 
@@ -77,6 +88,9 @@ public struct SignalSource: DaemonSource {
     self.item = item
     self.subscription = subscription
   }
+
+  /// Has what comes from a date on act as it would without the source. In virtual time, the source hears it.
+  func end(at date: Instant) { subscription.end(at: date) }
 
   /// The number of the source's signal.
   public var signal: CInt { subscription.signal }

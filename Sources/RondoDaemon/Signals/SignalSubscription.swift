@@ -8,7 +8,7 @@ import Synchronization
 /// One eventfd that a signal's handler adds to. Ends with its last reference, or before.
 ///
 /// A source that watches the eventfd holds it, so that its number stands for nothing else as long as it is watched.
-final class SignalSubscription: Sendable {
+final class SignalSubscription: ItemDelegate, Sendable {
   /// *constant*
   let signal: CInt
   /// *constant*
@@ -40,6 +40,23 @@ final class SignalSubscription: Sendable {
     rondo_close(descriptor)
   }
 
+  /// Its item has ended, alone or with its loop. Any thread.
+  func itemWasInvalidated(_ item: Loop.Item) { cancel() }
+
+  /// A signal that comes from a date on is not counted: it acts as it would without the subscription. Any thread.
+  ///
+  /// A simulated machine counts on.
+  func end(at date: Instant) { rondo_signal_end(signal, number, date.nanoseconds) }
+
+  /// Whether a signal was ignored when the program started, and so is left to those who ask for it by name.
+  ///
+  /// nohup(1) and a shell that starts a program in the background have it ignore these signals.
+  static func isLeftAlone(_ signal: CInt) -> Bool {
+    guard [SIGHUP, SIGINT, SIGQUIT].contains(signal) else { return false }
+    // A simulated machine ignores none.
+    return rondo_simulate(RONDO_CLOCK_NOW, -1, 0, 0, 0, 0) == -Int(ENOSYS) && rondo_signal_is_ignored(signal) != 0
+  }
+
   /// No signal is counted from now on. Any thread.
   func cancel() {
     if isCancelled.exchange(true, ordering: .relaxed) { return }
@@ -67,10 +84,11 @@ final class SignalSubscription: Sendable {
     guard unsafe rondo_read(descriptor, &count, MemoryLayout<UInt64>.size) == MemoryLayout<UInt64>.size else {
       return nil
     }
-    let sender = number == Self.simulated ? 0 : rondo_signal_sender(signal, number)
-    let process = CInt(truncatingIfNeeded: sender >> 32)
+    let last = rondo_signal_last(signal, number)
+    let process = CInt(truncatingIfNeeded: last.sender >> 32)
+    let sender = SignalSource.Sender(process: process, user: UInt32(truncatingIfNeeded: last.sender))
     return SignalSource.Delivery(
-      signal: signal, count: Int(clamping: count),
-      sender: sender == 0 ? nil : SignalSource.Sender(process: process, user: UInt32(truncatingIfNeeded: sender)))
+      signal: signal, count: Int(clamping: count), sender: last.sender == 0 ? nil : sender,
+      date: Instant(nanoseconds: last.date))
   }
 }

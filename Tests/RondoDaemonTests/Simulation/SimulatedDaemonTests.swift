@@ -137,6 +137,52 @@ import Testing
     }
   }
 
+  @Test(arguments: [(499, false), (501, true)])
+  func `a second signal ends the process from half a second after the first on`(_ milliseconds: Int, _ ends: Bool) {
+    withSimulation { simulation in
+      let server = simulation.host("10.0.0.1")
+      let loop = server.loop
+      let trace = Trace()
+      server.start {
+        let signal = try await withCancellation(by: [SIGINT, SIGTERM], on: loop) {
+          try? await loop.clock.sleep(for: .seconds(600))
+          try? await Task(executorPreference: loop) { try await loop.clock.sleep(for: .seconds(5)) }.value
+        }
+        trace.note("\(simulation.elapsed.components.seconds) ended by \(signal ?? 0)")
+      }
+      simulation.at(.seconds(1)) { server.send(signal: SIGINT) }
+      simulation.at(.seconds(1) + .microseconds(700)) { server.send(signal: SIGINT) }
+      simulation.at(.seconds(1) + .milliseconds(milliseconds)) { server.send(signal: SIGTERM) }
+      simulation.run(for: .seconds(10))
+      let isEnded = server.loop !== loop
+      #expect(isEnded == ends)
+      #expect(trace.text == (ends ? "" : "6 ended by 2"))
+    }
+  }
+
+  @Test(.offThePool) func `a daemon is interrupted from half a second after the stop began on`() async {
+    // In a process of its own: it ignores SIGPIPE, and a process has one with signals.
+    await #expect(processExitsWith: .success) { try SimulatedDaemonTests.interrupt() }
+  }
+
+  private static func interrupt() throws {
+    for (milliseconds, outcome) in [(499, Daemon.Outcome.drained), (501, .interrupted(by: SIGTERM))] {
+      for isAsked in [true, false] {
+        try withSimulation { simulation in
+          let host = simulation.host("10.0.0.1")
+          let daemon = try host.run { try Daemon(on: host.loop, environment: [:]) }
+          let work = daemon.beginWork()
+          simulation.at(.seconds(1)) { if isAsked { daemon.stop() } else { host.send(signal: SIGINT) } }
+          simulation.at(.seconds(1) + .microseconds(700)) { host.send(signal: SIGINT) }
+          simulation.at(.seconds(1) + .milliseconds(milliseconds)) { host.send(signal: SIGTERM) }
+          simulation.at(.seconds(6)) { work.end() }
+          let end = host.run { daemon.run() }
+          precondition(end == outcome, "\(milliseconds) \(isAsked): \(end)")
+        }
+      }
+    }
+  }
+
   @Test func `deliveries are counted until the source is told, and each source is told`() throws {
     try withSimulation { simulation in
       let host = simulation.host("10.0.0.1")
