@@ -16,6 +16,10 @@ import Testing
     await #expect(processExitsWith: .success) { inOwnProcess(Life.failedReload) }
   }
 
+  @Test(.offThePool) func `a reload that fails at length is over for the manager, too`() async {
+    await #expect(processExitsWith: .success) { inOwnProcess(Life.longFailure) }
+  }
+
   @Test(.offThePool) func `without systemd and without a reload handler, SIGHUP stops it`() async {
     await #expect(processExitsWith: .success) { inOwnProcess(Life.hangUp) }
   }
@@ -126,7 +130,23 @@ private enum Life {
     daemon.loop.perform { raise(SIGHUP) }
     precondition(daemon.run() == .drained)
     let messages = inbox.messages()
-    precondition(messages[2...] == ["STATUS=Reload failed: no such file\nREADY=1", "STOPPING=1"], "\(messages)")
+    precondition(messages[2...] == ["READY=1", "STATUS=Reload failed: no such file", "STOPPING=1"], "\(messages)")
+  }
+
+  private struct LongFailure: Error, CustomStringConvertible {
+    let description = String(repeating: "ü", count: 5_000)
+  }
+
+  static func longFailure() {
+    let inbox = try! Inbox()
+    let daemon = try! Daemon(on: .current, environment: ["NOTIFY_SOCKET": inbox.name])
+    daemon.whenReloading { throw LongFailure() }
+    daemon.whenReloading { daemon.stop() }
+    daemon.loop.perform { raise(SIGHUP) }
+    precondition(daemon.run() == .drained)
+    let messages = inbox.messages()
+    precondition(messages.count == 5 && messages.allSatisfy { $0.utf8.count < 4_096 }, "\(messages)")
+    precondition(messages[2] == "READY=1" && messages[3].hasPrefix("STATUS=Reload failed: ü"), "\(messages)")
   }
 
   static func hangUp() {

@@ -241,7 +241,7 @@ public final class Daemon: @unchecked Sendable {
   public func run() -> Outcome {
     require(loop.isCurrent, "A daemon runs on the thread of its loop. Make it with Daemon(on: .current).")
     if let outcome { return outcome }
-    if machine.withLock({ $0.becameReady() }) { tell([.ready]) }
+    if machine.withLock({ $0.becameReady() }) { tell(.ready) }
     // A process that a worker of Dispatch's has started, or a thread, has them all blocked.
     for source in claims.withLock(\.sources) { rondo_signal_unblock(source.signal) }
     feedWatchdog()
@@ -280,18 +280,18 @@ public final class Daemon: @unchecked Sendable {
     loop.requestStop()
   }
 
-  /// Sets the status text that `systemctl status` shows. Any thread.
+  /// Sets the status text that `systemctl status` shows, at most 1 KiB of it. Any thread.
   public func setStatus(_ text: String) {
-    tell([.status(text)])
+    tell(.status(text))
   }
 
-  /// Whether systemd manages the process: NOTIFY_SOCKET was set.
+  /// Whether systemd manages the process: NOTIFY_SOCKET names a Unix-domain socket.
   public var isManaged: Bool { manager != nil }
 
   // MARK: - What happens
 
-  private func tell(_ states: [ServiceState]) {
-    manager?.tell(states)
+  private func tell(_ news: ServiceState) {
+    manager?.tell(news)
   }
 
   /// SIGTERM or SIGINT. What the kernel or a busy loop has merged counts as one.
@@ -309,13 +309,15 @@ public final class Daemon: @unchecked Sendable {
 
   /// Calls out.
   private func reload(_ handlers: [() throws -> Void]) {
-    tell([.reloading])
+    tell(.reloading)
     var failures: [String] = []
     for handler in handlers {
       do { try handler() } catch { failures.append("\(error)") }
     }
-    let status = failures.isEmpty ? [] : [ServiceState.status("Reload failed: " + failures.joined(separator: "; "))]
-    if !isStopping { tell(status + [.ready]) }
+    if isStopping { return }
+    // First, and alone: whatever the manager makes of the errors, the reload has ended.
+    tell(.ready)
+    if !failures.isEmpty { tell(.status("Reload failed: " + failures.joined(separator: "; "))) }
   }
 
   /// Calls out.
@@ -323,7 +325,7 @@ public final class Daemon: @unchecked Sendable {
     switch action {
     case .nothing: break
     case .beginStop:
-      tell([.stopping])
+      tell(.stopping)
       let stop = handlers.withLock { handlers in
         defer { handlers.stop = [] }
         return handlers.stop
@@ -344,7 +346,7 @@ public final class Daemon: @unchecked Sendable {
   private func feedWatchdog() {
     guard let period = watchdogPeriod, manager != nil else { return }
     // Between one half and three quarters of the time that may pass.
-    let timer = Loop.Timer(every: period / 2, tolerance: period / 4) { [weak self] _ in self?.tell([.watchdog]) }
+    let timer = Loop.Timer(every: period / 2, tolerance: period / 4) { [weak self] _ in self?.tell(.watchdog) }
     start("daemon: watchdog", timer)
   }
 

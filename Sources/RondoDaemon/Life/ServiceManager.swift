@@ -16,10 +16,14 @@ final class ServiceManager: Sendable {
     var waiting: [[UInt8]] = []
   }
 
-  /// Nil without NOTIFY_SOCKET, or with an empty one.
+  /// Nil without NOTIFY_SOCKET, with an empty one, or with one of a kind that later managers may have.
   init?(environment: [String: String]) throws(DaemonError) {
     guard let text = environment["NOTIFY_SOCKET"], !text.isEmpty else { return nil }
-    guard text.first == "/" || text.first == "@" else { throw .malformed(variable: "NOTIFY_SOCKET", value: text) }
+    guard text.first == "/" || text.first == "@" else {
+      // sd_notify(3) has vsock: as well. A server serves without its manager's knowing.
+      warn("no service manager hears of the daemon: NOTIFY_SOCKET=\(text) is no Unix-domain socket.")
+      return nil
+    }
     do throws(AddressError) {
       if text.first == "/" {
         address = try .file(text)
@@ -40,7 +44,7 @@ final class ServiceManager: Sendable {
     let address = address
     do {
       room = try Loop.DescriptorSource(socket.descriptor, for: []) { room, _ in
-        if state.withLock({ $0.flush(to: address) }) { room.disable(.write) }
+        state.withLock { $0.flush(to: address, room) }
       }
     } catch {
       throw .notifySocket(.exhausted)
@@ -56,37 +60,40 @@ final class ServiceManager: Sendable {
   /// Sends no more, but what it can at once.
   func invalidate() {
     room.invalidate()
-    _ = state.withLock { $0.flush(to: address) }
+    state.withLock { $0.flush(to: address, room) }
   }
 
   /// Tells it, or keeps it until there is room. Any thread; never blocks.
-  func tell(_ states: [ServiceState]) {
-    let isSent = state.withLock { state in
+  func tell(_ news: ServiceState) {
+    let message = news.message()
+    state.withLock { state in
       // A manager that does not read gets no heap of them, and no older status than the latest.
-      if states == [.watchdog], !state.waiting.isEmpty { return false }
-      if case .status? = states.first, states.count == 1 { state.waiting.removeAll { $0.starts(with: "STATUS=".utf8) } }
-      state.waiting.append(ServiceState.message(states))
-      return state.flush(to: address)
+      if news == .watchdog, !state.waiting.isEmpty { return }
+      if case .status = news { state.waiting.removeAll { $0.starts(with: "STATUS=".utf8) } }
+      state.waiting.append(message)
+      state.flush(to: address, room)
     }
-    if !isSent { room.enable(.write) }
   }
 }
 
 extension ServiceManager.State {
-  /// Sends what waits.
+  /// Sends what waits, as far as there is room.
   ///
-  /// - Returns: Whether nothing waits any more.
-  fileprivate mutating func flush(to address: SocketAddress) -> Bool {
+  /// - Parameter room: Watches for more of it, as decided here: two threads may send.
+  fileprivate mutating func flush(to address: SocketAddress, _ room: Loop.DescriptorSource) {
     while let message = waiting.first {
-      guard let count = try? send(message, to: address) else {
-        // The manager is not there any more: the messages are dropped.
+      do {
+        if try send(message, to: address) == 0 { break }
+        waiting.removeFirst()
+      } catch .refused, .notFound {
+        // The manager is not there any more.
         waiting = []
-        return true
+      } catch {
+        // This message alone is refused.
+        waiting.removeFirst()
       }
-      if count == 0 { return false }
-      waiting.removeFirst()
     }
-    return true
+    room.enabled = waiting.isEmpty ? [] : .write
   }
 
   /// Connected, the socket tells when there is room; a manager that was restarted is at the address again.

@@ -11,20 +11,33 @@ enum ServiceState: Hashable {
   /// It lives.
   case watchdog
 
-  /// The lines of a message.
-  func lines(now nanoseconds: Int64) -> String {
+  /// The most bytes of a status. systemd ignores a message of more than 4,096 bytes, whatever it says.
+  private static let longest = 1_024
+
+  /// The message, which says this and nothing else.
+  func message(now nanoseconds: Int64 = rondo_monotonic_now()) -> [UInt8] { Array(text(now: nanoseconds).utf8) }
+
+  private func text(now nanoseconds: Int64) -> String {
     switch self {
     case .ready: "READY=1"
     // With the time the manager knows which of two reloads the next READY ends: Type=notify-reload.
     case .reloading: "RELOADING=1\nMONOTONIC_USEC=\(nanoseconds / 1000)"
     case .stopping: "STOPPING=1"
     // Another line would be another assignment.
-    case .status(let text): "STATUS=" + String(text.map { $0.isNewline || $0 == "\0" ? " " : $0 })
+    case .status(let text): "STATUS=" + Self.line(text)
     case .watchdog: "WATCHDOG=1"
     }
   }
 
-  static func message(_ states: [ServiceState], now nanoseconds: Int64 = rondo_monotonic_now()) -> [UInt8] {
-    Array(states.map { $0.lines(now: nanoseconds) }.joined(separator: "\n").utf8)
+  /// The beginning of a text, without its ends of lines, and with whole characters.
+  private static func line(_ text: String) -> String {
+    // No character has less than a byte.
+    let line = text.prefix(longest).map { $0.isNewline || $0 == "\0" ? " " : $0 }
+    var left = longest
+    return String(
+      line.prefix { character in
+        left -= character.utf8.count
+        return left >= 0
+      })
   }
 }
