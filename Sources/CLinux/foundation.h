@@ -3,7 +3,6 @@
 #pragma once
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -12,7 +11,6 @@
 __attribute__((weak)) extern void *rondo_cf_loop_of(pthread_t) __asm__("_CFRunLoopGet0b");
 __attribute__((weak)) extern unsigned char rondo_cf_is_finished(const void *, const void *) __asm__("_CFRunLoopFinished");
 __attribute__((weak)) extern void rondo_cf_stop_mode(const void *, const void *) __asm__("_CFRunLoopStopMode");
-__attribute__((weak)) extern void *rondo_xctest(void *) __asm__("$s6XCTest0A4CaseCMa");
 
 // Whether all that the bridge needs is there.
 static inline int rondo_has_foundation_doors(void) {
@@ -35,9 +33,6 @@ static inline void rondo_foundation_stop_mode(const void *_Nonnull loop, const v
   rondo_cf_stop_mode(loop, mode);
 }
 
-// Whether the program has XCTest, whose waiter runs Foundation's loop.
-static inline int rondo_has_xctest(void) { return rondo_xctest != 0; }
-
 // An epoll set with a descriptor in it that is always ready, and that descriptor; 0, or errno.
 static inline int rondo_ready_epoll(int *_Nonnull epoll, int *_Nonnull inside) {
   *epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -53,10 +48,10 @@ static inline int rondo_ready_epoll(int *_Nonnull epoll, int *_Nonnull inside) {
 }
 
 // Whether so many descriptors are left: asked by taking them for a moment.
-static inline int rondo_has_descriptors(int descriptor, int count) {
+static inline int rondo_has_descriptors(int count) {
   int taken[16], number = 0;
   while (number < count && number < 16) {
-    taken[number] = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+    taken[number] = eventfd(0, EFD_CLOEXEC);
     if (taken[number] < 0) break;
     number += 1;
   }

@@ -99,13 +99,12 @@ func nest() {
 /// The bridge joins in the middle of a run of Foundation's, and leaves when it is told to.
 func comeAndGo() {
   let loop = Loop.current
-  let runLoop = RunLoop.current
-  print(RunLoop.current.foundationStatus)
   let report = Report()
   onFoundationTimer(after: 0.01) {
     Timer.scheduledTimer(withTimeInterval: 0.01, repeats: false) { _ in report.add("timer") }
   }
   runFoundation { report.count == 1 }
+  let runLoop = RunLoop.current
   print(RunLoop.current.foundationStatus)
   let ticks = Cell(0)
   onEachFoundationTick(0.005) {

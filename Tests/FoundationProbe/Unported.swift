@@ -85,6 +85,11 @@ func stopFoundation() { CFRunLoopStop(CFRunLoopGetCurrent()) }
 func performInFoundation(_ body: @escaping () -> Void) {
   CFRunLoopPerformBlock(CFRunLoopGetCurrent(), kCFRunLoopDefaultMode, body)
 }
+/// From any thread.
+func performInMainOfFoundation(_ body: @escaping @Sendable () -> Void) {
+  RunLoop.main.perform(body)
+  CFRunLoopWakeUp(CFRunLoopGetMain())
+}
 func onFoundationTimer(after seconds: TimeInterval, _ body: @escaping () -> Void) {
   _ = Timer.scheduledTimer(withTimeInterval: seconds, repeats: false) { _ in body() }
 }

@@ -33,6 +33,11 @@ let subjects: [String: () -> Void] = [
   "door-kept": useKeptRunLoop,
   "door-kept-elsewhere": useKeptRunLoopFromElsewhere,
   "door-request": requestWhileServingFoundation,
+  "wait-process": waitUntilExit,
+  "wait-run": waitInFoundation,
+  "wait-elsewhere": waitForTimerFromElsewhere,
+  "wake-sleeper": wakeSleeper,
+  "no-descriptors": goWithoutDescriptors,
 ]
 
 guard CommandLine.arguments.count >= 2, let subject = subjects[CommandLine.arguments[1]] else {

@@ -39,4 +39,33 @@ import Testing
   @Test func `a request that runs a mode serves Foundation's loop in it`() throws {
     #expect(try lines(of: "foundation-probe", ["door-request", "main"]) == ["answered", ""])
   }
+
+  @Test(arguments: BridgeTests.Place.allCases)
+  func `a timer fires while its thread waits for a process, which makes Foundation's loop`(
+    _ place: BridgeTests.Place
+  ) throws {
+    #expect(try lines(of: "foundation-probe", ["wait-process", "\(place)"]) == ["fires 10", ""])
+  }
+
+  @Test(arguments: BridgeTests.Place.allCases)
+  func `so does one while a run of Foundation's makes that loop`(_ place: BridgeTests.Place) throws {
+    #expect(try lines(of: "foundation-probe", ["wait-run", "\(place)"]) == ["fires 10", ""])
+  }
+
+  @Test func `so does one that a worker has added to the main run loop, which nobody else has asked for`() throws {
+    #expect(try lines(of: "foundation-probe", ["wait-elsewhere", "main"]) == ["fires 10", ""])
+  }
+
+  @Test(arguments: ["own", "ported"])
+  func `the main thread sleeps for Foundation's loop before a worker asks for that`(_ door: String) throws {
+    #expect(try lines(of: "foundation-probe", ["wake-sleeper", door, "main"]) == ["performed", ""])
+  }
+
+  @Test(arguments: BridgeTests.Place.allCases)
+  func `without descriptors for Foundation's loop Rondo's goes on alone`(_ place: BridgeTests.Place) throws {
+    let reason = "Too few descriptors are left."
+    #expect(
+      try lines(of: "foundation-probe", ["no-descriptors", "\(place)"])
+        == ["fires 10 unavailable(\"\(reason)\")", ""])
+  }
 }

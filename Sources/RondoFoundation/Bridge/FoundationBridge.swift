@@ -76,8 +76,9 @@ import Synchronization
 
   /// Attaches for a caller who may leave something in the run loop: every door to one comes by here. Any thread.
   ///
-  /// Another thread has the main one do it. A loop of any other thread attaches at its next sleep, or when that thread
-  /// comes by.
+  /// The thread then has a loop of Foundation's: one that is made later, by the call that runs it, would not ask Rondo.
+  /// Another thread has the main one do it. A loop of any other thread attaches when that thread comes by, or at its next
+  /// sleep if it has a loop of Foundation's.
   func attachForCaller() {
     if !isKnown.load(ordering: .relaxed) { introduce() }
     if loop.isCurrent {
@@ -91,13 +92,11 @@ import Synchronization
   private func introduce() {
     if isKnown.exchange(true, ordering: .relaxed) || loop.isVirtual { return }
     loop.join(self)
-    // XCTest's waiter runs Foundation's loop on the main thread, and would be the one that makes it.
-    if loop.isMain, !loop.isOfForkedChild, rondo_has_xctest() != 0 { _ = CFRunLoopGetMain() }
   }
 
-  /// Has Foundation's loop on the main thread, which may run for itself there, attach at its next turn. Asks once.
+  /// Has the main thread attach at the next turn of either loop, whichever runs there. Asks once.
   private func attachOnMain() {
-    guard !loop.isOfForkedChild, isWanted.load(ordering: .relaxed), FoundationDoors.hasMainLoop,
+    guard !loop.isOfForkedChild, !loop.isVirtual, isWanted.load(ordering: .relaxed), FoundationDoors.mayHaveMainLoop,
       stand.compareExchange(expected: .apart, desired: .asked, ordering: .relaxed).exchanged
     else { return }
     CFRunLoopPerformBlock(CFRunLoopGetMain(), kCFRunLoopCommonModes) { [weak self] in
@@ -106,13 +105,15 @@ import Synchronization
       attachForFoundation()
     }
     CFRunLoopWakeUp(CFRunLoopGetMain())
+    loop.wakeUp()
   }
 
   /// Joins the default modes, if the thread has a loop of Foundation's by now. 15 ns if it has none.
   ///
+  /// - Parameter isMaking: Whether the thread gets one.
   /// - Returns: Whether they are joined.
   @discardableResult
-  func attach() -> Bool {
+  func attach(making isMaking: Bool = false) -> Bool {
     if isHopeless { return false }
     if rondo_has_foundation_doors() == 0 { return giveUp(FoundationDoors.refusal ?? "") }
     let found = unsafe rondo_foundation_loop()
@@ -125,21 +126,25 @@ import Synchronization
     if let found = unsafe found, unsafe found == address { return true }
     // Foundation's loop may have gone before Rondo's, with the thread.
     if foundation != nil { detach() }
-    guard let found = unsafe found else { return false }
+    guard let found = unsafe found ?? (isMaking ? makeFoundation() : nil) else { return false }
     return unsafe attach(to: found)
+  }
+
+  /// Foundation's loop of the thread, made now; nil where it could not be joined.
+  private func makeFoundation() -> UnsafeMutableRawPointer? {
+    guard !loop.isVirtual, !loop.isOfForkedChild, hasDescriptors(FoundationDoors.descriptorsOfLoop) else { return nil }
+    return unsafe Unmanaged.passUnretained(CFRunLoopGetCurrent()).toOpaque()
   }
 
   /// Attaches, and has Foundation's default mode keep its runs from ending at once: Rondo's may have something by now.
   func attachForFoundation() {
-    if attach(), runs.isEmpty, let first = modes.first, let foundation { first.insert(in: foundation) }
+    if attach(making: true), runs.isEmpty, let first = modes.first, let foundation { first.insert(in: foundation) }
   }
 
   private func attach(to found: UnsafeMutableRawPointer) -> Bool {
     if loop.isVirtual { return giveUp("The loop waits in virtual time.") }
     if loop.isOfForkedChild { return giveUp("Foundation's loop may be that of the process that forked this one.") }
-    guard let epoll = epoll(of: .default), hasDescriptors(FoundationDoors.descriptorsToAsk, epoll) else {
-      return false
-    }
+    guard epoll(of: .default) != nil, hasDescriptors(FoundationDoors.descriptorsToAsk) else { return false }
     if let refusal = FoundationDoors.refusal { return giveUp(refusal) }
     refusal = nil
     stand.store(.settled, ordering: .relaxed)
@@ -155,8 +160,8 @@ import Synchronization
     }
   }
 
-  private func hasDescriptors(_ count: CInt, _ descriptor: CInt) -> Bool {
-    if rondo_has_descriptors(descriptor, count) != 0 { return true }
+  private func hasDescriptors(_ count: CInt) -> Bool {
+    if rondo_has_descriptors(count) != 0 { return true }
     return refuse("Too few descriptors are left.")
   }
 
@@ -182,9 +187,7 @@ import Synchronization
       if known.port >= 0 { known.insert(in: foundation) }
       return known
     }
-    guard let epoll = epoll(of: mode), hasDescriptors(FoundationDoors.descriptorsOfMode, epoll) else {
-      return nil
-    }
+    guard let epoll = epoll(of: mode), hasDescriptors(FoundationDoors.descriptorsOfMode) else { return nil }
     let made = FoundationMode(mode, of: self)
     modes.append(made)
     made.observe(foundation)

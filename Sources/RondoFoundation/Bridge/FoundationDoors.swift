@@ -21,13 +21,16 @@ enum FoundationDoors {
     return answer.isServed ? nil : "This Foundation does not serve a port that is an epoll set."
   }()
 
-  /// Whether the main thread has a loop of Foundation's. Any thread; none is made.
-  static var hasMainLoop: Bool {
-    rondo_has_foundation_doors() != 0 && rondo_has_main_foundation_loop() != 0
+  /// Whether the main thread has a loop of Foundation's, or there is room to make one. Any thread; none is made.
+  static var mayHaveMainLoop: Bool {
+    rondo_has_foundation_doors() != 0
+      && (rondo_has_main_foundation_loop() != 0 || rondo_has_descriptors(descriptorsOfLoop) != 0)
   }
 
   /// What `refusal` takes for a moment: a loop with its first mode, and an epoll set with something in it.
   static let descriptorsToAsk: CInt = 8
+  /// What a loop takes with its first mode, and one for luck.
+  static let descriptorsOfLoop: CInt = 4
   /// What a further mode of a CFRunLoop takes, and one for luck: Foundation ends the process if it cannot have them.
   static let descriptorsOfMode: CInt = 3
 

@@ -5,7 +5,7 @@ import Synchronization
 extension RunLoop {
   /// Whether Foundation's own loop of the thread and this one serve each other.
   public enum FoundationStatus: Sendable, Hashable {
-    /// The thread has no Foundation loop, or `servesFoundation` is false.
+    /// `servesFoundation` is false.
     case notNeeded
     /// Each of the two loops serves the other one while it runs.
     case serving
@@ -15,16 +15,15 @@ extension RunLoop {
 
   /// Whether this loop and Foundation's loop of the thread serve each other. True at first.
   ///
-  /// Use it on the loop's own thread. Setting true makes the thread's Foundation loop. Setting false saves the system
-  /// calls of a sleep in Foundation's wait.
+  /// Use it on the loop's own thread. Setting false saves the system calls of a sleep in Foundation's wait. Process,
+  /// streams and files that you have not ported then run without this loop.
   public var servesFoundation: Bool {
     get { bridge.isWanted.load(ordering: .relaxed) }
     set {
       require(
         getLoop().isCurrent, "Whether a run loop serves Foundation's is its own thread's affair: set it there.")
       bridge.isWanted.store(newValue, ordering: .relaxed)
-      if newValue, !getLoop().isVirtual { _ = CFRunLoopGetCurrent() }
-      bridge.attach()
+      bridge.attach(making: newValue)
     }
   }
 

@@ -14,8 +14,6 @@ extension Stream {
     let foundation = runLoop.foundationLoop("schedule(in: RunLoop.current, forMode: mode)")
     StreamClient.attach(to: self)
     schedule(in: foundation, forMode: mode)
-    // Foundation's loop may have been made just now. This joins the two on their thread; the main one does it in its turn.
-    if !runLoop.getLoop().isCurrent { runLoop.wakeUp() }
   }
 
   /// Removes the stream from a mode of the run loop.
