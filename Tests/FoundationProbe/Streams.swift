@@ -50,7 +50,7 @@ func serveStreams() {
     let peer = Peer()
     peer.atEnd = { RunLoop.current.stop() }
     stream.delegate = peer
-    stream.schedule(in: RunLoop.current, forMode: .default)
+    stream.schedule(in: .current, forMode: .default)
     stream.open()
     RunLoop.current.run(until: .distantFuture)
     print("\(name): \(text(peer)), on this thread \(peer.thread === Thread.current)")
@@ -129,7 +129,7 @@ func scheduleStreamOnMain() {
   whenAsleep(RunLoop.main.getLoop()) {
     let (stream, peer) = input.value
     stream.delegate = peer
-    stream.schedule(in: RunLoop.main, forMode: .default)
+    stream.schedule(in: .main, forMode: .default)
     stream.open()
   }
   RunLoop.main.run(until: .distantFuture)

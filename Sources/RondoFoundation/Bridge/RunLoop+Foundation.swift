@@ -1,3 +1,4 @@
+public import Foundation
 import Rondo
 import Synchronization
 
@@ -35,4 +36,17 @@ extension RunLoop {
     guard servesFoundation, let refusal = bridge.refusal else { return .notNeeded }
     return .unavailable(refusal)
   }
+}
+
+/// Where `.current` and `.main` could be a run loop of either module, they are this module's: the compiler takes what is
+/// disfavored last. These shadow Foundation's in a file that imports RondoFoundation alone.
+extension Foundation.RunLoop {
+  /// Foundation's own loop of the calling thread.
+  @available(*, noasync)
+  @_disfavoredOverload
+  public class var current: Foundation.RunLoop { Foundation.RunLoop.Foundation::current }
+
+  /// Foundation's own loop of the main thread. Any thread.
+  @_disfavoredOverload
+  public class var main: Foundation.RunLoop { Foundation.RunLoop.Foundation::main }
 }

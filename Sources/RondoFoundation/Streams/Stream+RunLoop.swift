@@ -5,11 +5,11 @@ import Rondo
 extension Stream {
   /// Has the run loop call the stream's delegate in runs of `mode`.
   ///
-  /// Pass the calling thread's run loop, or `RunLoop.main` from any thread; another thread's run loop traps. Write
-  /// `RunLoop.current`, because `.current` alone may also mean Foundation's. Foundation on Linux calls no delegate of a
-  /// stream; this call has the delegate called. The stream is in Foundation's loop of the thread. So the events arrive
-  /// while the run loop's `foundationStatus` is `.serving`, and `.common` means the common modes of Foundation's loop.
-  /// Close or remove the stream before you release it, or it keeps the runs of its modes going.
+  /// Pass the calling thread's run loop, or `.main` from any thread; another thread's run loop traps. A file that also
+  /// imports Foundation writes `RunLoop.current`, because `.current` alone is ambiguous there. Foundation on Linux calls
+  /// no delegate of a stream; this call has the delegate called. The stream is in Foundation's loop of the thread. So
+  /// the events arrive while the run loop's `foundationStatus` is `.serving`, and `.common` means the common modes of
+  /// Foundation's loop. Close or remove the stream before you release it, or it keeps the runs of its modes going.
   public func schedule(in runLoop: RunLoop, forMode mode: RunLoop.Mode) {
     let foundation = runLoop.foundationLoop("schedule(in: RunLoop.current, forMode: mode)")
     StreamClient.attach(to: self)
