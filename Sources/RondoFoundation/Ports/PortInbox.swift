@@ -87,6 +87,7 @@ final class PortInbox: @unchecked Sendable {
   ///
   /// - Returns: False if there was none, or the port is invalid.
   func put(_ message: PortMessage, before limitDate: Date) -> Bool {
+    let limitDate = limitDate.limited
     let source = withLock { () -> Loop.Source?? in
       while isOpen, messages.count >= capacity {
         if !condition.wait(until: limitDate), messages.count >= capacity { return nil }

@@ -44,7 +44,7 @@ final class SocketPortConnection: @unchecked Sendable {
 
   /// Whether nothing has come for so long, and nothing is there.
   func isStill(for time: TimeInterval?, at now: SuspendingClock.Instant) -> Bool {
-    share.isStill(for: time.map(Duration.seconds), at: now) && rondo_is_readable(socket.descriptor) == 0
+    share.isStill(for: time.map(Duration.init(rounding:)), at: now) && rondo_is_readable(socket.descriptor) == 0
   }
 
   /// Looks whether the message under way is too slow.
@@ -52,8 +52,9 @@ final class SocketPortConnection: @unchecked Sendable {
   /// - Parameter isRead: Whether its bytes are read.
   func isTooSlow(by limits: SocketPort.Limits, isRead: Bool, at now: SuspendingClock.Instant) -> Bool {
     share.look(at: now, input: isRead && isUnfinished ? taken : nil)
-    let (idle, message) = (limits.maximumIdleTime, limits.maximumMessageTime)
-    return share.isTooSlow(idle: idle.map(Duration.seconds), message: message.map(Duration.seconds), at: now) {
+    let idle = limits.maximumIdleTime.map(Duration.init(rounding:))
+    let message = limits.maximumMessageTime.map(Duration.init(rounding:))
+    return share.isTooSlow(idle: idle, message: message, at: now) {
       rondo_is_readable(socket.descriptor) != 0
     }
   }

@@ -288,7 +288,7 @@ extension SocketPortReceiver {
       guard let time = state.limits.timeBetweenLooks, state.socket != nil, state.watch == nil,
         state.membership.loop != nil
       else { return nil }
-      let watch = Loop.Timer(every: .seconds(time)) { _ in self.lookForStalls() }
+      let watch = Loop.Timer(every: Duration(rounding: time)) { _ in self.lookForStalls() }
       state.watch = watch
       return watch
     }
@@ -309,7 +309,7 @@ extension SocketPortReceiver {
     }
     if isNeeded, let time = limits.timeBetweenLooks {
       // However late this look is, the next one is not too early.
-      watch?.setFireDate(after: .seconds(time))
+      watch?.setFireDate(after: Duration(rounding: time))
       return
     }
     state.withLock { $0.watch = nil }

@@ -42,7 +42,9 @@ final class SocketPortSender: @unchecked Sendable {
 
   /// Sends a frame, whole or, to a stream that cannot take it in time, not at all: its connection is closed then.
   func send(_ frame: [UInt8], before limitDate: Date) -> Bool {
-    guard let destination = signature.destination, lock.lock(before: limitDate) || lock.try() else { return false }
+    guard let destination = signature.destination, lock.lock(before: limitDate.limited) || lock.try() else {
+      return false
+    }
     defer { lock.unlock() }
     guard signature.isStream else { return sendDatagram(frame, to: destination) }
     let isReused = socket.map(isAlive) ?? false
@@ -70,15 +72,19 @@ final class SocketPortSender: @unchecked Sendable {
     return socket
   }
 
+  /// What is read at most of a peer, which has nothing to send: one that goes on must not hold the sending thread.
+  private static let mostPieces = 64
+
   /// Whether the peer has not closed the connection. It sends nothing on it that would be missed.
   private func isAlive(_ socket: Socket) -> Bool {
-    while true {
+    for _ in 0..<Self.mostPieces {
       switch try? socket.receive() {
       case .nothing: return true
       case .bytes, .datagram: continue
       case .end, nil: return false
       }
     }
+    return false
   }
 
   private func sendDatagram(_ frame: [UInt8], to destination: SocketAddress) -> Bool {

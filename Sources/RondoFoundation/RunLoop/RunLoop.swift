@@ -84,7 +84,7 @@ open class RunLoop: NSObject, LoopProviding, @unchecked Sendable {
     loop.run(in: mode, for: .zero, returnAfterSourceHandled: true)
     guard !loop.isFinished(mode) else { return nil }
     guard let next = loop.nextFireDate(in: mode) else { return .distantFuture }
-    return Date(timeIntervalSinceNow: loop.clock.now.duration(to: next).timeInterval)
+    return Date(timeIntervalSinceNow: loop.clock.now.duration(to: next).seconds)
   }
 
   /// Runs `mode` until a source was handled or `limitDate` has passed.

@@ -135,7 +135,7 @@ open class Timer: NSObject, @unchecked Sendable {
       let instant = item.fireDate
       let plan = state.withLock { $0.plan }
       if instant == plan.instant { return plan.date }
-      return plan.base + plan.instant.duration(to: instant).timeInterval
+      return plan.base + plan.instant.duration(to: instant).seconds
     }
     set {
       setFireDate(newValue, after: newValue.durationFromNow)
