@@ -10,6 +10,9 @@ class ItemObject: CFObject, @unchecked Sendable {
   /// Whether it is in a mode of the loop, or in its common modes.
   func isMember(of loop: Loop) -> Bool { preconditionFailure("Each kind of item knows where it is.") }
 
+  /// The loop does not have it any more, if ever: what stood there for it may go. Calls out.
+  func letGo(of loop: Loop) {}
+
   /// What stands in the loop for it is invalidated. Calls out.
   func endItem() {}
 

@@ -36,12 +36,13 @@ import RondoSockets
   private func item(in loop: Loop) -> Loop.DescriptorSource? { seats.withLock { $0[ObjectIdentifier(loop)]?.item } }
 
   override func isMember(of loop: Loop) -> Bool {
-    guard let item = item(in: loop) else { return false }
-    if loop.holds(item) { return true }
-    // It was asked after a removal: a loop that has let go needs the item no longer.
+    item(in: loop).map { loop.holds($0) } ?? false
+  }
+
+  override func letGo(of loop: Loop) {
+    guard let item = item(in: loop), !loop.holds(item) else { return }
     seats.withLock { $0[ObjectIdentifier(loop)] = nil }
     item.invalidate()
-    return false
   }
 
   override func endItem() {

@@ -53,24 +53,26 @@ final class RunLoopObject: CFObject, @unchecked Sendable {
   // MARK: - Members
 
   /// Keeps the item as long as it is in the loop. Called after each add and removal, by any thread, several at a time.
+  /// Calls out, with nothing held.
   func settle(_ item: ItemObject) {
     let hash = (item as? SourceObject)?.contextHash
-    let left: ItemObject? = members.withLock { members in
+    let (left, isMember) = members.withLock { members -> (ItemObject?, Bool) in
       let key = ObjectIdentifier(item)
       if members.isOpen, item.isMember(of: loop) {
-        guard members.items.updateValue(item, forKey: key) == nil else { return nil }
+        guard members.items.updateValue(item, forKey: key) == nil else { return (nil, true) }
         item.homes.withLock { $0.append(self) }
         if let hash, let source = item as? SourceObject { members.sources[hash, default: []].append(source) }
-        return nil
+        return (nil, true)
       }
-      guard let left = members.items.removeValue(forKey: key) else { return nil }
+      guard let left = members.items.removeValue(forKey: key) else { return (nil, false) }
       item.homes.withLock { homes in homes.removeAll { $0 === self } }
       if let hash {
         members.sources[hash]?.removeAll { $0 === item }
         if members.sources[hash]?.isEmpty == true { members.sources[hash] = nil }
       }
-      return left
+      return (left, false)
     }
+    if !isMember { item.letGo(of: loop) }
     // An object may die here, with its context.
     _ = left
   }

@@ -126,13 +126,15 @@ import Synchronization
     if let found = unsafe found, unsafe found == address { return true }
     // Foundation's loop may have gone before Rondo's, with the thread.
     if foundation != nil { detach() }
+    if loop.isVirtual { return giveUp("The loop waits in virtual time.") }
+    if loop.isOfForkedChild { return giveUp("Foundation's loop may be that of the process that forked this one.") }
     guard let found = unsafe found ?? (isMaking ? makeFoundation() : nil) else { return false }
     return unsafe attach(to: found)
   }
 
-  /// Foundation's loop of the thread, made now; nil where it could not be joined.
+  /// Foundation's loop of the thread, made now; nil without descriptors.
   private func makeFoundation() -> UnsafeMutableRawPointer? {
-    guard !loop.isVirtual, !loop.isOfForkedChild, hasDescriptors(FoundationDoors.descriptorsOfLoop) else { return nil }
+    guard hasDescriptors(FoundationDoors.descriptorsOfLoop) else { return nil }
     return unsafe Unmanaged.passUnretained(CFRunLoopGetCurrent()).toOpaque()
   }
 
@@ -142,8 +144,6 @@ import Synchronization
   }
 
   private func attach(to found: UnsafeMutableRawPointer) -> Bool {
-    if loop.isVirtual { return giveUp("The loop waits in virtual time.") }
-    if loop.isOfForkedChild { return giveUp("Foundation's loop may be that of the process that forked this one.") }
     guard epoll(of: .default) != nil, hasDescriptors(FoundationDoors.descriptorsToAsk) else { return false }
     if let refusal = FoundationDoors.refusal { return giveUp(refusal) }
     refusal = nil
