@@ -60,7 +60,7 @@ help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 setup: ## Install what is missing: libevent's headers, pkg-config, strace (apt; sudo unless root).
 	@Sources/Tools/setup.sh
-setup-bench: ## Install the benchmarks' peers and guests as well: libuv, libev, GLib, libsystemd, OpenSSL, libcurl.
+setup-bench: ## Install the benchmarks' peers and guests as well: libuv, libev, GLib, libsystemd, OpenSSL, libcurl, hiredis.
 	@Sources/Tools/setup.sh bench
 setup-prove: ## Install what any of the proofs needs: compilers for C, valgrind, binutils, and the above.
 	@Sources/Tools/setup.sh bench c counts

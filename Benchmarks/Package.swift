@@ -16,6 +16,7 @@ let warnings = CSetting.unsafeFlags(["-Wall", "-Wextra"])
 // Makefile always does.
 let headers = [
   "event2/event.h", "uv.h", "ev.h", "glib-2.0/glib.h", "systemd/sd-event.h", "openssl/ssl.h", "curl/curl.h",
+  "hiredis/async.h",
 ]
 
 // Some lie in a directory that is named after the machine.
@@ -54,6 +55,8 @@ let guests: [SwiftSetting] =
   + (hasTLS ? [.define("RONDO_TLS")] : [])
 // libevent's half for OpenSSL comes with libevent, and is of no use without the other one.
 let tlsLink: [LinkerSetting] = hasTLS ? [.linkedLibrary("event_openssl")] : []
+// Its pkg-config file has a flag that SwiftPM does not pass on.
+let hiredisLink: [LinkerSetting] = found[7] ? [.linkedLibrary("hiredis")] : []
 
 /// A program of the workload `start`: one loop, one timer, and nothing linked but what that takes.
 func start(_ name: String, _ dependencies: [Target.Dependency] = [], libev: Bool = false) -> Target {
@@ -143,7 +146,7 @@ let package = Package(
     .target(
       name: "CGuests",
       dependencies: ["CLibeventPeer", "CLibuvPeer", "CGlibPeer", "CSystemdPeer", "COpensslPeer", "CCurlPeer"],
-      cSettings: [warnings] + peers, linkerSettings: [.linkedLibrary("event_extra")] + tlsLink),
+      cSettings: [warnings] + peers, linkerSettings: [.linkedLibrary("event_extra")] + tlsLink + hiredisLink),
     .target(
       name: "RondoCurl", dependencies: ["CGuests", .product(name: "Rondo", package: "Rondo")], swiftSettings: settings),
     .testTarget(

@@ -40,6 +40,34 @@ warnings=(-Wall -Wextra -pedantic -Werror)
 rm -rf "$stage"
 mkdir -p "$stage"
 
+# A real server for hiredis and its own adapter for CFRunLoop; it listens in the stage alone, and keeps nothing.
+redis=$stage/redis
+if command -v redis-server >/dev/null && pkg-config --exists hiredis; then
+  redis-server --port 0 --unixsocket "$redis" --save '' --appendonly no --dir "$stage" >"$stage/redis.log" &
+  trap "kill $!" EXIT
+fi
+
+# Whether hiredis talks on a loop of Rondo's by an adapter that knows nothing of it, and gets each reply, in order.
+try_hiredis() {
+  local name=$1 compiler=$2 program=$3 include=$4 load said
+  shift 4
+  if ! pkg-config --exists hiredis || [[ ! -S $redis ]]; then
+    echo "skipped: $name: hiredis or redis-server is not installed"
+    return
+  fi
+  if ! $compiler -std=gnu11 -Wall -Wextra -Werror -I"$include/rondo" Sources/Examples/hiredis/cfrunloop.c "$@" \
+    -lhiredis -pthread -o "$program"; then
+    fail "$name: it does not compile"
+    return
+  fi
+  for load in '10000 1' '100000 100'; do
+    # shellcheck disable=SC2086
+    said=$(LD_LIBRARY_PATH=$(dirname "$library") timeout 60 "$program" "$redis" $load 2>&1) || true
+    if [[ $said == "${load% *} replies in order" ]]; then printf 'ok: %s, %s\n' "$name" "$said"
+    else fail "$name, $load: $said"; fi
+  done
+}
+
 # A program that has libdispatch from elsewhere than the library. Its headers want clang, so it declares what it uses.
 dispatch=$(swiftc -print-target-info | sed -n '/runtimeLibraryPaths/{n;s/.*"\(.*\)".*/\1/p;}')
 cat >"$stage/dispatch.c" <<'END'
@@ -131,6 +159,8 @@ for form in inside shared; do
     else
       fail "$name: it does not compile"
     fi
+    try_hiredis "hiredis on CFRunLoop, $compiler, $form" "$compiler" "$stage/hiredis-$compiler-$form" \
+      "$root$prefix/include" "${flags[@]}"
     # The listings of CFRunLoop's family: with the compilers that have no blocks, too.
     name="listings of CFRunLoop's family, $compiler, $form"
     program=$stage/listings-$compiler-$form

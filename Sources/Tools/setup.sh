@@ -34,6 +34,8 @@ for part; do
       has_library libsystemd libsystemd-dev
       has_library openssl libssl-dev
       has_library libcurl libcurl4-openssl-dev
+      has_library hiredis libhiredis-dev
+      has_program redis-server redis-server
       # libev alone has no pkg-config file.
       [[ -e /usr/include/ev.h ]] || missing+=(libev-dev)
       ;;
@@ -43,6 +45,9 @@ for part; do
       has_program g++ g++
       has_program nm binutils
       has_program python3 python3-minimal
+      # A library with an adapter for CFRunLoop, and what it talks to.
+      has_library hiredis libhiredis-dev
+      has_program redis-server redis-server
       ;;
     counts)
       has_program valgrind valgrind

@@ -45,13 +45,15 @@ swiftc -emit-library -o "$scratch/$library" "${files[@]}" "${event[@]}" -lBlocks
 swift build -c release --scratch-path "$scratch" "${flags[@]}" "${whole[@]}" -Xlinker -s --product rondo-inspect
 
 bin=$destination$prefix/bin lib=$destination$prefix/lib include=$destination$prefix/include
-mkdir -p "$bin" "$lib/pkgconfig" "$include/rondo"
+mkdir -p "$bin" "$lib/pkgconfig" "$include/rondo/CoreFoundation"
 install -m 755 "$objects/rondo-inspect" "$bin/rondo-inspect"
 install -m 644 "$scratch/$library" "$lib/$library"
 ln -sf "$library" "$lib/librondo.so.$major"
 ln -sf librondo.so.$major "$lib/librondo.so"
 install -m 644 "$here/../include/rondo.h" "$include/rondo.h"
-install -m 644 -t "$include/rondo" "$here"/../../CRondoCF/include/rondo/*.h
+headers=$here/../../CRondoCF/include/rondo
+install -m 644 -t "$include/rondo" "$headers"/*.h
+install -m 644 -t "$include/rondo/CoreFoundation" "$headers"/CoreFoundation/*.h
 sed -e "s|@prefix@|$prefix|" -e "s|@version@|$version|" "$here/rondo.pc.in" >"$scratch/rondo.pc"
 install -m 644 "$scratch/rondo.pc" "$lib/pkgconfig/rondo.pc"
 echo "Installed $lib/$library ($(stat -c %s "$lib/$library") bytes), $lib/pkgconfig/rondo.pc,"

@@ -108,3 +108,13 @@ void guest_curl_act(void *multi, int descriptor, int ready);
 // ("DNS:rondo.test,IP:127.0.0.1"), signed by ISSUER's key in the same directory, or by itself, as an authority.
 int guest_certificate(const char *directory, const char *name, const char *hosts, long from, long to, const char *issuer,
                       const char *password);
+
+// MARK: - hiredis
+
+// A client of the Redis server at a Unix socket, which sends so many commands, never more than `depth` at a time. `over` is
+// told at the end how many replies came, each after the one before it. NULL if hiredis is not installed.
+typedef void (*guest_redis_over)(void *context, long replies);
+void *guest_redis_new(const char *path, long count, long depth, guest_redis_over over, void *argument);
+// Each begins, by the adapter that hiredis has for that loop: 0, or -1; the source, for guest_glib_destroy, or NULL.
+int guest_redis_on_libevent(void *client, struct event_base *base);
+void *guest_redis_on_glib(void *client, void *context);
