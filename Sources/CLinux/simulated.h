@@ -16,6 +16,7 @@ enum rondo_call {
   RONDO_SEND,         // bytes, count, address, length
   RONDO_SEND_PIECES,  // vectors, count
   RONDO_SEND_FILE,    // file, offset, count
+  RONDO_SEND_URGENT,  // the byte
   RONDO_RECEIVE,      // bytes, count, address, length
   RONDO_SHUTDOWN,     // how
   RONDO_NAME,         // address, length

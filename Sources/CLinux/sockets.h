@@ -66,6 +66,12 @@ static inline long rondo_send(
   return rondo_or_errno(result);
 }
 
+// One byte of a stream as urgent data: a mark, at which the peer's receives stop. Tests make boundaries by it.
+static inline long rondo_send_urgent(int descriptor, char byte) {
+  if (rondo_is_simulated(descriptor)) return rondo_simulate(RONDO_SEND_URGENT, descriptor, byte, 0, 0, 0);
+  return rondo_or_errno(send(descriptor, &byte, 1, MSG_OOB | MSG_NOSIGNAL | MSG_DONTWAIT));
+}
+
 // At most `count` bytes of a stream, or the beginning of one datagram.
 static inline long rondo_receive(int descriptor, void *bytes, size_t count, void *address, uint32_t *length) {
   if (rondo_is_simulated(descriptor)) return rondo_simulate(RONDO_RECEIVE, descriptor, (long)bytes, (long)count, (long)address, (long)length);

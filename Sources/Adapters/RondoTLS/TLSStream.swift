@@ -28,8 +28,7 @@
     private let pointer: UnsafeMutableRawPointer
     /// *its own lock* What the peer has sent and OpenSSL has not taken.
     private let received: Inbox
-    /// *its own lock* Whether the carrier may have more, as far as it was asked; and whether it has ended.
-    @safe @exclusivity(unchecked) private var mayReceive = true
+    /// *its own lock* Whether the carrier has ended.
     @safe @exclusivity(unchecked) private var hasEnded = false
     /// *constant* Outside the carrier's and the readiness record's. Held across no callout.
     private let lock = Lock()
@@ -116,7 +115,7 @@
         }
         let count = inbox.count - before
         // A failure, or the end, is found again by the next attempt.
-        if count > 0 { return .moved(count, mayGoOn: outcome != RONDO_TLS_WANTS || mayReceive) }
+        if count > 0 { return .moved(count, mayGoOn: true) }
         if outcome == RONDO_TLS_ENDED { return .end }
         if outcome == RONDO_TLS_PAUSED { return .moved(0, mayGoOn: true) }
         if outcome != RONDO_TLS_WANTS { throw failure }
@@ -165,7 +164,7 @@
         try carrier.receive(atMost: Self.mostReceived, into: &inbox)
       }
       switch transfer {
-      case .moved(_, let mayGoOn): mayReceive = mayGoOn
+      case .moved: break
       case .end: hasEnded = true
       case .blocked:
         received.shrink()

@@ -49,10 +49,6 @@ package struct ReadinessMachine<Waiter> {
   private var lastMove = Instant.distantPast
   /// The peer has ended its side: reading never blocks again, and no further edge may come.
   private var hasHungUp = false
-  /// The last read got less than it asked for, and nothing was sent since.
-  ///
-  /// The edge that told of its bytes may have told of an error too, for which no other comes. A send would have met it.
-  private var mayHaveFailed = false
   private var isOver = false
 
   package init() {}
@@ -86,7 +82,6 @@ package struct ReadinessMachine<Waiter> {
   /// - Parameter mayGoOn: Whether the next one may succeed, too.
   package mutating func succeed(_ direction: ReadinessDirection, mayGoOn: Bool) {
     if mayGoOn { self[direction].mayGo = true }
-    mayHaveFailed = direction == .read && !mayGoOn
   }
 
   /// A call has moved bytes, in either direction.
@@ -111,10 +106,6 @@ package struct ReadinessMachine<Waiter> {
     _ direction: ReadinessDirection, _ waiter: Waiter, isServed: Bool = false, at now: @autoclosure () -> Instant
   ) -> ReadinessAnswer? {
     if isOver { return .ended }
-    if direction == .read, mayHaveFailed {
-      mayHaveFailed = false
-      self[direction].mayGo = true
-    }
     if self[direction].mayGo { return .ready }
     if self[direction].waiter != nil { return .taken }
     self[direction].waiter = waiter

@@ -5,8 +5,8 @@ internal import Synchronization
 /// A descriptor in one loop, for the tasks that read from it and write to it: registered once, until it is let go.
 ///
 /// Its source is edge-triggered, in each direction from the first wait on. So a later wait costs no system call, and an
-/// edge that no task awaits sets a flag. In virtual time the source is level-triggered, and enabled while a task waits:
-/// a script tells readiness once.
+/// edge that no task awaits sets a flag. In virtual time the source of a descriptor that is not simulated is
+/// level-triggered, and enabled while a task waits: a script tells readiness once.
 package final class ReadinessRecord: ItemDelegate, @unchecked Sendable {
   // Unchecked because of the fields under the lock.
 
@@ -45,7 +45,7 @@ package final class ReadinessRecord: ItemDelegate, @unchecked Sendable {
     self.descriptor = descriptor
     self.loop = loop
     self.mode = mode
-    let isScripted = loop.isVirtual
+    let isScripted = loop.isVirtual && rondo_is_simulated(descriptor) == 0
     let source = try DelegatingDescriptorSource(
       descriptor, for: [], trigger: isScripted ? .level : .edge
     ) { [self] source, readiness in

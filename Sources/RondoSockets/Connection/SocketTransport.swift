@@ -27,9 +27,7 @@ final class SocketTransport: Transport, @unchecked Sendable {
   }
 
   override package func send(_ bytes: RawSpan) throws(ConnectionError) -> Transfer {
-    let sent = try asking { () throws(SocketError) in try stream.send(bytes) }
-    // What did not find room makes an edge.
-    return sent == 0 ? .blocked : .moved(sent, mayGoOn: sent == bytes.byteCount)
+    try asking { () throws(SocketError) in try StreamCalls.send(bytes, to: stream.descriptor) }
   }
 
   override func send(_ pieces: ArraySlice<[UInt8]>, from start: Int) throws(ConnectionError) -> Transfer {

@@ -2,6 +2,18 @@ internal import CLinux
 internal import Glibc
 
 /// System calls on the descriptor of a stream, and what each result means.
+///
+/// An edge that was told comes no more. So a call may be left out only where the one before has proved that a new edge
+/// will come first:
+///
+/// - A receive that finds EAGAIN has proved it, and nothing else has. One that gets less than it asked for may have
+///   stopped at a boundary, with bytes behind it: TCP's urgent mark; between Unix-domain sockets a message with
+///   descriptors, one of another sender where credentials are passed, or an urgent byte; a record of the kernel's TLS.
+///   epoll(7) says otherwise. The same edge may also have told of an error, or of a pipe's end. TCP_INQ would prove it
+///   for TCP, at the price of the receive that it saves (0.2 of the 6 microseconds of an exchange over loopback).
+/// - A send that takes less than it was given has met the full buffer: the kernel then notes that a sender waits, as it
+///   does for EAGAIN (SOCK_NOSPACE; a pipe's full ring). An error in the middle of a send makes an edge of its own.
+/// - sendfile(2) takes less where the file ends, too.
 enum StreamCalls {
   /// The most pieces that one call sends.
   static let mostPieces = 16
@@ -25,8 +37,7 @@ enum StreamCalls {
         descriptor, isSocket ? 1 : 0, limit, { inbox, bytes, count in unsafe append(bytes, count, to: inbox) }, inbox)
     }
     switch count {
-    // A socket that gave less has no more: its next bytes make an edge. A pipe's one edge may tell of bytes and the end.
-    case 1...: return .moved(count, mayGoOn: count == limit || !isSocket)
+    case 1...: return .moved(count, mayGoOn: true)
     case 0: return .end
     case -Int(EAGAIN): return .blocked
     default: throw SocketError(.receive, CInt(count))
@@ -65,7 +76,6 @@ enum StreamCalls {
     let sent = unsafe rondo_write_quietly(descriptor, nil, file, &place, count)
     // The file is shorter.
     if sent == 0 { return .end }
-    // Fewer may mean that the file has ended, and no edge would come.
     return try outcome(of: sent, of: max(0, sent))
   }
 
@@ -83,6 +93,12 @@ enum StreamCalls {
     return bytes
   }
 
+  /// Sends a beginning of the bytes.
+  static func send(_ bytes: RawSpan, to descriptor: CInt) throws(SocketError) -> Transfer {
+    let sent = unsafe bytes.withUnsafeBytes { unsafe rondo_send(descriptor, $0.baseAddress, $0.count, nil, 0) }
+    return try outcome(of: sent, of: bytes.byteCount)
+  }
+
   /// Writes to what is no socket.
   static func write(_ bytes: RawSpan, to descriptor: CInt) throws(SocketError) -> Transfer {
     let sent = unsafe bytes.withUnsafeBytes {
@@ -94,7 +110,6 @@ enum StreamCalls {
   private static func outcome(of sent: Int, of count: Int) throws(SocketError) -> Transfer {
     if sent == -Int(EAGAIN) { return .blocked }
     if sent < 0 { throw SocketError(.send, CInt(sent)) }
-    // What did not find room makes an edge.
     return .moved(sent, mayGoOn: sent == count)
   }
 }

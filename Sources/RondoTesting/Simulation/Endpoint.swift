@@ -30,8 +30,10 @@ class Endpoint {
   struct Watcher {
     let source: Loop.DescriptorSource
     var modes: UInt64
-    /// The edges that it was told.
-    var told = 0
+    /// What it wanted when it was asked last. The kernel tells of readiness again where that changes.
+    var wanted: Loop.DescriptorSource.Readiness
+    /// The edges that it was told; -1 for none.
+    var told = -1
   }
 
   init(on host: Host, family: CInt) {
@@ -62,8 +64,11 @@ class Endpoint {
   func watch(_ source: Loop.DescriptorSource, in mode: UInt64) {
     if let place = watchers.firstIndex(where: { $0.source === source }) {
       watchers[place].modes |= mode
+      if watchers[place].wanted != source.enabled {
+        (watchers[place].wanted, watchers[place].told) = (source.enabled, -1)
+      }
     } else {
-      watchers.append(Watcher(source: source, modes: mode, told: edges - 1))
+      watchers.append(Watcher(source: source, modes: mode, wanted: source.enabled))
     }
     host.look(at: self)
   }
@@ -122,6 +127,7 @@ class Endpoint {
   func abortFirst() {}
   func connect(_ address: NetworkAddress) -> Int { -Int(EOPNOTSUPP) }
   func send(_ bytes: UnsafeRawBufferPointer, to address: NetworkAddress?) -> Int { -Int(EOPNOTSUPP) }
+  func sendUrgent() -> Int { -Int(EOPNOTSUPP) }
   func receive(_ room: UnsafeMutableRawBufferPointer) -> (Int, NetworkAddress?) { (-Int(EOPNOTSUPP), nil) }
   func shutDown(reading: Bool, writing: Bool) -> Int { 0 }
   func close() {}

@@ -200,6 +200,7 @@ final class Network: SimulatedMachine, @unchecked Sendable {
       if result >= 0 { unsafe (from ?? .unnamed).write(to: third, length: fourth) }
       return result
     case RONDO_SEND_FILE: return unsafe sendFile(endpoint, first, second, third)
+    case RONDO_SEND_URGENT: return endpoint.sendUrgent()
     case RONDO_SHUTDOWN:
       return endpoint.shutDown(reading: first != Int(SHUT_WR), writing: first != Int(SHUT_RD))
     case RONDO_NAME:
@@ -268,7 +269,7 @@ extension Faults.Call {
     case RONDO_BIND, RONDO_LISTEN: self = .bind
     case RONDO_CONNECT: self = .connect
     case RONDO_ACCEPT: self = .accept
-    case RONDO_SEND, RONDO_SEND_PIECES, RONDO_SEND_FILE: self = .send
+    case RONDO_SEND, RONDO_SEND_PIECES, RONDO_SEND_FILE, RONDO_SEND_URGENT: self = .send
     case RONDO_RECEIVE: self = .receive
     default: return nil
     }

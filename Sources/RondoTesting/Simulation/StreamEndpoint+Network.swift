@@ -104,10 +104,13 @@ extension StreamEndpoint {
     case (.bytes(let bytes), .connected) where !isClosed:
       received += bytes
       hasChanged()
+    case (.urgent, .connected) where !isClosed:
+      mark = received.count
+      hasChanged()
     case (.end, .connected):
       hasReceivedEnd = true
       hasChanged()
-    case (.hello, _), (.bytes, _):
+    case (.hello, _), (.bytes, _), (.urgent, _):
       // Nothing is here any more.
       after(host.link(to: sender.host).latency) { [self] in sender.arrive(.reset, from: self) }
     case (.reset, _), (.end, _): break

@@ -14,6 +14,8 @@ final class StreamEndpoint: Endpoint {
     /// A part of the handshake.
     case hello
     case bytes([UInt8])
+    /// An urgent byte, which is no part of what is received.
+    case urgent
     case end
     case reset
   }
@@ -30,6 +32,8 @@ final class StreamEndpoint: Endpoint {
   /// What was received: the first `start` bytes have been read.
   var received: [UInt8] = []
   var start = 0
+  /// Where in `received` the last urgent byte came: a receive that begins before it stops there.
+  var mark: Int?
   var hasReceivedEnd = false
   var hasSentEnd = false
   var readsNoMore = false
@@ -205,15 +209,25 @@ final class StreamEndpoint: Endpoint {
     return count
   }
 
+  /// Of Unix-domain sockets it is not simulated.
+  override func sendUrgent() -> Int {
+    if error != 0 { return -Int(takeError()) }
+    guard phase == .connected, !hasSentEnd else { return -Int(EPIPE) }
+    if family == AF_UNIX { return -Int(EOPNOTSUPP) }
+    send(.urgent)
+    return 1
+  }
+
   override func receive(_ room: UnsafeMutableRawBufferPointer) -> (Int, NetworkAddress?) {
     if unread > 0 {
-      let count = host.simulation.faults.shorten(min(room.count, unread), .receive)
+      let boundary = mark.map { $0 > start ? $0 : received.count } ?? received.count
+      let count = host.simulation.faults.shorten(min(room.count, boundary - start), .receive)
       unsafe room.copyBytes(from: received[start..<start + count])
       start += count
-      if start == received.count {
-        (received, start) = ([], 0)
-      } else if start > Self.window {
+      if let mark, mark < start { self.mark = nil }
+      if start == received.count || start > Self.window {
         received.removeFirst(start)
+        if let mark { self.mark = mark - start }
         start = 0
       }
       if let peer, peer.isBlocked, peer.room * 3 >= Self.window {

@@ -123,6 +123,19 @@ import Testing
       words.append("\(fresh.localAddress as Any) \(fresh.peerAddress as Any)")
       words.append("\(rondo_is_ready(fresh.descriptor, 0)) \(rondo_is_ready(fresh.descriptor, 1))")
       words.append(word { try client.connect(to: listener.localAddress!) })
+    case 5:  // An urgent byte, at which receives stop.
+      _ = try client.send([1, 2, 3])
+      words.append("\(rondo_send_urgent(client.descriptor, 9))")
+      _ = try client.send([4, 5])
+      wait(server!, POLLIN)
+      words.append(ends(server!))
+      words.append("\(rondo_is_ready(server!.descriptor, 0))")
+      words.append(ends(server!))
+      words.append(word { try server!.receive() })
+      words.append("\(rondo_send_urgent(client.descriptor, 9))")
+      words.append(word { try server!.receive() })
+      _ = try client.send([6])
+      words.append(ends(server!))
     default:  // Addresses.
       words.append("\(client.peerAddress == listener.localAddress) \(server!.peerAddress == client.localAddress)")
       words.append("\(server!.localAddress == listener.localAddress)")
@@ -137,8 +150,8 @@ import Testing
     return withExtendedLifetime((client, listener)) { words }
   }
 
-  @Test(arguments: 0...5)
-  func `connections over the loopback interface end as the kernel's do`(_ number: Int) throws {
+  @Test(arguments: 0...6)
+  func `connections over the loopback interface move bytes and end as the kernel's do`(_ number: Int) throws {
     let real = try playTCP(number)
     let simulated = try withSimulation { simulation in try simulation.host("10.0.0.1").run { try playTCP(number) } }
     #expect(simulated == real)
