@@ -19,7 +19,7 @@ public enum SocketError: Error, Hashable, Sendable {
   case exhausted
   /// The kernel has no memory left for it: ENOMEM, ENOBUFS.
   case noMemory
-  /// The listener's queue of connections is full: EAGAIN of a Unix-domain connect(2).
+  /// There is no room in a Unix-domain listener's queue, or for a datagram: EAGAIN.
   case busy
   /// The caller lacks the permission: EACCES or EPERM.
   case notPermitted
@@ -80,7 +80,7 @@ extension SocketError: CustomStringConvertible {
     case .reset: "the peer has gone"
     case .exhausted: "no descriptor is left"
     case .noMemory: "the kernel has no memory left for it"
-    case .busy: "the listener's queue is full"
+    case .busy: "there is no room now: the queue is full"
     case .notPermitted: "not permitted"
     case .tooLong: "the datagram is too long"
     case .congested: "too much waits to be sent already"

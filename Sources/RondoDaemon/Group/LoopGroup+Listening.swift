@@ -116,7 +116,9 @@ extension LoopGroup {
 
     /// Accepts the connections that wait in the queues, then closes the listeners. Any thread.
     ///
-    /// Each listener closes on its loop; on the calling thread it closes immediately. A second call does nothing.
+    /// Each listener closes on its loop; on the calling thread it closes immediately. If no descriptor is left for those
+    /// that wait, it pauses and tries again, as a `SocketSource` does. It accepts or tries 4,096 times at most. A second
+    /// call does nothing.
     ///
     /// - Parameter completion: Called on any thread when the last listener is closed, or its loop has ended.
     public func stop(_ completion: @escaping @Sendable () -> Void = {}) {
@@ -154,15 +156,35 @@ extension LoopGroup {
 
       /// Lets go of `last` when it is closed.
       fileprivate func close(_ last: Last) {
-        guard !loop.isCurrent else { return closeNow() }
-        loop.perform(in: .common) {
-          closeNow()
-          withExtendedLifetime(last) {}
-        }
+        guard !loop.isCurrent else { return empty(AcceptPatience(), rounds: 0, last) }
+        loop.perform(in: .common) { empty(AcceptPatience(), rounds: 0, last) }
       }
 
-      private func closeNow() {
-        while let (socket, peer) = try? source.socket?.accept() { accepted(socket, peer) }
+      /// Accepts what waits, then closes. Clients may come as fast: it makes as many tries as a queue has places.
+      ///
+      /// While no descriptor is left it pauses, since closing would reset those that wait.
+      private func empty(_ patience: AcceptPatience, rounds: Int, _ last: Last) {
+        source.disable(.accept)
+        var patience = patience
+        var pause: Duration?
+        for round in rounds..<max(rounds, Socket.usualBacklog) {
+          do {
+            switch try source.socket?.acceptNext() ?? .nothing {
+            case .connection(let socket, let peer): accepted(socket, peer)
+            case .failed: pause = patience.pauseAfterFailure()
+            case .nothing: return source.invalidate()
+            }
+          } catch  where error.isShortage {
+            pause = patience.pauseAfterShortage()
+          } catch {
+            return source.invalidate()
+          }
+          guard let pause else { continue }
+          let timer = Loop.Timer(after: pause) { _ in empty(patience, rounds: round + 1, last) }
+          // A loop that has ended lets go of `last`, and of the listener.
+          loop.add(timer, to: .common)
+          return
+        }
         source.invalidate()
       }
     }

@@ -5,13 +5,14 @@ extension Socket {
   ///
   /// The sequence accepts a connection only when the task asks for it; others wait in the listener's queue. If no
   /// descriptor or memory is left, it tries again after 10 ms, then after longer pauses up to one second. No connection
-  /// is lost.
+  /// is lost. It also pauses while more than 16 connections in a row fail.
   ///
   /// - Throws: `.wait(.descriptor)` if the loop cannot watch the listener.
   public func connections(
     on loop: Loop, in mode: Loop.Mode = .common
   ) throws(ConnectionError) -> IncomingConnections {
-    IncomingConnections(
+    require(kind == .stream, "A datagram socket has no connections. Use Socket.datagrams(on:).")
+    return IncomingConnections(
       socket: self, loop: loop, mode: mode, lease: try ReadinessLease(descriptor, of: self, on: loop, in: mode))
   }
 
@@ -54,36 +55,81 @@ extension Socket {
 
     /// Waits for a connection, and for a descriptor if none is left.
     nonisolated(nonsending) func accept() async throws(ConnectionError) -> Socket {
-      var backoff = Backoff.accepting
+      var patience = AcceptPatience()
       let record = lease.record
       if try record.pay(for: .read) { try await record.letOthersRun() }
       while true {
         if record.begin(.read) {
-          do throws(SocketError) {
-            switch try socket.acceptNext() {
-            case .connection(let socket, _):
-              record.succeed(.read, mayGoOn: true)
-              return socket
-            case .failed:
-              backoff.reset()
-              record.succeed(.read, mayGoOn: true)
-              continue
-            case .nothing: backoff.reset()
-            }
-          } catch  where error.isShortage {
+          switch try tryToAccept(&patience) {
+          case .connection(let socket): return socket
+          case .nothing: break
+          case .again(let pause):
             record.succeed(.read, mayGoOn: true)
-            do {
-              try await loop.clock.sleep(for: backoff.next())
-            } catch {
-              throw .wait(Task.isCancelled ? .cancelled : .loopEnded)
+            // The next call may fail as well, and so may all that follow.
+            if let pause {
+              try await loop.pause(for: pause)
+            } else if try record.pay(for: .read) {
+              try await record.letOthersRun()
             }
             continue
-          } catch {
-            throw .socket(error)
           }
         }
         try await record.wait(for: .read)
       }
+    }
+
+    private enum Attempt {
+      case connection(Socket)
+      /// After a pause, if any.
+      case again(after: Duration?)
+      case nothing
+    }
+
+    private func tryToAccept(_ patience: inout AcceptPatience) throws(ConnectionError) -> Attempt {
+      do throws(SocketError) {
+        switch try socket.acceptNext() {
+        case .connection(let socket, _):
+          lease.record.succeed(.read, mayGoOn: true)
+          return .connection(socket)
+        case .failed: return .again(after: patience.pauseAfterFailure())
+        case .nothing:
+          patience.reset()
+          return .nothing
+        }
+      } catch  where error.isShortage {
+        return .again(after: patience.pauseAfterShortage())
+      } catch {
+        throw .socket(error)
+      }
+    }
+  }
+}
+
+extension Loop {
+  /// When so much time has passed; nil for never.
+  func deadline(after timeout: Duration?) -> Instant? { timeout.map { now.advanced(by: $0.saturatingNanoseconds) } }
+
+  /// How much time is left; nil for any.
+  func timeLeft(until deadline: Instant?) -> Duration? {
+    deadline.map { .nanoseconds($0.nanoseconds.subtractingReportingOverflow(now.nanoseconds).partialValue) }
+  }
+
+  /// Suspends for a while, at most for the time that is left.
+  ///
+  /// - Throws: `.wait(.timedOut)` if none is left; as `pause(for:)`.
+  nonisolated(nonsending) func pause(for duration: Duration, atMost left: Duration?) async throws(ConnectionError) {
+    if let left, left <= .zero { throw .wait(.timedOut) }
+    try await pause(for: left.map { min($0, duration) } ?? duration)
+  }
+
+  /// Suspends for a while.
+  ///
+  /// - Throws: `.wait(.cancelled)`, `.wait(.loopEnded)`.
+  nonisolated(nonsending) func pause(for duration: Duration) async throws(ConnectionError) {
+    do {
+      try await clock.sleep(for: duration)
+    } catch {
+      throw .wait(Task.isCancelled ? .cancelled : .loopEnded)
     }
   }
 }

@@ -80,7 +80,7 @@ extension Socket {
   ///
   /// - Parameters:
   ///   - address: The receiver; nil for the peer of a connected socket.
-  ///   - timeout: The longest wait for room, for each wait; nil for no limit.
+  ///   - timeout: The longest wait for room; nil for no limit.
   /// - Throws: `.socket(.tooLong)`, `.socket(.refused)` and other errors of send(2), `.wait(.timedOut)`,
   ///   `.wait(.cancelled)`.
   public nonisolated(nonsending) func send(
@@ -90,12 +90,29 @@ extension Socket {
     require(kind == .datagram, "A stream has no datagrams. Use Connection(socket, on: loop).")
     if Task.isCancelled { throw .wait(.cancelled) }
     if loop.takeOperation() == false { await Task.yield() }
-    while try asking({ () throws(SocketError) in try send(bytes[...], to: address) }) == 0, !bytes.isEmpty {
+    var pause = Backoff.connecting
+    let deadline = loop.deadline(after: timeout)
+    while try !hasSent(bytes, to: address) {
+      let left = loop.timeLeft(until: deadline)
       do {
-        try await loop.writable(descriptor, timeout: timeout, in: mode)
+        try await loop.writable(descriptor, timeout: left, in: mode)
       } catch {
         throw .wait(error)
       }
+      // It is writable for good, and the receiver has no room: of that, nothing tells.
+      if try hasSent(bytes, to: address) { return }
+      try await loop.pause(for: pause.next(), atMost: left)
+    }
+  }
+
+  /// Sends a datagram, if there is room.
+  private func hasSent(_ bytes: [UInt8], to address: SocketAddress?) throws(ConnectionError) -> Bool {
+    do throws(SocketError) {
+      return try send(bytes[...], to: address) > 0 || bytes.isEmpty
+    } catch .busy {
+      return false
+    } catch {
+      throw .socket(error)
     }
   }
 }

@@ -3,6 +3,8 @@ public import Rondo
 extension Connection {
   /// Connects to `address`. Any thread.
   ///
+  /// If the queue of a Unix-domain listener is full, it tries again every few milliseconds.
+  ///
   /// - Parameters:
   ///   - loop: Watches the socket.
   ///   - options: Set before it connects.
@@ -12,20 +14,30 @@ extension Connection {
     to address: SocketAddress, on loop: Loop, options: [Socket.Option] = [], timeout: Duration? = nil,
     in mode: Loop.Mode = .common
   ) async throws(ConnectionError) -> Connection {
-    let (socket, isThere) = try asking { () throws(SocketError) in
+    let socket = try asking { () throws(SocketError) in
       let socket = try Socket(family: address.family, .stream)
       for option in options { try socket.set(option) }
-      return (socket, try socket.connect(to: address))
+      return socket
     }
-    if !isThere {
-      do {
-        try await loop.writable(socket.descriptor, timeout: timeout, in: mode)
-      } catch {
-        throw .wait(error)
+    let deadline = loop.deadline(after: timeout)
+    var pause = Backoff.connecting
+    while true {
+      let left = loop.timeLeft(until: deadline)
+      switch try asking({ () throws(SocketError) in try socket.tryToConnect(to: address) }) {
+      case .connected: break
+      case .busy:
+        try await loop.pause(for: pause.next(), atMost: left)
+        continue
+      case .underWay:
+        do {
+          try await loop.writable(socket.descriptor, timeout: left, in: mode)
+        } catch {
+          throw .wait(error)
+        }
+        if let error = socket.takeError(at: address) { throw .socket(error) }
       }
-      if let error = socket.takeError(at: address) { throw .socket(error) }
+      return try Connection(socket, on: loop, in: mode)
     }
-    return try Connection(socket, on: loop, in: mode)
   }
 
   /// Makes two connections to each other, of Unix-domain sockets. See socketpair(2).

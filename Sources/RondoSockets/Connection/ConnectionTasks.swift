@@ -45,7 +45,7 @@ final class ConnectionTasks: Sendable {
     }
   }
 
-  private func report(_ error: any Error) {
+  func report(_ error: any Error) {
     if let onError { return onError(error) }
     if error is ConnectionError || error is CancellationError { return }
     warn("The handler of a connection threw: \(error).")

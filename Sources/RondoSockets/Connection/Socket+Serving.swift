@@ -47,7 +47,13 @@ extension Socket {
         try await tasks.waitForRoom()
         let socket = try await incoming.accept()
         let (home, leave) = place()
-        tasks.begin(try Connection(socket, on: home, in: mode), leave)
+        do throws(ConnectionError) {
+          tasks.begin(try Connection(socket, on: home, in: mode), leave)
+        } catch {
+          // This one closes, and the others are served.
+          leave()
+          tasks.report(error)
+        }
       }
     } catch {
       if error != .wait(.cancelled) { failure = error }

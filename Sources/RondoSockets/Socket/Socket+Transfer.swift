@@ -17,8 +17,8 @@ extension Socket {
   /// Sends as many bytes as the socket takes immediately. Never raises SIGPIPE. See send(2).
   ///
   /// - Returns: The number of bytes taken: 0 if it would block. A datagram is sent whole or not at all.
-  /// - Throws: `.reset` if the connection is closed or reset, `.tooLong` for a datagram that does not fit, and other
-  ///   errors of send(2).
+  /// - Throws: `.reset` if the connection is closed or reset, `.tooLong` for a datagram that does not fit, `.busy` if
+  ///   there is no room for a datagram without bytes, and other errors of send(2).
   public func send(_ bytes: RawSpan, to address: SocketAddress? = nil) throws(SocketError) -> Int {
     let destination = address?.socketBytes ?? []
     let result = unsafe bytes.withUnsafeBytes { buffer in
@@ -27,7 +27,11 @@ extension Socket {
           descriptor, buffer.baseAddress, buffer.count, name.isEmpty ? nil : name.baseAddress, UInt32(name.count))
       }
     }
-    if result == -Int(EAGAIN) { return 0 }
+    if result == -Int(EAGAIN) {
+      // 0 says of an empty datagram that it was sent.
+      if bytes.isEmpty, kind == .datagram { throw .busy }
+      return 0
+    }
     if result < 0 { throw SocketError(.send, CInt(result)) }
     return result
   }
@@ -98,19 +102,15 @@ extension Socket {
   @available(*, noasync, message: "It blocks the thread. Use SocketSource(connectingTo:).")
   public func connect(to address: SocketAddress, timeout: Duration) throws(SocketError) {
     let deadline = SuspendingClock.now.advanced(by: max(.zero, timeout))
-    var pause = Backoff(first: .milliseconds(1), last: .milliseconds(50))
-    while true {
-      do {
-        if try connect(to: address) { return }
-        break
-      } catch SocketError.busy {
-        let left = SuspendingClock.now.duration(to: deadline)
-        if left <= .zero { throw .timedOut }
-        _ = rondo_poll_two(-1, 0, -1, min(pause.next(), left).pollMilliseconds)
-      } catch {
-        throw error
-      }
+    var pause = Backoff.connecting
+    var state = try tryToConnect(to: address)
+    while state == .busy {
+      let left = SuspendingClock.now.duration(to: deadline)
+      if left <= .zero { throw .timedOut }
+      _ = rondo_poll_two(-1, 0, -1, min(pause.next(), left).pollMilliseconds)
+      state = try tryToConnect(to: address)
     }
+    if state == .connected { return }
     try waitUntilWritable(deadline)
     if let error = takeError(at: address) { throw error }
   }

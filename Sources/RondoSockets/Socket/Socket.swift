@@ -142,36 +142,68 @@ extension Socket {
     return true
   }
 
-  /// Accepts the next waiting connection; nil if none waits, or if it has failed.
+  /// How far an attempt to connect is.
+  enum Connecting {
+    case connected
+    /// The socket becomes writable when it is connected or has failed.
+    case underWay
+    /// A Unix-domain listener's queue is full: try again, by `Backoff.connecting`.
+    case busy
+  }
+
+  /// Begins to connect, for those that try again.
+  func tryToConnect(to address: SocketAddress) throws(SocketError) -> Connecting {
+    do {
+      return try connect(to: address) ? .connected : .underWay
+    } catch SocketError.busy {
+      return .busy
+    } catch {
+      throw error
+    }
+  }
+
+  /// Accepts the next waiting connection; nil if none waits.
   ///
-  /// The network errors that accept(2) lists belong to the connection, not to the listener, and so does a firewall's
-  /// EPERM. Call again when the listener is readable.
+  /// A connection that failed in the queue is left out, as the network errors of accept(2) and a firewall's EPERM say
+  /// of one. When it is nil, call again once the listener is readable.
   ///
-  /// - Throws: `.exhausted` if no descriptor is left, `.noMemory`. The connection stays in the queue.
+  /// - Throws: `.exhausted` if no descriptor is left, `.noMemory`: the connection stays in the queue. The error of the
+  ///   last connection if 17 in a row have failed; others may wait. `.system` with EBADF, EINVAL, ENOTSOCK, EFAULT or
+  ///   EOPNOTSUPP if the socket accepts none, now and later.
   public func accept() throws(SocketError) -> (socket: Socket, peer: SocketAddress)? {
-    guard case .connection(let socket, let peer) = try acceptNext() else { return nil }
-    return (socket, peer)
+    var patience = AcceptPatience()
+    while true {
+      switch try acceptNext() {
+      case .connection(let socket, let peer): return (socket, peer)
+      case .failed(let error): if patience.pauseAfterFailure() != nil { throw error }
+      case .nothing: return nil
+      }
+    }
   }
 
   /// What accept(2) found.
-  enum Accepted {
+  package enum Accepted {
     case connection(Socket, from: SocketAddress)
-    /// A connection that has failed. Others may wait.
-    case failed
+    /// A connection that has failed, or a call that was refused. Others may wait.
+    case failed(SocketError)
     case nothing
   }
 
-  func acceptNext() throws(SocketError) -> Accepted {
+  /// Accepts the next waiting connection.
+  ///
+  /// - Throws: A shortage (`isShortage`), or an error of the listener, which accepts no more.
+  package func acceptNext() throws(SocketError) -> Accepted {
     var room = AddressRoom()
     let result = unsafe room.fill { unsafe rondo_accept(descriptor, $0, $1) }
+    if result >= 0 { return .connection(Socket(accepted: result, kind), from: room.address ?? .unix(.unnamed)) }
+    let error = SocketError(.accept, result)
     switch -result {
     case EAGAIN: return .nothing
-    case ECONNABORTED, EPERM: return .failed
-    case ENETDOWN, EPROTO, ENOPROTOOPT, EHOSTDOWN, ENONET, EHOSTUNREACH, EOPNOTSUPP, ENETUNREACH: return .failed
-    default: break
+    case EBADF, EINVAL, ENOTSOCK, EFAULT, EOPNOTSUPP: throw error
+    default:
+      if error.isShortage { throw error }
+      return .failed(error)
     }
-    let accepted = Socket(accepted: try check(.accept, result), kind)
-    return .connection(accepted, from: room.address ?? .unix(.unnamed))
   }
 }
 

@@ -93,26 +93,26 @@ extension SocketSource {
 
   private func accept(_ socket: Socket) {
     do {
-      guard let (connection, peer) = try socket.accept() else { return takeBack(.accept) }
-      state.withLock { $0.acceptPause = nil }
-      tell(.accepted(connection, from: peer))
+      switch try socket.acceptNext() {
+      case .connection(let connection, let peer):
+        state.withLock { $0.patience.reset() }
+        tell(.accepted(connection, from: peer))
+      case .failed(let error):
+        takeBack(.accept)
+        if let pause = state.withLock({ $0.patience.pauseAfterFailure() }) { pauseAccepting(error, for: pause) }
+      case .nothing: takeBack(.accept)
+      }
     } catch  where error.isShortage {
-      pauseAccepting(error)
+      takeBack(.accept)
+      pauseAccepting(error, for: state.withLock { $0.patience.pauseAfterShortage() })
     } catch {
       fail(error)
     }
   }
 
-  /// The listener stays readable while no descriptor or memory is left: asking on would spin. Calls out.
-  private func pauseAccepting(_ error: SocketError) {
-    let (pause, timer) = state.withLock { state in
-      var backoff = state.acceptPause ?? .accepting
-      let pause = backoff.next()
-      state.acceptPause = backoff
-      state.enabled.insert(.accept)
-      return (pause, rest(&state, for: pause))
-    }
-    if let timer { start(timer) }
+  /// The listener stays readable while no connection can be accepted: asking on would spin. Calls out.
+  private func pauseAccepting(_ error: SocketError, for pause: Duration) {
+    if let timer = state.withLock({ rest(&$0, for: pause) }) { start(timer) }
     tell(.acceptPaused(error, for: pause))
   }
 
@@ -227,10 +227,10 @@ extension SocketSource {
     let isLate = attempt.deadline.map { Loop.Timer(after: .zero) { _ in }.fireDate >= $0 } ?? false
     if !attempt.isBusy || isLate { return failToConnect(.timedOut) }
     do {
-      _ = try socket.connect(to: attempt.address)
-    } catch SocketError.busy {
-      if let timer = state.withLock({ nextConnectTimer(&$0) }) { start(timer) }
-      return
+      if try socket.tryToConnect(to: attempt.address) == .busy {
+        if let timer = state.withLock({ nextConnectTimer(&$0) }) { start(timer) }
+        return
+      }
     } catch {
       return failToConnect(error)
     }

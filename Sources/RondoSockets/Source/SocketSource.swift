@@ -10,7 +10,7 @@ public final class SocketSource: @unchecked Sendable {
   let state: Guarded<SocketState>
 
   /// The kinds of events for which a source calls its handler. See CFSocketCallBackType.
-  public struct Callbacks: OptionSet, Hashable, Sendable {
+  public struct Callbacks: OptionSet, Hashable, Sendable, CustomStringConvertible {
     /// One bit for each kind.
     public let rawValue: UInt8
     /// Makes a set from its bits.
@@ -23,6 +23,12 @@ public final class SocketSource: @unchecked Sendable {
     public static let data = Callbacks(rawValue: 4)
     /// The socket has room to write.
     public static let write = Callbacks(rawValue: 8)
+
+    /// The names of the kinds, separated by `|`.
+    public var description: String {
+      let names: [(Callbacks, String)] = [(.read, "read"), (.accept, "accept"), (.data, "data"), (.write, "write")]
+      return names.filter { contains($0.0) }.map(\.1).joined(separator: "|")
+    }
 
     /// The ones that take what comes in, of which a source has one at most.
     static let input: Callbacks = [.read, .accept, .data]
@@ -38,7 +44,8 @@ public final class SocketSource: @unchecked Sendable {
     case accepted(Socket, from: SocketAddress)
     /// No descriptor or memory is left for a connection, which stays in the queue.
     ///
-    /// The source tries again after this time, or immediately when you enable `.accept`.
+    /// Or more than 16 connections in a row have failed. The source tries again after this time, or immediately when you
+    /// enable `.accept`.
     case acceptPaused(SocketError, for: Duration)
     /// Data or the end of the data is available to read.
     case readable
@@ -86,14 +93,7 @@ public final class SocketSource: @unchecked Sendable {
     Self.check(callbacks, fileID, line)
     let socket = try Socket(family: address.family, .stream)
     for option in options { try socket.set(option) }
-    var isBusy = false
-    do {
-      _ = try socket.connect(to: address)
-    } catch SocketError.busy {
-      isBusy = true
-    } catch {
-      throw error
-    }
+    let isBusy = try socket.tryToConnect(to: address) == .busy
     let attempt = ConnectAttempt(address: address, timeout: timeout, isBusy: isBusy)
     self.init(
       SocketState(
@@ -174,7 +174,8 @@ public final class SocketSource: @unchecked Sendable {
   public func enable(_ callbacks: Callbacks) {
     let pause = state.withLock { state -> Loop.Timer? in
       require(
-        callbacks.isSubset(of: state.callbacks), "This socket source was made for \(state.callbacks.rawValue) alone.")
+        callbacks.isSubset(of: state.callbacks),
+        "This socket source was made for \(state.callbacks) alone, and cannot enable \(callbacks).")
       state.enabled.formUnion(callbacks)
       let isResumed = callbacks.contains(.accept) && state.isPaused
       if isResumed { state.isPaused = false }

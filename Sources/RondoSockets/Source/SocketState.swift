@@ -29,8 +29,8 @@ struct SocketState {
   var isPaused = false
   /// How many connections were sent away since the last pause for them.
   var refusals = 0
-  /// How long accepting pauses the next time, if it has since the last success.
-  var acceptPause: Backoff?
+  /// How long accepting pauses the next time.
+  var patience = AcceptPatience()
 
   /// Where the source was put.
   var membership = Membership()
@@ -154,7 +154,7 @@ struct ConnectAttempt {
   var isBusy: Bool
   /// When it has taken too long.
   var deadline: SuspendingClock.Instant?
-  var pause = Backoff(first: .milliseconds(1), last: .milliseconds(100))
+  var pause = Backoff.connecting
 
   init(address: SocketAddress, timeout: Duration?, isBusy: Bool) {
     self.address = address

@@ -16,7 +16,7 @@ public final class Faults: @unchecked Sendable {
     case bind
     /// connect(2): ENETUNREACH, EADDRNOTAVAIL.
     case connect
-    /// accept4(2): EMFILE, ENFILE, ENOBUFS, ENOMEM, ECONNABORTED.
+    /// accept4(2): EMFILE, ENFILE, ENOBUFS, ENOMEM, ECONNABORTED, EPERM.
     case accept
     /// send(2), sendmsg(2) and sendfile(2): ENOBUFS, ENOMEM, ECONNRESET. A short one sends a part.
     case send
@@ -31,7 +31,9 @@ public final class Faults: @unchecked Sendable {
     let host: ObjectIdentifier?
     /// How many calls pass before; nil for one that comes by chance.
     var left: Int?
-    let oneIn: Int
+    var oneIn = 0
+    /// Whether all calls from then on fail.
+    var isLasting = false
   }
 
   private let timeline: Timeline
@@ -52,7 +54,18 @@ public final class Faults: @unchecked Sendable {
   ///   - host: The host whose calls count; nil for those of all hosts.
   public func fail(_ call: Call, with errno: CInt, nth: Int = 1, on host: Host? = nil) {
     require(nth > 0 && errno > 0, "Calls are counted from 1, the next one, and an errno is more than 0.")
-    plans.append(Plan(call: call, errno: errno, host: host.map(ObjectIdentifier.init), left: nth - 1, oneIn: 0))
+    plans.append(Plan(call: call, errno: errno, host: host.map(ObjectIdentifier.init), left: nth - 1))
+  }
+
+  /// Has all calls from the `nth` on fail, until `clear()`.
+  ///
+  /// So fails a call that a filter of system calls refuses.
+  ///
+  /// - Parameter nth: The first call that fails; 1 is the next one.
+  public func fail(_ call: Call, with errno: CInt, from nth: Int, on host: Host? = nil) {
+    require(nth > 0 && errno > 0, "Calls are counted from 1, the next one, and an errno is more than 0.")
+    plans.append(
+      Plan(call: call, errno: errno, host: host.map(ObjectIdentifier.init), left: nth - 1, isLasting: true))
   }
 
   /// Has calls fail by chance.
@@ -111,9 +124,11 @@ public final class Faults: @unchecked Sendable {
       let plan = plans[place]
       guard plan.call == call, plan.host == nil || plan.host == ObjectIdentifier(host) else { continue }
       if let left = plan.left {
-        plans[place].left = left - 1
-        guard left == 0 else { continue }
-        plans.remove(at: place)
+        guard left == 0 else {
+          plans[place].left = left - 1
+          continue
+        }
+        if !plan.isLasting { plans.remove(at: place) }
       } else if !timeline.happens(oneIn: plan.oneIn) {
         continue
       }
