@@ -258,7 +258,7 @@ private func openWithoutModes() throws {
   let runtime = try #require(unsafe mkdtemp(&place).map { unsafe String(cString: $0) })
   unsafe setenv("XDG_RUNTIME_DIR", runtime, 1)
   umask(0o777)
-  let responder = try Responder()
+  let responder = try Responder(by: Watcher.shared())
   let directory = URL(filePath: responder.path).deletingLastPathComponent().path
   var status = stat()
   precondition(unsafe lstat(directory, &status) == 0)

@@ -117,6 +117,7 @@ extension Loop {
     ///
     /// - Parameter because: Called first, if this call is the one that ends it.
     /// - Returns: Whether it is.
+    @inline(__always)
     final func end(because note: () -> Void) -> Bool {
       Lock.assertNoneHeld()
       if ProcessGeneration.isForked, isOfParent { return false }
