@@ -1,4 +1,5 @@
 import Glibc
+import Rondo
 import RondoTestSupport
 import Testing
 
@@ -132,6 +133,21 @@ import Testing
     }
     mayEnd.raise()
     sampler.join()
+  }
+
+  @Test func `the stack of a sleeping loop has no guesses`() throws {
+    let thread = try LoopThread(name: "sleeper")
+    defer { thread.stop() }
+    try thread.sync {}
+    let number = thread.loop.threadNumber
+    var frames: [StackFrame] = []
+    // Until a sample finds it in its sleep.
+    for _ in 0..<1_000 where !frames.contains(where: { $0.function?.contains("LoopCore.sleep") == true }) {
+      frames = ThreadSampler.sample(of: number).stack.frames
+    }
+    try #require(!frames.isEmpty)
+    let guesses = frames.filter(\.isGuess)
+    #expect(guesses.isEmpty)
   }
 
   @Test func `symbols of this process are found`() throws {

@@ -17,6 +17,8 @@ public struct StackFrame: Sendable, Hashable, CustomStringConvertible {
   ///
   /// It may then be a trace of an earlier call.
   public var isGuess = false
+  /// Whether the function is one of Rondo's or libevent's.
+  var isOfLoop = false
 
   public var description: String {
     var text = isGuess ? "? " : "  "

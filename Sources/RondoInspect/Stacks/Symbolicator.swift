@@ -24,7 +24,22 @@ enum Symbolicator {
       return frames.filter { !$0.isGuess }
     }
     let kept = Set(CallPath().withoutTraces(steps.map { candidate($0, frames) }).map(\.address))
-    return frames.filter { !$0.isGuess || kept.contains($0.address) }
+    return withoutSleep(frames.filter { !$0.isGuess || kept.contains($0.address) })
+  }
+
+  /// The way of a sleeping loop through libevent, which has no frames, tells nothing of the program.
+  private static func withoutSleep(_ frames: [StackFrame]) -> [StackFrame] {
+    let guesses = frames.filter(\.isGuess)
+    guard guesses.contains(where: { isLibevent($0.image) }), guesses.allSatisfy(\.isOfLoop) else { return frames }
+    return frames.filter { !$0.isGuess }
+  }
+
+  private static func isLibevent(_ image: String?) -> Bool { image?.hasPrefix("libevent") ?? false }
+
+  /// Whether a symbol is of a module of Rondo's or of its C, by its mangled name.
+  private static func isRondo(_ symbol: String) -> Bool {
+    symbol.hasPrefix("rondo_")
+      || symbol.hasPrefix("$s") && symbol.dropFirst(2).drop { ("0"..."9").contains($0) }.hasPrefix("Rondo")
   }
 
   private static func candidate(_ step: StackWalk.Step, _ frames: [StackFrame]) -> CallPath.Candidate {
@@ -73,6 +88,7 @@ enum Symbolicator {
     frame.function = symbol.name
     frame.offset = Int64(symbol.offset)
     frame.image = symbol.imageName
+    frame.isOfLoop = isLibevent(symbol.imageName) || isRondo(symbol.rawName)
     frame.file = symbol.sourceLocation?.path
     frame.line = symbol.sourceLocation?.line
     return frame
@@ -87,6 +103,7 @@ enum Symbolicator {
     let address = step.kind == .place ? step.address : step.address - 1
     let offset = unsafe rondo_nearest_symbol(address, &name, name.count, &image, image.count)
     frame.image = text(image)
+    frame.isOfLoop = isLibevent(frame.image)
     if offset >= 0 {
       frame.function = text(name)
       frame.offset = offset
