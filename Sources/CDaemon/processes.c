@@ -4,11 +4,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,6 +31,15 @@ int rondo_pidfd_open(int process) {
 int rondo_pidfd_signal(int descriptor, int signal) {
   if (rondo_is_simulated(descriptor)) return (int)rondo_simulate(RONDO_CHILD_SIGNAL, descriptor, signal, 0, 0, 0);
   return or_errno(syscall(SYS_pidfd_send_signal, descriptor, signal, NULL, 0));
+}
+
+int rondo_group_signal(int descriptor, int process, int signal) {
+  if (rondo_is_simulated(descriptor)) return rondo_pidfd_signal(descriptor, signal);
+  long result = syscall(SYS_pidfd_send_signal, descriptor, signal, NULL, 4 /* PIDFD_SIGNAL_PROCESS_GROUP */);
+  if (result == 0 || errno != EINVAL) return or_errno(result);
+  // Before Linux 6.9 by number, which is the group's own until the child is reaped.
+  struct rondo_child_end end;
+  return rondo_child_look(descriptor, 0, &end) < 0 ? -ESRCH : or_errno(kill(-process, signal));
 }
 
 static int64_t microseconds(struct timeval time) { return (int64_t)time.tv_sec * 1000000 + time.tv_usec; }
@@ -101,6 +114,36 @@ static int add_stream(posix_spawn_file_actions_t *actions, int stream, int descr
   return *copy < 0 ? errno : posix_spawn_file_actions_adddup2(actions, *copy, stream);
 }
 
+// Whether there is a file of that name, for a child that begins in the directory.
+static int is_there(const char *directory, const char *name) {
+  int begin = directory ? open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC) : AT_FDCWD;
+  int is_found = (begin >= 0 || !directory) && !faccessat(begin, name, F_OK, 0);
+  if (begin >= 0) close(begin);
+  return is_found;
+}
+
+// The same for a program, which is looked for as posix_spawnp(3) does.
+static int is_program_there(const char *directory, const char *executable) {
+  if (!*executable || strchr(executable, '/')) return *executable && is_there(directory, executable);
+  const char *path = getenv("PATH");
+  if (!path) path = "/bin:/usr/bin";
+  while (1) {
+    size_t length = strcspn(path, ":");
+    char name[PATH_MAX];
+    int count = snprintf(name, sizeof name, "%.*s%s%s", (int)length, path, length ? "/" : "", executable);
+    if (count < (int)sizeof name && is_there(directory, name)) return 1;
+    if (!path[length]) return 0;
+    path += length + 1;
+  }
+}
+
+// What was not found, where posix_spawn(3) says ENOENT or ENOTDIR for all of it.
+static int missing(const struct rondo_command *command) {
+  struct stat status;
+  if (command->directory && (stat(command->directory, &status) || !S_ISDIR(status.st_mode))) return ENOTDIR;
+  return is_program_there(command->directory, command->executable) ? ELIBACC : ENOENT;
+}
+
 int rondo_spawn(const struct rondo_command *command) {
   long simulated = rondo_simulate(RONDO_SPAWN, -1, (long)command->executable, (long)command->arguments, 0, 0);
   if (simulated != -ENOSYS) return (int)simulated;
@@ -126,9 +169,14 @@ int rondo_spawn(const struct rondo_command *command) {
   if (!error) error = posix_spawnattr_setsigmask(&attributes, &none);
   if (command->leads_group) flags |= POSIX_SPAWN_SETPGROUP;
   if (!error) error = posix_spawnattr_setflags(&attributes, flags);
+  // A child is started only if there is a number to watch it with, which is free again in time for that.
+  int reserve = error ? -1 : open("/dev/null", O_RDONLY | O_CLOEXEC);
+  if (!error && reserve < 0) error = errno;
   if (!error) {
     error = posix_spawnp(&process, command->executable, &actions, &attributes, command->arguments, environment);
+    if (error == ENOENT || error == ENOTDIR) error = missing(command);
   }
+  if (reserve >= 0) close(reserve);
   for (int stream = 0; stream < 3; stream++) {
     if (copies[stream] >= 0) close(copies[stream]);
   }
@@ -140,7 +188,25 @@ without_actions:
   return error ? -error : process;
 }
 
+static void *reap(void *process) {
+  while (waitpid((pid_t)(intptr_t)process, NULL, 0) < 0 && errno == EINTR) {}
+  return NULL;
+}
+
 void rondo_abandon(int process) {
+  siginfo_t info;
+  // Other code has reaped it: the number may be a stranger's.
+  if (waitid(P_PID, (id_t)process, &info, WEXITED | WNOHANG | WNOWAIT)) return;
   kill(process, SIGKILL);
-  while (waitpid(process, NULL, 0) < 0 && errno == EINTR) {}
+  // It ends when it leaves the kernel, and no loop waits for that.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_t thread;
+  if (pthread_create(&thread, NULL, reap, (void *)(intptr_t)process)) {
+    reap((void *)(intptr_t)process);
+  } else {
+    pthread_detach(thread);
+  }
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
 }

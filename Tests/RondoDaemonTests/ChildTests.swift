@@ -150,6 +150,79 @@ import Testing
     #expect(throws: ChildError.system(errno: EBADF)) { try ChildSource(spawning: command) { _, _ in } }
   }
 
+  @Test func `what is missing is named: the program, its directory or its interpreter`() throws {
+    let root = "/tmp/\(uniqueName())"
+    #expect(
+      try exit(of: shell("mkdir \(root) && cd \(root) && printf '#!/no/such\\n' > tool && chmod 700 tool"))?.isSuccess
+        == true)
+    func failure(_ executable: String, in directory: String? = nil) -> ChildError? {
+      var command = ChildSource.Command(executable)
+      command.directory = directory
+      do throws(ChildError) {
+        _ = try ChildSource(spawning: command) { _, _ in }
+        return nil
+      } catch {
+        return error
+      }
+    }
+    let found = [
+      failure(""), failure("/etc/passwd/tool"), failure("\(root)/tool"), failure("./tool", in: root),
+      failure("./tool", in: "/"), failure("/bin/true", in: "\(root)/none"), failure("/bin/true", in: "\(root)/tool"),
+      failure("true", in: "\(root)/none"),
+    ]
+    _ = try exit(of: shell("rm -r \(root)"))
+    #expect(
+      found == [
+        .notFound(""), .notFound("/etc/passwd/tool"), .noInterpreter("\(root)/tool"), .noInterpreter("./tool"),
+        .notFound("./tool"), .noDirectory("\(root)/none"), .noDirectory("\(root)/tool"), .noDirectory("\(root)/none"),
+      ])
+    #expect("\(ChildError.notFound(""))" == "there is no '' to execute")
+  }
+
+  @Test func `a signal to the child's group comes to those that it has started, also after its end`() throws {
+    try onLoopThread { stage in
+      var ends: [CInt] = [0, 0]
+      #expect(unsafe pipe2(&ends) == 0)
+      for (script, expected) in [("sleep 200 & wait", "killed by signal 9"), ("sleep 200 & exit 3", "exited with 3")]
+      {
+        var command = shell("echo; " + script)
+        command.output = .descriptor(ends[1])
+        command.leadsGroup = true
+        let source = try ChildSource(spawning: command) { source, exit in
+          do throws(ChildError) {
+            // The first one's group has ended with it.
+            try source.sendToGroup(SIGKILL)
+            stage.note("\(exit)")
+          } catch {
+            stage.note("\(exit) \(error == .gone)")
+          }
+        }
+        stage.loop.add(source)
+        var byte: UInt8 = 0
+        #expect(unsafe read(ends[0], &byte, 1) == 1)
+        #expect(throws: ChildError.unknownSignal(1_000)) { try source.sendToGroup(1_000) }
+        if expected.hasPrefix("killed") { try source.sendToGroup(SIGKILL) }
+        stage.loop.run()
+        #expect(stage.trace.take().hasPrefix(expected))
+      }
+      // A process that lives would keep the pipe open.
+      close(ends[1])
+      #expect(waitForOtherEnd(of: ends[0]))
+      close(ends[0])
+      let alone = try ChildSource(spawning: .init("sleep", ["1000"])) { _, _ in }
+      #expect(throws: ChildError.gone) { try alone.sendToGroup(SIGTERM) }
+      try alone.send(SIGKILL)
+      stage.loop.add(alone)
+      stage.loop.run()
+    }
+  }
+
+  @Test(.offThePool) func `a child that cannot be watched is killed and reaped, and the loop does not wait for it`()
+    async
+  {
+    await #expect(processExitsWith: .success) { inOwnProcess(Shortage.runUnwatched) }
+  }
+
   @Test(.offThePool) func `without a descriptor left, no child is left either`() async {
     await #expect(processExitsWith: .success) { inOwnProcess(Shortage.run) }
   }
@@ -174,7 +247,7 @@ import Testing
       // What it started goes with it.
       command.leadsGroup = true
       let source = try ChildSource(spawning: command) { source, exit in
-        kill(-source.process, SIGKILL)
+        try? source.sendToGroup(SIGKILL)
         stage.note("\(exit)")
       }
       stage.loop.add(source)
@@ -373,5 +446,23 @@ private enum Shortage {
     precondition(caught == .exhausted, "\(String(describing: caught))")
     var status: CInt = 0
     precondition(unsafe waitpid(-1, &status, 0) == -1 && errno == ECHILD)
+    // There was none: it could have done something.
+    var usage = rusage()
+    precondition(unsafe getrusage(__rusage_who_t(RUSAGE_CHILDREN.rawValue), &usage) == 0 && usage.ru_minflt == 0)
+  }
+
+  /// 434 is pidfd_open(2).
+  static func runUnwatched() {
+    refuseSystemCall(434, with: EMFILE)
+    var caught: ChildError?
+    do throws(ChildError) {
+      _ = try ChildSource(spawning: .init("/bin/sleep", ["1000"])) { _, _ in }
+    } catch {
+      caught = error
+    }
+    precondition(caught == .exhausted, "\(String(describing: caught))")
+    var status: CInt = 0
+    while unsafe waitpid(-1, &status, WNOHANG) == 0 { usleep(1_000) }
+    precondition(errno == ECHILD || status == SIGKILL)
   }
 }

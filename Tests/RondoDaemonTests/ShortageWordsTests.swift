@@ -10,7 +10,7 @@ import Testing
     #expect(ClockError(errno: ENOMEM) == .noMemory)
     #expect(PressureError("/proc/pressure/cpu", ENOMEM) == .noMemory)
     #expect(ChildError(1, ENOMEM) == .noMemory)
-    #expect(ChildError(starting: "/bin/true", ENOMEM) == .noMemory)
+    #expect(ChildError(starting: .init("/bin/true"), ENOMEM) == .noMemory)
     let all: [any Error] = [SignalError.noMemory, ClockError.noMemory, PressureError.noMemory, ChildError.noMemory]
     for error in all {
       #expect("\(error)".contains("no memory left") && !"\(error)".contains("descriptor"))
@@ -24,6 +24,6 @@ import Testing
       #expect(PressureError("/proc/pressure/cpu", number) == .exhausted)
       #expect(ChildError(1, number) == .exhausted)
     }
-    #expect(ChildError(starting: "/bin/true", EAGAIN) == .exhausted)
+    #expect(ChildError(starting: .init("/bin/true"), EAGAIN) == .exhausted)
   }
 }

@@ -7,6 +7,8 @@
 int rondo_pidfd_open(int process);
 // Signals the process itself, never one that has its number by now: pidfd_send_signal(2).
 int rondo_pidfd_signal(int descriptor, int signal);
+// Signals the processes of the group that the child of that number leads, or led.
+int rondo_group_signal(int descriptor, int process, int signal);
 
 // How a child ended, and what it took: waitid(2), getrusage(2). Times in microseconds, memory in KiB.
 struct rondo_child_end {
@@ -31,8 +33,10 @@ struct rondo_command {
   int leads_group;
 };
 
-// Starts a child with no signal blocked or ignored: its process number.
+// Starts a child with no signal blocked or ignored: its process number. -EMFILE as well if there is no descriptor to watch
+// it with; -ENOTDIR without the directory, -ENOENT without the program, -ELIBACC without what the program needs to be
+// executed, its interpreter or its loader.
 int rondo_spawn(const struct rondo_command *command);
 
-// Kills a child that no loop can watch, and reaps it.
+// Kills a child that no loop can watch, and has it reaped.
 void rondo_abandon(int process);

@@ -53,8 +53,9 @@ final class Child: Sendable {
     _ = unsafe rondo_child_look(descriptor, 1, &end)
   }
 
-  func send(_ signal: CInt) throws(ChildError) {
-    let result = rondo_pidfd_signal(descriptor, signal)
+  func send(_ signal: CInt, toGroup: Bool = false) throws(ChildError) {
+    let result =
+      toGroup ? rondo_group_signal(descriptor, process, signal) : rondo_pidfd_signal(descriptor, signal)
     if result < 0 { throw ChildError(process, -result, signal: signal) }
   }
 }

@@ -62,13 +62,17 @@ public struct ChildExit: Hashable, Sendable, CustomStringConvertible {
 
 /// Why a child cannot be started, watched or signalled.
 public enum ChildError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// The executable, or the directory to begin in, does not exist.
+  /// The executable does not exist.
   case notFound(String)
+  /// The directory to begin in does not exist.
+  case noDirectory(String)
+  /// The executable exists, but its interpreter or dynamic loader does not.
+  case noInterpreter(String)
   /// The caller lacks the permission to execute the file, or to signal the child.
   case notPermitted
   /// The process of that number is no child of this one, or was reaped.
   case notAChild(CInt)
-  /// The child has been reaped.
+  /// The child has been reaped. For a signal to its group: no process is in the group, or it leads none.
   case gone
   /// The task was cancelled. It has started no child, or leaves one that runs alone.
   case cancelled
@@ -86,10 +90,12 @@ public enum ChildError: Error, Hashable, Sendable, CustomStringConvertible {
   /// A sentence with the cause.
   public var description: String {
     switch self {
-    case .notFound(let name): "there is no \(name) to execute, or no directory to begin in"
+    case .notFound(let name): "there is no '\(name)' to execute"
+    case .noDirectory(let name): "there is no directory '\(name)' to begin in"
+    case .noInterpreter(let name): "there is no interpreter (#!) or dynamic loader for '\(name)'"
     case .notPermitted: "not permitted"
     case .notAChild(let process): "process \(process) is no child of this one, or has been reaped"
-    case .gone: "the child has been reaped"
+    case .gone: "the child has been reaped, or no process is in a group of its own"
     case .cancelled: "the task was cancelled"
     case .unknownSignal(let signal): "no signal has the number \(signal)"
     case .containsZero(let text): "'\(text)' contains a zero byte, where it would end for the child"
@@ -120,9 +126,13 @@ public enum ChildError: Error, Hashable, Sendable, CustomStringConvertible {
     self = special ?? ChildError(common: errno) ?? .system(errno: errno)
   }
 
-  /// What posix_spawn(3) meant.
-  init(starting executable: String, _ errno: CInt) {
-    let isMissing = errno == ENOENT || errno == ENOTDIR
-    self = isMissing ? .notFound(executable) : ChildError(common: errno) ?? .system(errno: errno)
+  /// What `rondo_spawn` meant.
+  init(starting command: ChildSource.Command, _ errno: CInt) {
+    switch errno {
+    case ENOENT: self = .notFound(command.executable)
+    case ENOTDIR: self = .noDirectory(command.directory ?? "")
+    case ELIBACC: self = .noInterpreter(command.executable)
+    default: self = ChildError(common: errno) ?? .system(errno: errno)
+    }
   }
 }

@@ -40,8 +40,8 @@ public struct ChildSource: DaemonSource {
   /// The child begins with no signal blocked or ignored. Its environment lacks systemd's variables for this process:
   /// sockets, notifications and watchdog. Costs a descriptor.
   ///
-  /// - Throws: `.notFound`, `.notPermitted`, `.exhausted`, `.noMemory`, `.containsZero`; `.system` for any other errno.
-  ///   No child is left behind then.
+  /// - Throws: `.notFound`, `.noDirectory`, `.noInterpreter`, `.notPermitted`, `.exhausted`, `.noMemory`,
+  ///   `.containsZero`; `.system` for any other errno. No child is left behind then.
   public init(
     spawning command: Command, reaps: Bool = true, order: Int = 0, fileID: StaticString = #fileID, line: UInt = #line,
     handler: sending @escaping (ChildSource, ChildExit) -> Void
@@ -92,6 +92,17 @@ public struct ChildSource: DaemonSource {
   /// - Throws: `.gone` if the child was reaped, `.notPermitted`, `.unknownSignal`.
   public func send(_ signal: CInt) throws(ChildError) {
     try child.send(signal)
+  }
+
+  /// Sends a signal to the processes of the group that the child leads. Any thread.
+  ///
+  /// The child leads one if its command says so (`leadsGroup`). The processes that it starts belong to it, and stay
+  /// when the child has ended: the source's handler can still signal them.
+  ///
+  /// - Throws: `.gone` if no process is in the group, or the child leads none; `.notPermitted`, `.unknownSignal`. Before
+  ///   Linux 6.9 `.gone` also if the child was reaped.
+  public func sendToGroup(_ signal: CInt) throws(ChildError) {
+    try child.send(signal, toGroup: true)
   }
 
   /// Sends the child SIGTERM, and SIGKILL if it has not ended after `grace`. Any thread.

@@ -14,7 +14,8 @@ extension ChildSource {
     public var directory: String?
     /// The child's standard streams.
     public var input = Stream.inherited, output = Stream.inherited, error = Stream.inherited
-    /// Whether the child leads a process group of its own. A terminal's keys then do not signal it.
+    /// Whether the child leads a process group of its own. A terminal's keys then do not signal it, and
+    /// ``ChildSource/sendToGroup(_:)`` signals it and the processes that it starts.
     public var leadsGroup = false
 
     /// The target of a standard stream.
@@ -67,7 +68,7 @@ extension ChildSource.Command {
         }
       }
     }
-    if result < 0 { throw ChildError(starting: executable, -result) }
+    if result < 0 { throw ChildError(starting: self, -result) }
     return result
   }
 
