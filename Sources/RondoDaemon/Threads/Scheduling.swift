@@ -117,8 +117,9 @@ extension Loop {
     get throws(SchedulingError) {
       if isCurrent { return 0 }
       if isOfMainThread { return getpid() }
-      // A thread that was made a moment ago has no number yet.
-      while threadNumber == 0, !hasEnded { sched_yield() }
+      // A thread that was made a moment ago has no number yet. It may need the processor of this one, which may be a
+      // real-time thread: that would not leave it by yielding.
+      while threadNumber == 0, !hasEnded { usleep(50) }
       guard !hasEnded else { throw .noThread }
       return threadNumber
     }
