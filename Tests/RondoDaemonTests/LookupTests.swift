@@ -136,6 +136,31 @@ import Testing
     gate.open()
   }
 
+  @Test func `names whose servers are silent delay others for a second each, not for their whole time`() {
+    let gate = Gate()
+    withVirtualLoop { virtual in
+      let stage = Stage(virtual.loop)
+      let resolver = Resolver(threads: 2, waiting: 8) { query in
+        query.host == "localhost" ? .success([.loopback(port: query.port)]) : gate.pass()
+      }
+      for name in ["a", "b", "c"] {
+        resolver.lookUp(name, port: 1, within: .seconds(5), on: stage.loop) { _ in stage.note(name) }
+      }
+      let lookup = resolver.lookUp("localhost", port: 7, within: .seconds(5), on: stage.loop) { answer in
+        if case .success = answer { stage.note("localhost") }
+      }
+      // Two hang, one waits for a second, and so does the last one then.
+      virtual.advance(by: .seconds(2))
+      gate.wait(for: 3)
+      while !lookup.isOver {
+        virtual.advance(by: .zero)
+        usleep(1_000)
+      }
+      #expect(stage.trace.take() == "localhost" && virtual.elapsed == .seconds(2))
+    }
+    gate.open()
+  }
+
   @Test func `the threads that hang are bounded, and a name that waits is looked up when one is free`() throws {
     let gate = Gate()
     try onLoopThread { stage in
@@ -184,8 +209,9 @@ import Testing
     }
   }
 
-  @Test func `there are as many threads as may be, with names`() throws {
-    try onLoopThread { stage in
+  @Test func `there are as many threads as may be, with names`() {
+    // In virtual time: where a machine stalls for a second, its threads would seem to hang.
+    withVirtualLoop { virtual in
       // Contended, the standard library's lock changes hands where the thread sanitizer does not see it.
       let names = Guarded<Set<String>>([])
       let asked = SharedNumber()
@@ -197,8 +223,11 @@ import Testing
         return .success([.loopback()])
       }
       let told = SharedNumber()
-      for _ in 0..<40 { resolver.lookUp("a", port: 1, on: stage.loop) { _ in told.add(1) } }
-      stage.run { told.value == 40 }
+      for _ in 0..<40 { resolver.lookUp("a", port: 1, on: virtual.loop) { _ in told.add(1) } }
+      while told.value < 40 {
+        virtual.advance(by: .zero)
+        usleep(1_000)
+      }
       #expect(names.withLock { $0.sorted() } == ["lookup 0", "lookup 1", "lookup 2"])
     }
   }

@@ -18,6 +18,8 @@ public final class Lookup: Sendable {
     /// Its timer has it, in the loop: when the loop ends, the delivery is freed, which ends the wait for it.
     weak var delivery: Delivery?
     weak var timer: Loop.Timer?
+    /// While it waits for a thread.
+    weak var patience: Loop.Timer?
     weak var pool: LookupPool?
   }
 
@@ -76,6 +78,23 @@ public final class Lookup: Sendable {
     if isOver { pool.forget(self) }
   }
 
+  /// No thread is free: the pool is asked again and again until one is. Any thread.
+  func waitForThread(of pool: LookupPool) {
+    var turns = pool.turns
+    let timer = Loop.Timer(
+      repeatingEvery: LookupPool.patience, on: loop, tolerance: .zero
+    ) { [weak self, weak pool] tick in
+      guard let self, let seen = pool?.relieve(self, since: turns) else { return tick.timer.invalidate() }
+      turns = seen
+    }
+    timer.name = "a lookup that waits for a thread"
+    let isOver = state.withLock { state in
+      state.patience = timer
+      return state.isOver
+    }
+    if !isOver { loop.add(timer, to: mode) }
+  }
+
   /// There is an answer. Any thread; the loop tells the caller that waits.
   func finish(_ answer: LookupQuery.Answer) {
     guard let delivery = state.withLock({ $0.isOver ? nil : $0.delivery }) else { return }
@@ -90,13 +109,13 @@ public final class Lookup: Sendable {
 
   /// - Returns: Whether it was not over yet.
   private func end() -> Bool {
-    let ended = state.withLock { state -> (timer: Loop.Timer?, pool: LookupPool?)? in
+    let ended = state.withLock { state -> (timers: [Loop.Timer?], pool: LookupPool?)? in
       guard !state.isOver else { return nil }
       state.isOver = true
-      return (state.timer, state.pool)
+      return ([state.timer, state.patience], state.pool)
     }
     guard let ended else { return false }
-    ended.timer?.invalidate()
+    for timer in ended.timers { timer?.invalidate() }
     ended.pool?.forget(self)
     return true
   }

@@ -3,12 +3,15 @@ import Rondo
 /// Threads that look up names, one at a time each, and the names that wait for one.
 ///
 /// A thread whose lookup has no caller any more is abandoned until the system's answer comes: it cannot be called back.
-/// Another takes its place until then, if there are no more than `threadsForEach` times as many as there should be.
+/// Another takes its place until then, if there are no more than `threadsForEach` times as many as there should be. The
+/// same goes for threads that all hang: each time that none has become free for as long as `patience`, one more begins.
 final class LookupPool: Sendable {
   /// *constant*
   private let mostThreads: Int
   /// Chosen: at a second each, silent names that hold their threads for the 10 s of resolv.conf(5) delay no others.
   static let threadsForEach = 16
+  /// Chosen: a name server that answers does so in a tenth of it.
+  static let patience = Duration.seconds(1)
   /// *constant*
   private let mostWaiting: Int
   /// *constant* Blocks.
@@ -23,6 +26,8 @@ final class LookupPool: Sendable {
     var count = 0
     /// How many of them are abandoned.
     var abandoned = 0
+    /// How often a thread has become free, or has begun.
+    var turns = 0
     /// The lookups that threads do and callers wait for.
     var asked: [Lookup] = []
     var waiting: [Lookup] = []
@@ -31,6 +36,7 @@ final class LookupPool: Sendable {
 
     mutating func start(_ lookup: Lookup) -> Step {
       count += 1
+      turns += 1
       asked.append(lookup)
       return .start(number: count - 1)
     }
@@ -47,6 +53,7 @@ final class LookupPool: Sendable {
     }
 
     mutating func endAsking(_ lookup: Lookup) {
+      turns += 1
       if let place = asked.firstIndex(where: { $0 === lookup }) { asked.remove(at: place) } else { abandoned -= 1 }
     }
   }
@@ -81,7 +88,7 @@ final class LookupPool: Sendable {
     switch step {
     case .work(let thread): thread.execute { self.work(thread, lookup) }
     case .start(let number): try start(number, lookup)
-    case .wait: break
+    case .wait: lookup.waitForThread(of: self)
     case .refuse: throw .busy
     }
     lookup.enter(self)
@@ -99,6 +106,33 @@ final class LookupPool: Sendable {
         return state.count == 0 ? .refuse : state.enqueue(lookup, mostWaiting)
       }
       guard case .wait = step else { throw .exhausted }
+      lookup.waitForThread(of: self)
+    }
+  }
+
+  /// How often a thread has become free, or has begun. Any thread.
+  var turns: Int { state.withLock { $0.turns } }
+
+  /// A lookup has waited for `patience`. If no thread has become free in that time, they hang: it gets one of its own.
+  ///
+  /// - Parameter turns: How many there were when it began to wait.
+  /// - Returns: How many there are; nil if it waits no more.
+  func relieve(_ lookup: Lookup, since turns: Int) -> Int? {
+    let (turns, step) = state.withLock { state -> (Int?, Step) in
+      guard let place = state.waiting.firstIndex(where: { $0 === lookup }) else { return (nil, .wait) }
+      guard state.turns == turns, state.count < mostThreads * Self.threadsForEach else { return (state.turns, .wait) }
+      state.waiting.remove(at: place)
+      return (nil, state.start(lookup))
+    }
+    if case .start(let number) = step { startOrFail(number, lookup) }
+    return turns
+  }
+
+  private func startOrFail(_ number: Int, _ lookup: Lookup) {
+    do {
+      try start(number, lookup)
+    } catch {
+      lookup.finish(.failure(error))
     }
   }
 
@@ -135,13 +169,9 @@ final class LookupPool: Sendable {
       state.abandoned += 1
       guard !state.waiting.isEmpty, state.hasRoom(mostThreads) else { return nil }
       state.count += 1
+      state.turns += 1
       return (state.count - 1, state.dequeue())
     }
-    guard let (number, next) = started else { return }
-    do {
-      try start(number, next)
-    } catch {
-      next.finish(.failure(error))
-    }
+    if let (number, next) = started { startOrFail(number, next) }
   }
 }

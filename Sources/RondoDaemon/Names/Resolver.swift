@@ -5,8 +5,9 @@ public import RondoSockets
 ///
 /// It uses the sources of the system: /etc/hosts, DNS, the entries of nsswitch.conf(5). It never blocks the loop. If a
 /// lookup takes longer than its limit, its handler is called with `.timedOut`. A name server that does not reply holds
-/// a thread until the lookup is cancelled or its limit has passed. Another thread then replaces the one that hangs, for
-/// at most 15 hanging ones for each thread.
+/// a thread until the lookup is cancelled or its limit has passed. Another thread then replaces the one that hangs. If
+/// names wait and all threads have hung for a second, one more starts, each second. There are at most 15 more threads
+/// for each one that the resolver should have.
 ///
 /// ```swift
 /// let resolver = Resolver(threads: 2)
