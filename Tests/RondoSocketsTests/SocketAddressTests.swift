@@ -1,7 +1,8 @@
+import Glibc
 import RondoSockets
 import Testing
 
-/// Addresses as text and as the kernel's bytes; nothing is asked of the kernel.
+/// Addresses as text and as the kernel's bytes; nothing is asked of the kernel but the number of an interface.
 @Suite struct SocketAddressTests {
   @Test(arguments: [
     "127.0.0.1:80", "0.0.0.0:0", "255.255.255.255:65535", "[::1]:80", "[::]:0", "[2001:db8::1]:443", "[fe80::1%2]:80",
@@ -26,7 +27,8 @@ import Testing
     ("127.0.0.1:-1", .badPort("127.0.0.1:-1")), ("127.0.0.1:+1", .badPort("127.0.0.1:+1")),
     ("127.0.0.1:٣", .badPort("127.0.0.1:٣")), ("localhost:80", .badHost("localhost:80")),
     ("127.1:80", .badHost("127.1:80")), ("1.2.3.4.5:6", .badHost("1.2.3.4.5:6")), ("::1:80", .badHost("::1:80")),
-    ("[::1%lo]:80", .badHost("[::1%lo]:80")), ("[::1%]:80", .badHost("[::1%]:80")), ("[]:80", .badHost("[]:80")),
+    ("[::1%no such]:80", .noInterface("[::1%no such]:80")), ("[::1%]:80", .badHost("[::1%]:80")),
+    ("[]:80", .badHost("[]:80")),
     ("[1.2.3.4]:80", .badHost("[1.2.3.4]:80")), ("127.0.0.1\0:80", .badHost("127.0.0.1\0:80")),
     ("/a\0b", .containsZero("/a\0b")), ("/a\\x00b", .containsZero("/a\\x00b")), ("@\\x0g", .badEscape("@\\x0g")),
     ("@\\x+1", .badEscape("@\\x+1")), ("@a\\x0", .badEscape("@a\\x0")), ("unix:\\x", .badEscape("unix:\\x")),
@@ -34,6 +36,13 @@ import Testing
   func `what is no address is refused with the reason`(_ text: String, _ error: AddressError) {
     #expect(throws: error) { try SocketAddress(parsing: text) }
     #expect(SocketAddress(text) == nil)
+  }
+
+  @Test func `a scope may be the name of an interface`() throws {
+    let number = unsafe if_nametoindex("lo")
+    try #require(number > 0, "This machine has no loopback interface.")
+    let address = try SocketAddress(parsing: "[fe80::1%lo]:80")
+    #expect(address == SocketAddress("[fe80::1%\(number)]:80"))
   }
 
   @Test func `a name of 107 bytes fits and one of 108 does not`() throws {

@@ -1,3 +1,5 @@
+import Glibc
+
 extension SocketAddress: CustomStringConvertible, LosslessStringConvertible {
   /// The address as text: `127.0.0.1:80`, `[::1]:80`, `[fe80::1%2]:80`, `/path`, `unix:path`, `@abstract`, `unix:`.
   public var description: String {
@@ -15,7 +17,9 @@ extension SocketAddress: CustomStringConvertible, LosslessStringConvertible {
     self = address
   }
 
-  /// Parses the forms of `description`. It looks up neither host names nor interfaces.
+  /// Parses the forms of `description`, and the name of an interface as a scope: `[fe80::1%eth0]:80`.
+  ///
+  /// It does not look up host names.
   ///
   /// - Throws: The first error in the text.
   public init(parsing text: String) throws(AddressError) {
@@ -52,12 +56,18 @@ extension SocketAddress: CustomStringConvertible, LosslessStringConvertible {
       let parts = host.dropFirst().dropLast().split(separator: "%", maxSplits: 1, omittingEmptySubsequences: false)
       guard let first = parts.first, let address = IPv6Address(String(first)) else { throw .badHost(text) }
       guard parts.count == 2 else { return .ipv6(address, port: port) }
-      guard parts[1].utf8.allSatisfy({ $0 >= 48 && $0 <= 57 }), let scope = UInt32(parts[1]) else {
-        throw .badHost(text)
-      }
-      return .ipv6(address, port: port, scope: scope)
+      if parts[1].isEmpty { throw .badHost(text) }
+      return .ipv6(address, port: port, scope: try scope(parts[1], text))
     }
     guard let address = IPv4Address(String(host)) else { throw .badHost(text) }
     return .ipv4(address, port: port)
+  }
+
+  /// The number of an interface, given as it is or by name: if_nametoindex(3).
+  private static func scope(_ name: Substring, _ text: String) throws(AddressError) -> UInt32 {
+    if name.utf8.allSatisfy({ $0 >= 48 && $0 <= 57 }), let number = UInt32(name) { return number }
+    let number = name.utf8.contains(0) ? 0 : unsafe if_nametoindex(String(name))
+    guard number > 0 else { throw .noInterface(text) }
+    return number
   }
 }

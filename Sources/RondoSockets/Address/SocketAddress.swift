@@ -47,6 +47,8 @@ public enum AddressError: Error, Hashable, Sendable, CustomStringConvertible {
   case badPort(String)
   /// The host is neither an IPv4 address nor an IPv6 address in brackets. Host names are not looked up.
   case badHost(String)
+  /// The scope of an IPv6 address is no number and no interface's name.
+  case noInterface(String)
   /// The name has more bytes than `limit`.
   case tooLong(String, limit: Int)
   /// A path contains a zero byte.
@@ -63,6 +65,7 @@ public enum AddressError: Error, Hashable, Sendable, CustomStringConvertible {
     case .noPort(let text): "'\(text)' has no port"
     case .badPort(let text): "'\(text)' has no port from 0 to 65535"
     case .badHost(let text): "'\(text)' names no IPv4 address, and no IPv6 address in brackets"
+    case .noInterface(let text): "'\(text)' has a scope behind its % that is no number, and no interface's name"
     case .tooLong(let text, let limit): "'\(text)' has more than the \(limit) bytes that fit"
     case .containsZero(let text): "'\(text)' contains a zero byte, which no path can"
     case .badEscape(let text): "'\(text)' has a \\x without two hexadecimal digits"
