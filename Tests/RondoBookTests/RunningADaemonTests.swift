@@ -18,6 +18,12 @@ private func print(_ text: String) { Output.current.add(text) }
     }
   }
 
+  @Test func `a daemon serves by a task, and its stop cancels that`() async {
+    await #expect(processExitsWith: .success) {
+      do { try RunningADaemonExamples.tasks() } catch { fatalError("\(error)") }
+    }
+  }
+
   @Test func `a stop waits for work, and no longer than it may`() throws {
     try withVirtualLoop { virtual in
       let loop = virtual.loop
@@ -226,6 +232,41 @@ private enum RunningADaemonExamples {
   }
 }
 
+extension RunningADaemonExamples {
+  /// A client that is served, and then asks for the end.
+  static func tasks() throws {
+    awakenDispatch()
+    let loop = Loop.current
+    let listener = try Socket.listening(at: .loopback())
+    let (address, echo) = (listener.localAddress!, Output())
+    let client = try LoopThread(name: "client")
+    client.execute {
+      let socket = try! Socket(family: address.family, .stream)
+      try! socket.connect(to: address, timeout: .seconds(60))
+      try! socket.send(Array("hello".utf8), timeout: .seconds(60))
+      var query = pollfd(fd: socket.descriptor, events: Int16(POLLIN), revents: 0)
+      if unsafe poll(&query, 1, 60_000) == 1, case .bytes(let bytes)? = try? socket.receive() {
+        echo.add(String(decoding: bytes, as: UTF8.self))
+      }
+      kill(getpid(), SIGTERM)
+    }
+
+    let daemon = try Daemon(on: loop, drainingFor: .seconds(10))
+    let work = daemon.beginWork()
+    let server = Task(executorPreference: loop) {
+      defer { work.end() }
+      try await listener.serve(on: loop, grace: .seconds(9)) { connection in
+        for try await bytes in connection { try await connection.write(bytes) }
+      }
+    }
+    daemon.whenStopping { server.cancel() }
+    let outcome = daemon.run()
+
+    client.stop()
+    precondition(outcome == .drained && echo.lines == ["hello"], "\(outcome): \(echo.text)")
+  }
+}
+
 /// A semaphore that a loop's thread signals and a test's thread waits for.
 @safe private final class TestSemaphore: @unchecked Sendable {
   private let semaphore = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
@@ -257,11 +298,17 @@ final class CapturedCommand: @unchecked Sendable {
   func start(_ command: ChildSource.Command, on loop: Loop) throws -> ChildSource {
     var ends: [CInt] = [0, 0]
     guard unsafe pipe(&ends) == 0 else { throw ChildError.system(errno: errno) }
-    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }  // No other child inherits them.
+    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }  // No later child inherits them.
     defer { close(ends[1]) }  // The child's copy is the only one then, so the pipe can end.
     _ = fcntl(ends[0], F_SETFL, O_NONBLOCK)  // This end alone. The child's end still blocks.
-    let reader = try Loop.DescriptorSource(ends[0], for: .read, closesOnInvalidation: true) { reader, _ in
-      self.read(reader)
+    let reader: Loop.DescriptorSource
+    do {
+      reader = try Loop.DescriptorSource(ends[0], for: .read, closesOnInvalidation: true) { reader, _ in
+        self.read(reader)
+      }
+    } catch {
+      close(ends[0])  // No source owns it.
+      throw error
     }
     do {
       var command = command

@@ -149,7 +149,7 @@ import Testing
     let thread = try LoopThread(name: "manager")
     let manager = try #require(try ServiceManager(environment: ["NOTIFY_SOCKET": inbox.name]))
     manager.join(thread.loop)
-    let count = stressCount(60_000)
+    let count = stressCount(15_000)
     var missing = 0
     for _ in 0..<count {
       for _ in 0..<12 { manager.tell(.ready) }

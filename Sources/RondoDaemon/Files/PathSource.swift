@@ -4,7 +4,7 @@ public import Rondo
 ///
 /// The path need not exist yet. The source follows it by name, through directories that appear and vanish, and through
 /// symbolic links that are exchanged. Editors, package managers and Kubernetes' config maps replace files in these
-/// ways. Changes between two callouts cause one call.
+/// ways. Changes between two callouts cause one call. Changed permissions or owners cause none.
 ///
 /// ```swift
 /// let configuration = try PathSource(path) { _, change in
@@ -49,7 +49,8 @@ public struct PathSource: DaemonSource {
 
   /// Makes a source for a path, and begins to watch it.
   ///
-  /// Costs a descriptor, and a watch for each directory of the path.
+  /// Costs a descriptor, a watch for each directory of the path, and an inotify instance. Of those a user has 128 on most
+  /// systems: fs.inotify.max_user_instances.
   ///
   /// - Parameters:
   ///   - path: A relative path begins in the process's present directory.
