@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 
 #include "processes.h"
+#include "signals.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -165,6 +166,11 @@ int rondo_spawn(const struct rondo_command *command) {
   sigset_t all, none;
   sigfillset(&all);
   sigemptyset(&none);
+  // nohup(1) or a shell has this process ignore these, and with it the processes that it starts.
+  const int inherited[] = {SIGHUP, SIGINT, SIGQUIT};
+  for (int index = 0; index < 3; index++) {
+    if (rondo_signal_is_ignored(inherited[index])) sigdelset(&all, inherited[index]);
+  }
   if (!error) error = posix_spawnattr_setsigdefault(&attributes, &all);
   if (!error) error = posix_spawnattr_setsigmask(&attributes, &none);
   if (command->leads_group) flags |= POSIX_SPAWN_SETPGROUP;

@@ -150,6 +150,10 @@ import Testing
     #expect(throws: ChildError.system(errno: EBADF)) { try ChildSource(spawning: command) { _, _ in } }
   }
 
+  @Test(.offThePool) func `what nohup or a shell has it ignore, a child ignores too, and nothing else`() async {
+    await #expect(processExitsWith: .success) { Inheritance.runIgnoring() }
+  }
+
   @Test func `what is missing is named: the program, its directory or its interpreter`() throws {
     let root = "/tmp/\(uniqueName())"
     #expect(
@@ -183,8 +187,7 @@ import Testing
     try onLoopThread { stage in
       var ends: [CInt] = [0, 0]
       #expect(unsafe pipe2(&ends) == 0)
-      for (script, expected) in [("sleep 200 & wait", "killed by signal 9"), ("sleep 200 & exit 3", "exited with 3")]
-      {
+      for (script, expected) in [("sleep 200 & wait", "killed by signal 9"), ("sleep 200 & exit 3", "exited with 3")] {
         var command = shell("echo; " + script)
         command.output = .descriptor(ends[1])
         command.leadsGroup = true
@@ -401,6 +404,21 @@ private enum Streams {
 
 /// What a child does not get from its parent.
 private enum Inheritance {
+  static func runIgnoring() {
+    for signal in [SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGUSR1, SIGTERM] { try! SignalSource.ignore(signal) }
+    var ends: [CInt] = [0, 0]
+    precondition(unsafe pipe2(&ends) == 0)
+    var command = ChildSource.Command("/bin/sh", ["-c", "grep SigIgn /proc/self/status"])
+    command.output = .descriptor(ends[1])
+    let loop = Loop.current
+    loop.add(try! ChildSource(spawning: command) { _, exit in precondition(exit.isSuccess) })
+    close(ends[1])
+    let text = readAll(ends[0])
+    loop.run(for: .seconds(120), returnAfterSourceHandled: true)
+    // Two are the C library's own.
+    precondition(text == "SigIgn:\t0000000180000007\n" || text == "SigIgn:\t0000000000000007\n", text)
+  }
+
   static func run() {
     try! SignalSource.ignore(SIGPIPE)
     var set = sigset_t()

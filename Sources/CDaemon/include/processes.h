@@ -33,7 +33,7 @@ struct rondo_command {
   int leads_group;
 };
 
-// Starts a child with no signal blocked or ignored: its process number. -EMFILE as well if there is no descriptor to watch
+// Starts a child with no signal blocked, nor ignored but for those of nohup(1) and shells: its process number. -EMFILE as well if there is no descriptor to watch
 // it with; -ENOTDIR without the directory, -ENOENT without the program, -ELIBACC without what the program needs to be
 // executed, its interpreter or its loader.
 int rondo_spawn(const struct rondo_command *command);

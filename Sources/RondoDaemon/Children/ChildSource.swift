@@ -37,7 +37,8 @@ public struct ChildSource: DaemonSource {
 
   /// Starts a child and makes its source. See posix_spawn(3).
   ///
-  /// The child begins with no signal blocked or ignored. Its environment lacks systemd's variables for this process:
+  /// The child begins with no signal blocked. It ignores only SIGHUP, SIGINT and SIGQUIT, if this process ignores them,
+  /// as nohup(1) and a shell's `&` have it. Its environment lacks systemd's variables for this process:
   /// sockets, notifications and watchdog. Costs a descriptor.
   ///
   /// - Throws: `.notFound`, `.noDirectory`, `.noInterpreter`, `.notPermitted`, `.exhausted`, `.noMemory`,

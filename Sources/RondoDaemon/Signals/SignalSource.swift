@@ -109,8 +109,8 @@ extension SignalSource {
   /// Makes the whole process ignore a signal. Any thread.
   ///
   /// Use it for SIGPIPE: writing to a closed connection then fails instead of ending the process. If the signal has a
-  /// source, it is ignored after the source's end. An executed program still ignores it, unless ``ChildSource`` starts
-  /// the program.
+  /// source, it is ignored after the source's end. An executed program still ignores it. One that ``ChildSource``
+  /// starts does so only for SIGHUP, SIGINT and SIGQUIT.
   ///
   /// - Throws: `.uncatchable` for SIGKILL and SIGSTOP, `.fault`, `.unknown`.
   public static func ignore(_ signal: CInt) throws(SignalError) {
