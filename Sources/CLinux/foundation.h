@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 __attribute__((weak)) extern void *rondo_cf_loop_of(pthread_t) __asm__("_CFRunLoopGet0b");
@@ -45,6 +46,15 @@ static inline int rondo_ready_epoll(int *_Nonnull epoll, int *_Nonnull inside) {
     close(*epoll);
   }
   return error;
+}
+
+// Whether half of the descriptors that the process may open are free, if it has taken the lower numbers.
+static inline int rondo_has_half_of_descriptors(void) {
+  struct rlimit limit;
+  int taken = eventfd(0, EFD_CLOEXEC);
+  if (taken < 0) return 0;
+  close(taken);
+  return getrlimit(RLIMIT_NOFILE, &limit) || (rlim_t)taken < limit.rlim_cur / 2;
 }
 
 // Whether so many descriptors are left: asked by taking them for a moment.

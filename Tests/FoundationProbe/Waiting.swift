@@ -57,6 +57,17 @@ func wakeSleeper() {
   loop.run()
 }
 
+/// A worker leaves half of the process's descriptors alone, since there may be hundreds of them; the main thread is one.
+func goWithHalfOfDescriptors() {
+  var limit = rlimit()
+  getrlimit(__rlimit_resource_t(7), &limit)
+  var number: CInt = 0
+  while number < 99 { number = dup(2) }
+  limit.rlim_cur = 198
+  setrlimit(__rlimit_resource_t(7), &limit)
+  print(RunLoop.current.foundationStatus)
+}
+
 /// Without descriptors for Foundation's loop, which ends a process that has none for it, Rondo's goes on alone.
 func goWithoutDescriptors() {
   _ = Loop.current

@@ -38,6 +38,7 @@ let subjects: [String: () -> Void] = [
   "wait-elsewhere": waitForTimerFromElsewhere,
   "wake-sleeper": wakeSleeper,
   "no-descriptors": goWithoutDescriptors,
+  "half-of-descriptors": goWithHalfOfDescriptors,
 ]
 
 guard CommandLine.arguments.count >= 2, let subject = subjects[CommandLine.arguments[1]] else {

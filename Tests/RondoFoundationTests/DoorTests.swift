@@ -62,6 +62,16 @@ import Testing
   }
 
   @Test(arguments: BridgeTests.Place.allCases)
+  func `the main thread takes the descriptors that there are, and a worker leaves half of them`(
+    _ place: BridgeTests.Place
+  ) throws {
+    let refusal = "unavailable(\"Too few descriptors are left.\")"
+    #expect(
+      try lines(of: "foundation-probe", ["half-of-descriptors", "\(place)"])
+        == [place == .main ? "serving" : refusal, ""])
+  }
+
+  @Test(arguments: BridgeTests.Place.allCases)
   func `without descriptors for Foundation's loop Rondo's goes on alone`(_ place: BridgeTests.Place) throws {
     let reason = "Too few descriptors are left."
     #expect(

@@ -132,9 +132,9 @@ import Synchronization
     return unsafe attach(to: found)
   }
 
-  /// Foundation's loop of the thread, made now; nil without descriptors.
+  /// Foundation's loop of the thread, made now; nil without descriptors. Workers, which may be many, leave half of them.
   private func makeFoundation() -> UnsafeMutableRawPointer? {
-    guard hasDescriptors(FoundationDoors.descriptorsOfLoop) else { return nil }
+    guard hasDescriptors(FoundationDoors.descriptorsOfLoop, leavingHalf: !loop.isMain) else { return nil }
     return unsafe Unmanaged.passUnretained(CFRunLoopGetCurrent()).toOpaque()
   }
 
@@ -160,8 +160,8 @@ import Synchronization
     }
   }
 
-  private func hasDescriptors(_ count: CInt) -> Bool {
-    if rondo_has_descriptors(count) != 0 { return true }
+  private func hasDescriptors(_ count: CInt, leavingHalf: Bool = false) -> Bool {
+    if rondo_has_descriptors(count) != 0, !leavingHalf || rondo_has_half_of_descriptors() != 0 { return true }
     return refuse("Too few descriptors are left.")
   }
 
