@@ -21,6 +21,15 @@ static inline int rondo_has_foundation_doors(void) {
 // The calling thread's CFRunLoop, if it has one; NULL otherwise, and none is made.
 static inline void *_Nullable rondo_foundation_loop(void) { return rondo_cf_loop_of(pthread_self()); }
 
+// Whether none has been made for the calling thread by Rondo: asked once. A thread's keys are destroyed in rounds, in each of
+// which a loop of Rondo's may be made again; Foundation cannot make one when its own key has been.
+static __thread int rondo_has_made_foundation_loop = 0;
+static inline int rondo_makes_first_foundation_loop(void) {
+  int is_first = !rondo_has_made_foundation_loop;
+  rondo_has_made_foundation_loop = 1;
+  return is_first;
+}
+
 // Whether the main thread has one. 0 stands for that thread.
 static inline int rondo_has_main_foundation_loop(void) { return rondo_cf_loop_of(0) != 0; }
 

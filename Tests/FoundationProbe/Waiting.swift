@@ -83,3 +83,33 @@ func goWithoutDescriptors() {
   while fires.value < 10 { RunLoop.current.run(until: Date(timeIntervalSinceNow: 0.05)) }
   print("fires", fires.value, status)
 }
+
+private nonisolated(unsafe) var key = pthread_key_t()
+
+/// A thread asks for its run loop in each round in which its keys are destroyed, and Foundation's key is one of them.
+func askWhileDying() {
+  let statuses = Report()
+  let isOver = DispatchSemaphore(value: 0)
+  final class Rounds {
+    var count = 0
+    let body: (Int) -> Void
+    init(_ body: @escaping (Int) -> Void) { self.body = body }
+  }
+  let rounds = Rounds { round in
+    // A loop that is made in the last round stays.
+    if round <= 3 { statuses.add("\(round) \(RunLoop.current.foundationStatus)") }
+    if round == 4 { isOver.signal() }
+  }
+  pthread_key_create(&key) { pointer in
+    let rounds = Unmanaged<Rounds>.fromOpaque(pointer!).takeUnretainedValue()
+    rounds.count += 1
+    rounds.body(rounds.count)
+    if rounds.count < 4 { pthread_setspecific(key, pointer) }
+  }
+  Thread {
+    _ = RunLoop.current
+    pthread_setspecific(key, Unmanaged.passUnretained(rounds).toOpaque())
+  }.start()
+  isOver.wait()
+  statuses.printSorted()
+}

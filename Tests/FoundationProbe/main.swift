@@ -38,6 +38,7 @@ let subjects: [String: () -> Void] = [
   "wait-elsewhere": waitForTimerFromElsewhere,
   "wake-sleeper": wakeSleeper,
   "no-descriptors": goWithoutDescriptors,
+  "dying": askWhileDying,
   "half-of-descriptors": goWithHalfOfDescriptors,
 ]
 

@@ -71,6 +71,10 @@ import Testing
         == [place == .main ? "serving" : refusal, ""])
   }
 
+  @Test func `a thread that asks for its run loop while it dies gets no second loop of Foundation's`() throws {
+    #expect(try lines(of: "foundation-probe", ["dying", "main"]) == ["1 serving", "2 serving", "3 notNeeded", ""])
+  }
+
   @Test(arguments: BridgeTests.Place.allCases)
   func `without descriptors for Foundation's loop Rondo's goes on alone`(_ place: BridgeTests.Place) throws {
     let reason = "Too few descriptors are left."

@@ -135,7 +135,7 @@ import Synchronization
   /// Foundation's loop of the thread, made now; nil without descriptors. Workers, which may be many, leave half of them.
   private func makeFoundation() -> UnsafeMutableRawPointer? {
     guard hasDescriptors(FoundationDoors.descriptorsOfLoop, leavingHalf: !loop.isMain) else { return nil }
-    return unsafe Unmanaged.passUnretained(CFRunLoopGetCurrent()).toOpaque()
+    return unsafe FoundationDoors.makeLoop()
   }
 
   /// Attaches, and has Foundation's default mode keep its runs from ending at once: Rondo's may have something by now.
@@ -161,8 +161,8 @@ import Synchronization
   }
 
   private func hasDescriptors(_ count: CInt, leavingHalf: Bool = false) -> Bool {
-    if rondo_has_descriptors(count) != 0, !leavingHalf || rondo_has_half_of_descriptors() != 0 { return true }
-    return refuse("Too few descriptors are left.")
+    rondo_has_descriptors(count) != 0 && (!leavingHalf || rondo_has_half_of_descriptors() != 0)
+      || refuse("Too few descriptors are left.")
   }
 
   private func refuse(_ reason: String) -> Bool {

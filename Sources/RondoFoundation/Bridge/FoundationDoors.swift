@@ -27,6 +27,12 @@ enum FoundationDoors {
       && (rondo_has_main_foundation_loop() != 0 || rondo_has_descriptors(descriptorsOfLoop) != 0)
   }
 
+  /// Makes the calling thread's loop, once; nil if that was done before: the thread is dying, and its loop is gone.
+  static func makeLoop() -> UnsafeMutableRawPointer? {
+    guard rondo_makes_first_foundation_loop() != 0 else { return nil }
+    return unsafe Unmanaged.passUnretained(CFRunLoopGetCurrent()).toOpaque()
+  }
+
   /// What `refusal` takes for a moment: a loop with its first mode, and an epoll set with something in it.
   static let descriptorsToAsk: CInt = 8
   /// What a loop takes with its first mode, and one for luck.
