@@ -68,11 +68,13 @@ func goWithHalfOfDescriptors() {
   print(RunLoop.current.foundationStatus)
 }
 
-/// Without descriptors for Foundation's loop, which ends a process that has none for it, Rondo's goes on alone.
+/// Without descriptors for Foundation's loop, which ends a process that has none for it, Rondo's goes on alone, until there
+/// are some.
 func goWithoutDescriptors() {
   _ = Loop.current
   var limit = rlimit()
   getrlimit(__rlimit_resource_t(7), &limit)
+  let usual = limit.rlim_cur
   let number = open("/dev/null", O_RDONLY)
   close(number)
   limit.rlim_cur = rlim_t(number + 3)
@@ -81,7 +83,9 @@ func goWithoutDescriptors() {
   tick(in: .current, fires)
   let status = RunLoop.current.foundationStatus
   while fires.value < 10 { RunLoop.current.run(until: Date(timeIntervalSinceNow: 0.05)) }
-  print("fires", fires.value, status)
+  limit.rlim_cur = usual
+  setrlimit(__rlimit_resource_t(7), &limit)
+  print("fires", fires.value, status, RunLoop.current.foundationStatus)
 }
 
 private nonisolated(unsafe) var key = pthread_key_t()

@@ -147,10 +147,13 @@ import Synchronization
     guard epoll(of: .default) != nil, hasDescriptors(FoundationDoors.descriptorsToAsk) else { return false }
     if let refusal = FoundationDoors.refusal { return giveUp(refusal) }
     refusal = nil
+    foundation = unsafe Unmanaged<CFRunLoop>.fromOpaque(found).takeUnretainedValue()
+    // Without its default mode, the next door or sleep tries again.
+    if join(.default) == nil { foundation = nil }
+    guard foundation != nil else { return false }
     stand.store(.settled, ordering: .relaxed)
     unsafe address = found
-    foundation = unsafe Unmanaged<CFRunLoop>.fromOpaque(found).takeUnretainedValue()
-    return join(.default) != nil
+    return true
   }
 
   private func epoll(of mode: Loop.Mode) -> CInt? {
@@ -171,13 +174,9 @@ import Synchronization
   }
 
   private func giveUp(_ reason: String) -> Bool {
-    beHopeless()
-    return refuse(reason)
-  }
-
-  private func beHopeless() {
     isHopeless = true
     stand.store(.settled, ordering: .relaxed)
+    return refuse(reason)
   }
 
   /// What Rondo's mode and Foundation's mode of that name have in common, made if need be; nil without descriptors.
@@ -237,7 +236,7 @@ import Synchronization
 
   func end() {
     detach()
-    beHopeless()
+    _ = giveUp("The loop has ended.")
   }
 
   /// Has Rondo know a mode that only Foundation's loop has had use for, since a run of it is about to begin.
