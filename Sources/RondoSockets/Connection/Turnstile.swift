@@ -1,11 +1,33 @@
 internal import Rondo
 
-/// Lets one task at a time through, in the order in which they came. Any thread.
+/// Lets one task at a time through, in the order in which they came. Any thread; each step amortised O(1).
 final class Turnstile: Sendable {
   private struct State {
     var isTaken = false
-    var queue: [(ticket: Int, waiter: Waiter<Bool>)] = []
+    /// By their tickets.
+    var waiting: [Int: Waiter<Bool>] = [:]
+    /// The tickets in the order of their waits. Those before `first` have gone in; some of the others have given up.
+    var order: [Int] = []
+    var first = 0
     var lastTicket = 0
+
+    mutating func append(_ ticket: Int, _ waiter: Waiter<Bool>) {
+      if order.count > 2 * waiting.count + 16 {
+        order = order[first...].filter { waiting[$0] != nil }
+        first = 0
+      }
+      order.append(ticket)
+      waiting[ticket] = waiter
+    }
+
+    mutating func removeFirst() -> Waiter<Bool>? {
+      while first < order.count {
+        first += 1
+        if let waiter = waiting.removeValue(forKey: order[first - 1]) { return waiter }
+      }
+      (order, first) = ([], 0)
+      return nil
+    }
   }
 
   /// *its own lock*
@@ -29,7 +51,7 @@ final class Turnstile: Sendable {
     }
     let isInside = await Waiter<Bool>.wait(isolation: #isolation) { waiter in
       let isFree = state.withLock { state in
-        if state.isTaken { state.queue.append((ticket, waiter)) }
+        if state.isTaken { state.append(ticket, waiter) }
         defer { state.isTaken = true }
         return !state.isTaken
       }
@@ -43,18 +65,16 @@ final class Turnstile: Sendable {
   }
 
   private func giveUp(_ ticket: Int) {
-    let waiter = state.withLock { state in
-      state.queue.firstIndex { $0.ticket == ticket }.map { state.queue.remove(at: $0).waiter }
-    }
+    let waiter = state.withLock { $0.waiting.removeValue(forKey: ticket) }
     waiter?.resume(false)
   }
 
   /// Lets the next task in.
   func leave() {
     let next = state.withLock { state -> Waiter<Bool>? in
-      if !state.queue.isEmpty { return state.queue.removeFirst().waiter }
-      state.isTaken = false
-      return nil
+      let next = state.removeFirst()
+      state.isTaken = next != nil
+      return next
     }
     next?.resume(true)
   }
