@@ -14,11 +14,13 @@ struct FirstServer: Sendable {
   let loop: Loop
   let limit: Duration
 
-  /// Serves until its task is cancelled, and then lets clients go on for `grace`.
+  /// Serves until its task is cancelled, and then lets clients finish for up to `grace`.
   func run(grace: Duration = .zero) async throws {
     try await listener.serve(on: loop, atMost: 1_000, grace: grace) { connection in
       connection.idleLimit = limit
-      for try await bytes in connection { try await connection.write(bytes) }
+      while try await connection.awaitRequest(), let bytes = try await connection.read() {
+        try await connection.write(bytes)
+      }
     }
   }
 }

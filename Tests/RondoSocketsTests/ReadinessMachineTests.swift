@@ -11,10 +11,12 @@ import Testing
     func begin(_ direction: ReadinessDirection) -> Bool { machine.begin(direction) }
     /// Begins a wait, so many seconds after the start.
     func wait(
-      _ direction: ReadinessDirection, _ waiter: Int, at seconds: Int = 0, isServed: Bool = false
+      _ direction: ReadinessDirection, _ waiter: Int, at seconds: Int = 0, isServed: Bool = false,
+      isBetween: Bool = false
     ) -> ReadinessAnswer? {
-      machine.wait(direction, waiter, isServed: isServed, at: date(seconds))
+      machine.wait(direction, waiter, isServed: isServed, isBetween: isBetween, at: date(seconds))
     }
+    func drain() -> Int? { machine.drain() }
     func takeServed(_ direction: ReadinessDirection) -> Int? { machine.takeServed(direction) }
     func edge(_ readiness: Loop.DescriptorSource.Readiness) -> (Int?, Int?) { machine.edge(readiness) }
     func take(_ direction: ReadinessDirection) -> Int? { machine.take(direction) }
@@ -121,6 +123,21 @@ import Testing
     #expect((0..<7).map { _ in machine.hasSpent(of: 3) } == [false, false, false, true, false, false, false])
     #expect(machine.wait(.read, 1) == nil)
     #expect((0..<4).map { _ in machine.hasSpent(of: 3) } == [false, false, false, true])
+  }
+
+  @Test func `a drain takes out who waits between requests alone, and refuses such waits from then on`() {
+    let machine = drained()
+    #expect(machine.wait(.read, 1) == nil)
+    #expect(machine.drain() == nil)
+    #expect(machine.take(.read) == 1)
+    #expect(machine.wait(.read, 2, isBetween: true) == .drained)
+    // What has come is read.
+    _ = machine.edge(.read)
+    #expect(machine.wait(.read, 3, isBetween: true) == .ready)
+    let other = drained()
+    #expect(other.wait(.read, 4, isBetween: true) == nil)
+    #expect(other.drain() == 4)
+    #expect(other.drain() == nil)
   }
 
   // MARK: - Limits

@@ -18,6 +18,8 @@ package enum ReadinessAnswer: Sendable, Hashable {
   case taken
   /// The loop watches the descriptor no longer.
   case ended
+  /// The server drains, and the peer owes nothing.
+  case drained
 }
 
 /// What the tasks that read from and write to one descriptor know of it. A pure machine.
@@ -33,6 +35,8 @@ package struct ReadinessMachine<Waiter> {
     var waiter: Waiter?
     /// Whether the waiter is the task that the descriptor's server made for it.
     var isServed = false
+    /// Whether the waiter waits between requests: a drain ends that.
+    var isBetween = false
     /// When the wait began, if there is a limit of idleness.
     var start = Instant.distantPast
     /// Calls that succeeded since the task waited or yielded, outside the loop's jobs.
@@ -50,6 +54,7 @@ package struct ReadinessMachine<Waiter> {
   /// The peer has ended its side: reading never blocks again, and no further edge may come.
   private var hasHungUp = false
   private var isOver = false
+  private var isDraining = false
 
   package init() {}
 
@@ -101,15 +106,20 @@ package struct ReadinessMachine<Waiter> {
 
   /// The answer that there is already; nil if the waiter waits from now on.
   ///
-  /// - Parameter isServed: Whether `takeServed(_:)` takes the waiter out.
+  /// - Parameters:
+  ///   - isServed: Whether `takeServed(_:)` takes the waiter out.
+  ///   - isBetween: Whether `drain()` does.
   package mutating func wait(
-    _ direction: ReadinessDirection, _ waiter: Waiter, isServed: Bool = false, at now: @autoclosure () -> Instant
+    _ direction: ReadinessDirection, _ waiter: Waiter, isServed: Bool = false, isBetween: Bool = false,
+    at now: @autoclosure () -> Instant
   ) -> ReadinessAnswer? {
     if isOver { return .ended }
     if self[direction].mayGo { return .ready }
     if self[direction].waiter != nil { return .taken }
+    if isBetween, isDraining { return .drained }
     self[direction].waiter = waiter
     self[direction].isServed = isServed
+    self[direction].isBetween = isBetween
     self[direction].calls = 0
     if idleLimit != nil { self[direction].start = now() }
     return nil
@@ -161,6 +171,12 @@ package struct ReadinessMachine<Waiter> {
   /// Takes out the waiter of a direction, if it is the server's task, which was cancelled.
   package mutating func takeServed(_ direction: ReadinessDirection) -> Waiter? {
     self[direction].isServed ? take(direction) : nil
+  }
+
+  /// No task waits between requests any longer. The one that does is taken out.
+  package mutating func drain() -> Waiter? {
+    isDraining = true
+    return reading.isBetween ? take(.read) : nil
   }
 
   /// The loop watches no longer. Both waiters are taken out.

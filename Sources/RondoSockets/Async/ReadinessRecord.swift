@@ -56,6 +56,11 @@ package final class ReadinessRecord: ItemDelegate, @unchecked Sendable {
     }
     self.source = source
     source.delegate = self
+  }
+
+  /// Has the loop watch. Once.
+  fileprivate func begin() {
+    guard let source = lock.withLock({ source }) else { return }
     // A loop that has ended takes nothing, and would never invalidate the source.
     if !loop.add(source, to: mode) { source.invalidate() }
   }
@@ -116,8 +121,27 @@ package final class ReadinessRecord: ItemDelegate, @unchecked Sendable {
       isServed
       ? await unsafe withUnsafeContinuation { begin(unsafe Waiter(continuation: $0), direction, isServed: true) }
       : await waitUntilCancelled(direction)
+    if answer != .ready { try check(answer) }
+  }
+
+  /// Suspends until a read may succeed, or the server drains. Any thread.
+  ///
+  /// - Returns: False in the second case.
+  @inline(never)
+  nonisolated(nonsending) func waitForRequest() async throws(ConnectionError) -> Bool {
+    let answer =
+      isServed
+      ? await unsafe withUnsafeContinuation {
+        begin(unsafe Waiter(continuation: $0), .read, isServed: true, isBetween: true)
+      } : await waitUntilCancelled(.read, isBetween: true)
+    try check(answer)
+    return answer == .ready
+  }
+
+  @inline(never)
+  private func check(_ answer: ReadinessAnswer) throws(ConnectionError) {
     switch answer {
-    case .ready: return
+    case .ready, .drained: return
     case .timedOut: throw .wait(.timedOut)
     case .cancelled: throw .wait(.cancelled)
     case .taken: throw .wait(.alreadyAwaited)
@@ -129,17 +153,21 @@ package final class ReadinessRecord: ItemDelegate, @unchecked Sendable {
 
   /// For tasks that others cancel. A function of its own: its frame takes room, and served tasks do without.
   @inline(never)
-  private nonisolated(nonsending) func waitUntilCancelled(_ direction: ReadinessDirection) async -> ReadinessAnswer {
+  private nonisolated(nonsending) func waitUntilCancelled(
+    _ direction: ReadinessDirection, isBetween: Bool = false
+  ) async -> ReadinessAnswer {
     await Waiter.wait(isolation: #isolation) { waiter in
-      begin(waiter, direction, isServed: false)
+      begin(waiter, direction, isServed: false, isBetween: isBetween)
     } onCancel: {
       resume(direction, .cancelled)
     }
   }
 
-  private func begin(_ waiter: Waiter<ReadinessAnswer>, _ direction: ReadinessDirection, isServed: Bool) {
+  private func begin(
+    _ waiter: Waiter<ReadinessAnswer>, _ direction: ReadinessDirection, isServed: Bool, isBetween: Bool = false
+  ) {
     let (answer, source) = lock.withLock {
-      let answer = machine.wait(direction, waiter, isServed: isServed, at: loop.now)
+      let answer = machine.wait(direction, waiter, isServed: isServed, isBetween: isBetween, at: loop.now)
       if answer == nil { armTimer() }
       return (answer, machine.waitsHere(direction) ? self.source : nil)
     }
@@ -192,6 +220,11 @@ package final class ReadinessRecord: ItemDelegate, @unchecked Sendable {
   private var isServed: Bool {
     let task = served.load(ordering: .relaxed)
     return task != 0 && task == RuntimeInsides.current
+  }
+
+  /// No task waits between requests any longer. Any thread.
+  func drain() {
+    lock.withLock { machine.drain() }?.resume(.drained)
   }
 
   /// The server has cancelled its task for the descriptor. Any thread.
@@ -269,8 +302,16 @@ package final class ReadinessLease: Sendable {
   /// Has the loop watch the descriptor. Any thread.
   ///
   /// - Parameter owner: Keeps the descriptor open. The loop's source has a reference to it.
-  init(
+  convenience init(
     _ descriptor: CInt, of owner: some AnyObject & Sendable, on loop: Loop, in mode: Loop.Mode
+  ) throws(ConnectionError) {
+    try self.init(of: descriptor, of: owner, on: loop, in: mode)
+    begin()
+  }
+
+  /// Makes what `begin()` has the loop watch. Until then the loop knows nothing of the descriptor.
+  init(
+    of descriptor: CInt, of owner: some AnyObject & Sendable, on loop: Loop, in mode: Loop.Mode
   ) throws(ConnectionError) {
     do {
       record = try ReadinessRecord(descriptor, of: owner, on: loop, in: mode)
@@ -278,6 +319,9 @@ package final class ReadinessLease: Sendable {
       throw .wait(.descriptor(error))
     }
   }
+
+  /// Has the loop watch. Any thread.
+  func begin() { record.begin() }
 
   deinit {
     record.release()

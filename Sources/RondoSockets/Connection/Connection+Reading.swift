@@ -76,6 +76,35 @@ extension Connection {
     return String(decoding: line, as: UTF8.self)
   }
 
+  /// Waits between two requests, or before the first one. Any thread; one task at a time.
+  ///
+  /// A server that drains ends connections that wait here without delay, and gives its grace to those in the middle of a
+  /// request. Read the request afterwards, by any of the other calls:
+  ///
+  /// ```swift
+  /// while try await connection.awaitRequest(), let line = try await connection.readLine() {
+  ///   try await connection.write(answer(to: line))
+  /// }
+  /// ```
+  ///
+  /// - Returns: True if a byte of the next request has come. False if the peer sends no more, or the server drains.
+  /// - Throws: As ``read(upTo:)``.
+  public nonisolated(nonsending) func awaitRequest() async throws(ConnectionError) -> Bool {
+    try beginReading()
+    defer { endReading() }
+    // An attempt may move bytes that are no data: records of TLS.
+    while inbox.count == 0 {
+      switch try tryToMove(.read, { () throws(ConnectionError) in try fill(.max) }) {
+      case .moved: continue
+      case .end: return false
+      case .delayed(let delay):
+        inbox.shrink()
+        if try await !waitForRequest(after: delay) { return false }
+      }
+    }
+    return true
+  }
+
   /// Receives what has come into the inbox.
   ///
   /// - Returns: False when the peer sends no more.

@@ -58,7 +58,8 @@ public final class Connection: Sendable {
 
   /// Makes a connection of descriptors that are no sockets, and owns them.
   ///
-  /// They are the ends of pipes, a terminal or a character device. Both become non-blocking, for all processes that share them, and are closed on exec, unless they are standard streams. SIGPIPE is never raised.
+  /// They are the ends of pipes, a terminal or a character device. Until they close, both are non-blocking, for all processes
+  /// that share them. They are closed on exec, unless they are standard streams. SIGPIPE is never raised.
   ///
   /// - Parameters:
   ///   - input: Read from; nil for none.
@@ -69,6 +70,11 @@ public final class Connection: Sendable {
   ) throws(ConnectionError) {
     require(input == nil || input != output, "A descriptor for both directions is a socket. Use Connection(Socket(…)).")
     self.init(try PipeTransport(reading: input, writing: output, on: loop, in: mode), on: loop)
+  }
+
+  deinit {
+    // Another connection goes on in its place, and closes with its own last reference.
+    if !isCovered { close() }
   }
 
   // MARK: - State
@@ -113,8 +119,8 @@ public final class Connection: Sendable {
 
   /// Ends the connection immediately, in both directions. Any thread; a second call does nothing.
   ///
-  /// The kernel still sends what was written. Calls that wait, and later ones, throw `.closed`. A connection that is
-  /// released closes by itself.
+  /// The kernel still sends what was written. Calls that wait, and later ones, throw `.closed`. The release of the last
+  /// reference does the same.
   public func close() {
     if hasClosed.exchange(true, ordering: .acquiringAndReleasing) { return }
     // First, so that it can say goodbye.
@@ -144,6 +150,13 @@ public final class Connection: Sendable {
   /// Says that the calling task is the one that a server made for the connection, and cancels by `cancelServed()`.
   func serve() {
     for record in records { record.serve() }
+  }
+
+  /// Has ``awaitRequest()`` return false from now on, unless a part of a request has come. Any thread.
+  ///
+  /// `Socket.serve(on:)` calls it when its task is cancelled. Call it for connections of your own when your server stops.
+  public func drain() {
+    transport.input?.record.drain()
   }
 
   /// Ends the waits of the server's task, which was cancelled. Any thread.
@@ -235,6 +248,19 @@ public final class Connection: Sendable {
       record.succeed(direction, mayGoOn: true)
       return .end
     case .blocked: return .delayed(.wait)
+    }
+  }
+
+  /// Waits for the next attempt to read a request.
+  ///
+  /// - Returns: False if the server drains.
+  nonisolated(nonsending) func waitForRequest(after delay: Delay) async throws(ConnectionError) -> Bool {
+    let record = try record(of: .read)
+    switch delay {
+    case .turn:
+      try await record.letOthersRun()
+      return true
+    case .wait: return try await record.waitForRequest()
     }
   }
 

@@ -85,7 +85,11 @@ final class ConnectionTasks: Sendable {
 
   /// Suspends until all tasks have ended, and cancels those that go on after `grace`.
   nonisolated(nonsending) func end(within grace: Duration, on loop: Loop, in mode: Loop.Mode) async {
-    let timer = Loop.Timer(after: grace) { [self] _ in cancel() }
+    for (_, connection) in present { connection.drain() }
+    let timer = DelegatingTimer(after: grace) { [self] _ in cancel() }
+    // The end of the loop is the end of the grace: other loops may have the connections.
+    let end = EndOfGrace(cancel)
+    timer.delegate = end
     if grace <= .zero || !loop.add(timer, to: mode) { cancel() }
     await Waiter<Void>.wait { waiter in
       let isOver = state.withLock { state in
@@ -97,12 +101,24 @@ final class ConnectionTasks: Sendable {
     timer.invalidate()
   }
 
+  /// The tasks that have not ended, in their order, so that a simulation does the same in each run.
+  private var present: [(task: Task<Void, any Error>, connection: Connection)] {
+    state.withLock { $0.tasks.sorted { $0.key < $1.key }.map(\.value) }
+  }
+
   private func cancel() {
-    // In their order, so that a simulation does the same in each run.
-    let tasks = state.withLock { $0.tasks.sorted { $0.key < $1.key } }
-    for (_, (task, connection)) in tasks {
+    for (task, connection) in present {
       task.cancel()
       connection.cancelServed()
     }
+  }
+
+  /// Hears of the end of the timer's loop.
+  private final class EndOfGrace: ItemDelegate {
+    private let cancel: @Sendable () -> Void
+
+    init(_ cancel: @escaping @Sendable () -> Void) { self.cancel = cancel }
+
+    func itemWasInvalidated(_ item: Loop.Item) { cancel() }
   }
 }

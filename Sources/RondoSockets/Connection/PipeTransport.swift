@@ -9,12 +9,22 @@ final class PipeTransport: Transport, @unchecked Sendable {
   /// A descriptor that is closed with the last reference.
   private final class End: Sendable {
     let descriptor: CInt
+    /// *constant* Whether calls of others that share the file block, in file status flags; nil if they do not.
+    private let blockingFlags: CInt?
     /// *atomic* Whether it is closed at the end.
     let isOwned = Atomic(false)
 
-    init(_ descriptor: CInt) { self.descriptor = descriptor }
+    init(_ descriptor: CInt) {
+      self.descriptor = descriptor
+      let flags = fcntl(descriptor, F_GETFL)
+      blockingFlags = flags >= 0 && flags & O_NONBLOCK == 0 ? flags : nil
+    }
 
-    deinit { if isOwned.load(ordering: .relaxed) { _ = Glibc.close(descriptor) } }
+    deinit {
+      // The flag is the file's: a shell, or a process before this one in a pipeline, would have to live with it.
+      if let blockingFlags { _ = fcntl(descriptor, F_SETFL, blockingFlags) }
+      if isOwned.load(ordering: .relaxed) { _ = Glibc.close(descriptor) }
+    }
   }
 
   /// *its lock* Nil where there is none, or none any more.
@@ -30,7 +40,7 @@ final class PipeTransport: Transport, @unchecked Sendable {
     let (inputEnd, outputEnd) = (input.map(End.init), output.map(End.init))
     func lease(_ end: End?) throws(ConnectionError) -> ReadinessLease? {
       guard let end else { return nil }
-      return try ReadinessLease(end.descriptor, of: end, on: loop, in: mode)
+      return try ReadinessLease(of: end.descriptor, of: end, on: loop, in: mode)
     }
     let (inputLease, outputLease) = (try lease(inputEnd), try lease(outputEnd))
     // Not before: what the loop refuses stays as it is.
@@ -40,6 +50,9 @@ final class PipeTransport: Transport, @unchecked Sendable {
     for end in [inputEnd, outputEnd] { end?.isOwned.store(true, ordering: .relaxed) }
     ends = Guarded((inputEnd, outputEnd))
     super.init(input: inputLease, output: outputLease)
+    // Last: what throws leaves no descriptor of the caller's in the loop.
+    inputLease?.begin()
+    outputLease?.begin()
   }
 
   private func input() throws(ConnectionError) -> End {

@@ -4,8 +4,8 @@ extension Socket {
   /// Serves each connection in a task of its own on the loop, until cancelled. Any thread.
   ///
   /// A connection is closed when its `body` returns or throws. When the calling task is cancelled, the method accepts no
-  /// more, waits up to `grace` for the connections to end, cancels the tasks of the others, and returns when all have
-  /// ended. Clients that were not accepted stay in the listener's queue. Without descriptors it pauses and loses no
+  /// more, and drains: ``Connection/awaitRequest()`` returns false for connections between requests. It waits up
+  /// to `grace` for the others to end, cancels the tasks that are left, and returns when all have ended. Clients that were not accepted stay in the listener's queue. Without descriptors it pauses and loses no
   /// client; see ``connections(on:in:)``.
   ///
   /// ```swift

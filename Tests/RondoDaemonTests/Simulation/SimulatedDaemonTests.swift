@@ -12,7 +12,7 @@ import Testing
 
   // MARK: - Signals
 
-  @Test func `README's server drains at SIGTERM, within its grace`() {
+  @Test func `a server that does not say when it waits between requests uses its grace at SIGTERM`() {
     withSimulation { simulation in
       let (server, client) = (simulation.host("10.0.0.1"), simulation.host("10.0.0.2"))
       let trace = Trace()

@@ -1,0 +1,107 @@
+import Glibc
+import Rondo
+import RondoSockets
+import RondoTestSupport
+import RondoTesting
+import Testing
+
+/// How a server drains: who waits between requests, and who is in the middle of one.
+@Suite struct DrainTests {
+  private static let address = try! SocketAddress(parsing: "10.0.0.1:7007")
+
+  /// Has 200 idle clients and one in the middle of a request when the server is cancelled after 10 s; what is told.
+  private func drain(grace: Duration, finishingAfter rest: Duration?) -> [String] {
+    withSimulation { simulation in
+      let (server, client) = (simulation.host("10.0.0.1"), simulation.host("10.0.0.2"))
+      let (serverLoop, clientLoop) = (server.loop, client.loop)
+      let trace = Trace()
+      let serving = server.start {
+        try await Socket.listening(at: Self.address).serve(on: serverLoop, grace: grace) { connection in
+          while try await connection.awaitRequest(), let line = try await connection.readLine() {
+            try await connection.write("\(line)!\n")
+          }
+        }
+        trace.note("\(simulation.elapsed) ended")
+      }
+      for number in 0..<200 {
+        client.start {
+          let connection = try await Connection.connected(to: Self.address, on: clientLoop)
+          // Half of them have had an answer.
+          if number % 2 == 0 {
+            try await connection.write("a\n")
+            _ = try await connection.readLine()
+          }
+          if try await connection.read() == nil { trace.note("end") }
+        }
+      }
+      client.start {
+        let connection = try await Connection.connected(to: Self.address, on: clientLoop)
+        guard let rest else { return }
+        try await connection.write("half of ")
+        try await clientLoop.clock.sleep(for: .seconds(10) + rest)
+        try await connection.write("a line\n")
+        trace.note(try await connection.readLine() ?? "no answer")
+      }
+      simulation.at(.seconds(10)) { serving.cancel() }
+      simulation.run(for: .seconds(100))
+      return trace.tokens
+    }
+  }
+
+  @Test func `a drain ends those between requests without its grace`() {
+    let words = drain(grace: .seconds(30), finishingAfter: nil)
+    #expect(words.count { $0 == "end" } == 200)
+    #expect(words.contains { $0.hasPrefix("10.0") && $0.hasSuffix("ended") })
+  }
+
+  @Test func `in a drain, who is in the middle of a request finishes it within the grace`() {
+    let words = drain(grace: .seconds(30), finishingAfter: .seconds(5))
+    #expect(words.count { $0 == "end" } == 200)
+    #expect(words.contains("half of a line!"))
+    #expect(words.contains { $0.hasPrefix("15.0") && $0.hasSuffix("ended") })
+  }
+
+  @Test func `in a drain, who is in the middle of a request for longer than the grace is cut`() {
+    let words = drain(grace: .seconds(3), finishingAfter: .seconds(50))
+    #expect(words.contains { $0.hasPrefix("13.0") && $0.hasSuffix("ended") })
+  }
+
+  @Test func `a request that came before the drain is served`() async throws {
+    try await withLoop { loop in
+      let (near, far) = try Connection.pair(on: loop)
+      try await far.write("one\ntwo\n")
+      #expect(try await near.awaitRequest())
+      near.drain()
+      #expect(try await near.awaitRequest())
+      #expect(try await near.readLine() == "one")
+      #expect(try await near.awaitRequest())
+      #expect(try await near.readLine() == "two")
+      #expect(try await !near.awaitRequest())
+      // Other calls go on.
+      try await far.write("three\n")
+      #expect(try await near.readLine() == "three")
+      try await far.finishWriting()
+      #expect(try await !near.awaitRequest())
+    }
+  }
+
+  @Test func `a server whose loop ends within the grace cancels the connections on other loops`() async throws {
+    let (accepting, serving) = (try LoopThread(name: "accepting"), try LoopThread(name: "serving"))
+    let (front, back) = (accepting.loop, serving.loop)
+    let listener = try Socket.listening(at: .loopback())
+    let task = Task {
+      try await listener.serve(
+        on: front, atMost: .max, grace: .seconds(3_600), in: .common, onError: nil, place: { (back, {}) },
+        { try await $0.write("\($0.read() ?? [])") })
+    }
+    let client = try await Connection.connected(to: listener.localAddress!, on: back)
+    // Its task has begun when the connection is there.
+    for _ in 0..<10 { try await back.call {} }
+    task.cancel()
+    for _ in 0..<10 { try await front.call {} }
+    await accepting.end()
+    _ = await task.result
+    #expect(try await client.read() == nil)
+    await serving.end()
+  }
+}
