@@ -12,7 +12,8 @@ extension SocketAddress {
     case .unix(let address):
       switch address.place {
       case .unnamed: Self.native(UInt16(AF_UNIX))
-      case .file: Self.native(UInt16(AF_UNIX)) + address.bytes + [0]
+      // A path of the kernel's may fill sun_path to its last byte, without a zero.
+      case .file: Self.native(UInt16(AF_UNIX)) + address.bytes + (address.bytes.count < 108 ? [0] : [])
       case .abstract: Self.native(UInt16(AF_UNIX)) + [0] + address.bytes
       }
     }
@@ -32,14 +33,15 @@ extension SocketAddress {
     case (AF_INET6, 28):
       let scope = Self.native(bytes[24..<28], as: UInt32.self)
       self = .ipv6(IPv6Address(bytes[8..<24]), port: Self.network(bytes[2..<4]), scope: scope)
-    case (AF_UNIX, ...110):
+    // The kernel counts a zero behind a path that fills sun_path.
+    case (AF_UNIX, ...110),
+      (AF_UNIX, 111) where bytes.last == 0:
       let name = bytes[2...]
       if name.isEmpty || name == [0] {
         self = .unix(.unnamed)
       } else if name.first == 0 {
         self = .unix(UnixAddress(unchecked: .abstract, Array(name.dropFirst())))
       } else {
-        // A path may fill sun_path to its last byte, without a zero.
         self = .unix(UnixAddress(unchecked: .file, Array(name.prefix { $0 != 0 })))
       }
     default:

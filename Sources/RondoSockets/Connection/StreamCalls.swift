@@ -40,6 +40,8 @@ enum StreamCalls {
     case 1...: return .moved(count, mayGoOn: true)
     case 0: return .end
     case -Int(EAGAIN): return .blocked
+    // So ends the master of a pseudo-terminal, when no process has the other side open.
+    case -Int(EIO) where !isSocket && rondo_has_hung_up(descriptor) != 0: return .end
     default: throw SocketError(.receive, CInt(count))
     }
   }
