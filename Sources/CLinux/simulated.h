@@ -17,7 +17,7 @@ enum rondo_call {
   RONDO_SEND_PIECES,  // vectors, count
   RONDO_SEND_FILE,    // file, offset, count
   RONDO_SEND_URGENT,  // the byte
-  RONDO_RECEIVE,      // bytes, count, address, length
+  RONDO_RECEIVE,      // bytes, count
   RONDO_SHUTDOWN,     // how
   RONDO_NAME,         // address, length
   RONDO_PEER_NAME,    // address, length
@@ -35,6 +35,7 @@ enum rondo_call {
   RONDO_CHILD,         // process: makes what is readable when it has ended
   RONDO_CHILD_LOOK,    // reaps, whether it was killed and its status
   RONDO_CHILD_SIGNAL,  // signal
+  RONDO_RECEIVE_DATAGRAM,  // bytes, count, address, length: the whole length
 };
 
 static inline int rondo_is_simulated(int descriptor) { return descriptor >= RONDO_FIRST_SIMULATED; }

@@ -72,12 +72,13 @@ static inline long rondo_send_urgent(int descriptor, char byte) {
   return rondo_or_errno(send(descriptor, &byte, 1, MSG_OOB | MSG_NOSIGNAL | MSG_DONTWAIT));
 }
 
-// At most `count` bytes of a stream, or the beginning of one datagram.
-static inline long rondo_receive(int descriptor, void *bytes, size_t count, void *address, uint32_t *length) {
-  if (rondo_is_simulated(descriptor)) return rondo_simulate(RONDO_RECEIVE, descriptor, (long)bytes, (long)count, (long)address, (long)length);
+// At most `count` bytes of a stream.
+static inline long rondo_receive(int descriptor, void *bytes, size_t count) {
+  if (rondo_is_simulated(descriptor))
+    return rondo_simulate(RONDO_RECEIVE, descriptor, (long)bytes, (long)count, 0, 0);
   long result;
   do {
-    result = recvfrom(descriptor, bytes, count, MSG_DONTWAIT, (struct sockaddr *)address, length);
+    result = recv(descriptor, bytes, count, MSG_DONTWAIT);
   } while (result < 0 && errno == EINTR);
   return rondo_or_errno(result);
 }
@@ -99,9 +100,55 @@ static inline long rondo_receive_into(
     void *context) {
   char room[65536];
   if (count > sizeof room) count = sizeof room;
-  long result = is_socket ? rondo_receive(descriptor, room, count, NULL, NULL) : rondo_read(descriptor, room, count);
+  long result = is_socket ? rondo_receive(descriptor, room, count) : rondo_read(descriptor, room, count);
   if (result > 0) took(context, room, (size_t)result);
   return result;
+}
+
+// A datagram in the room that it was received into.
+struct rondo_datagram {
+  const void *bytes;
+  size_t count;   // what the room has of it
+  size_t length;  // what was sent
+  const void *sender;
+  uint32_t sender_length;
+};
+
+// Receives one datagram, told where it lies until `took` returns. Without a `room` that is 64 KiB of the stack, more than
+// a datagram of the internet has.
+static inline long rondo_receive_datagram(
+    int descriptor, void *room, size_t count, void (*took)(void *context, const struct rondo_datagram *datagram),
+    void *context) {
+  char stack[65536], sender[128];
+  if (!room) room = stack, count = sizeof stack;
+  uint32_t sender_length = sizeof sender;
+  long result;
+  if (rondo_is_simulated(descriptor)) {
+    result = rondo_simulate(
+        RONDO_RECEIVE_DATAGRAM, descriptor, (long)room, (long)count, (long)sender, (long)&sender_length);
+  } else {
+    do {
+      // MSG_TRUNC: the result is the whole length, also where the room had less.
+      result = rondo_or_errno(recvfrom(
+          descriptor, room, count, MSG_DONTWAIT | MSG_TRUNC, (struct sockaddr *)sender, &sender_length));
+    } while (result == -EINTR);
+  }
+  if (result < 0) return result;
+  size_t length = (size_t)result;
+  if (sender_length > sizeof sender) sender_length = sizeof sender;
+  struct rondo_datagram datagram = {room, length < count ? length : count, length, sender, sender_length};
+  took(context, &datagram);
+  return result;
+}
+
+// How many datagrams the kernel has dropped that were for the socket, the count of SO_RXQ_OVFL; or minus errno. Linux
+// 4.12 tells it when it is asked: SO_MEMINFO, whose last word it is.
+static inline long rondo_dropped_count(int descriptor) {
+  if (rondo_is_simulated(descriptor)) return rondo_simulate(RONDO_OPTION, descriptor, SOL_SOCKET, SO_MEMINFO, 0, 0);
+  uint32_t words[9];
+  socklen_t length = sizeof words;
+  if (getsockopt(descriptor, SOL_SOCKET, SO_MEMINFO, words, &length) != 0) return -errno;
+  return length < sizeof words ? -ENOPROTOOPT : (long)words[8];
 }
 
 // Several pieces in one call. Never raises SIGPIPE.

@@ -246,7 +246,9 @@ final class Inbox: Sendable {
   /// What has come since the last time.
   func messages() -> [String] {
     var found: [String] = []
-    while case .datagram(let bytes, _)? = try? socket.receive() { found.append(String(decoding: bytes, as: UTF8.self)) }
+    while case .datagram(let datagram)? = try? socket.receive() {
+      found.append(String(decoding: datagram.bytes, as: UTF8.self))
+    }
     return found
   }
 }

@@ -252,7 +252,7 @@ import Testing
       let other = try Socket.datagram(at: .loopback())
       nonisolated(unsafe) var sender: SocketAddress?
       stage.source("receiver", receiver, for: .data) { _, event in
-        if case .datagram(_, let address) = event { unsafe sender = address }
+        if case .datagram(let datagram) = event { unsafe sender = datagram.sender }
       }
       for text in ["one", "", "three"] {
         _ = try other.send([UInt8](text)[...], to: receiver.localAddress!)

@@ -11,7 +11,8 @@ import Testing
       let message = [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: 1 + number % 100)
       #expect(try far.send(message[...]) == message.count)
       switch try near.receive() {
-      case .bytes(let bytes), .datagram(let bytes, _): kept.append(bytes)
+      case .bytes(let bytes): kept.append(bytes)
+      case .datagram(let datagram): kept.append(datagram.bytes)
       default: Issue.record("message \(number) has not come")
       }
     }

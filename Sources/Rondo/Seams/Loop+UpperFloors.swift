@@ -87,6 +87,12 @@ extension Loop {
   /// Whether the innermost run never sleeps. The loop's own thread.
   package var isOnlyLooking: Bool { core.frames.innermostDeadline == .distantPast }
 
+  /// Whether the innermost run ends with the turn under way: it was stopped, or returns when a source was handled. The
+  /// loop's own thread.
+  package var endsAfterCallout: Bool {
+    core.isStopped || core.frames.first { _ in true }?.run.returnsAfterSourceHandled ?? false
+  }
+
   /// Whether a turn that a foreign loop's run gave this loop is under way. The loop's own thread.
   package var isInForeignTurn: Bool { core.foreignTurns > 0 }
 

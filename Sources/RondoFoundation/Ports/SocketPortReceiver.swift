@@ -114,7 +114,7 @@ final class SocketPortReceiver: @unchecked Sendable {
   private func makeSource(_ socket: Socket, _ port: SocketPort) -> SocketSource {
     guard socket.kind == .stream else {
       return SocketSource(socket, for: .data) { source, event in
-        if case .datagram(let bytes, let peer) = event { self.takeDatagram(bytes, peer, port) }
+        if case .datagram(let datagram) = event { self.takeDatagram(datagram, port) }
       }
     }
     return SocketSource(socket, for: .accept) { source, event in
@@ -213,12 +213,12 @@ final class SocketPortReceiver: @unchecked Sendable {
     if state.withLock({ state in state.all.allSatisfy { !$0.hasBacklog } }) { setReading(true) }
   }
 
-  private func takeDatagram(_ bytes: [UInt8], _ peer: SocketAddress?, _ port: SocketPort) {
+  private func takeDatagram(_ datagram: Socket.Datagram, _ port: SocketPort) {
     var decoder = SocketPortFrameDecoder(limit: SocketPort.maximumMessageLength)
-    decoder.append(bytes)
+    decoder.append(datagram.bytes)
     // What is no message was for another receiver.
     guard let frame = try? decoder.next(), decoder.buffered == 0 else { return }
-    port.inbox.take(message(frame, peer))
+    port.inbox.take(message(frame, datagram.sender))
     if !port.inbox.hasRoom(orTell: { self.setReading(true) }) { setReading(false) }
   }
 

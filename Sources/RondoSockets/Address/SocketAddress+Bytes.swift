@@ -12,7 +12,7 @@ extension SocketAddress {
     case .unix(let address):
       switch address.place {
       case .unnamed: Self.native(UInt16(AF_UNIX))
-      // A path of the kernel's may fill sun_path to its last byte, without a zero.
+      // A path may fill sun_path to its last byte, and then no zero follows.
       case .file: Self.native(UInt16(AF_UNIX)) + address.bytes + (address.bytes.count < 108 ? [0] : [])
       case .abstract: Self.native(UInt16(AF_UNIX)) + [0] + address.bytes
       }
@@ -25,18 +25,27 @@ extension SocketAddress {
   ///
   /// - Throws: `.badBytes` for an unknown family or a wrong length.
   public init(socketBytes bytes: [UInt8]) throws(AddressError) {
-    guard bytes.count >= 2 else { throw .badBytes(family: 0, count: bytes.count) }
-    let family = Self.native(bytes[0..<2], as: UInt16.self)
-    switch (CInt(family), bytes.count) {
+    try unsafe self.init(bytes.span.bytes)
+  }
+
+  /// Makes an address from the bytes of a sockaddr, where they lie.
+  init(_ bytes: RawSpan) throws(AddressError) {
+    let count = bytes.byteCount
+    guard count >= 2 else { throw .badBytes(family: 0, count: count) }
+    let family = bytes.load(0, as: UInt16.self)
+    switch (CInt(family), count) {
     case (AF_INET, 16):
-      self = .ipv4(IPv4Address(bytes[4..<8]), port: Self.network(bytes[2..<4]))
+      self = .ipv4(
+        IPv4Address(number: UInt32(bigEndian: bytes.load(4))), port: UInt16(bigEndian: bytes.load(2)))
     case (AF_INET6, 28):
-      let scope = Self.native(bytes[24..<28], as: UInt32.self)
-      self = .ipv6(IPv6Address(bytes[8..<24]), port: Self.network(bytes[2..<4]), scope: scope)
-    // The kernel counts a zero behind a path that fills sun_path.
-    case (AF_UNIX, ...110),
-      (AF_UNIX, 111) where bytes.last == 0:
-      let name = bytes[2...]
+      let address = IPv6Address(high: UInt64(bigEndian: bytes.load(8)), low: UInt64(bigEndian: bytes.load(16)))
+      self = .ipv6(address, port: UInt16(bigEndian: bytes.load(2)), scope: bytes.load(24))
+    case (AF_UNIX, ...111):
+      // The kernel tells of a path that fills sun_path with a zero behind it.
+      guard count < 111 || bytes.load(2, as: UInt8.self) != 0 && bytes.load(110, as: UInt8.self) == 0 else {
+        throw .badBytes(family: family, count: count)
+      }
+      let name = unsafe bytes.withUnsafeBytes { unsafe [UInt8]($0.dropFirst(2)) }
       if name.isEmpty || name == [0] {
         self = .unix(.unnamed)
       } else if name.first == 0 {
@@ -45,7 +54,7 @@ extension SocketAddress {
         self = .unix(UnixAddress(unchecked: .file, Array(name.prefix { $0 != 0 })))
       }
     default:
-      throw .badBytes(family: family, count: bytes.count)
+      throw .badBytes(family: family, count: count)
     }
   }
 
@@ -62,16 +71,16 @@ extension SocketAddress {
     (0..<Number.bitWidth / 8).map { UInt8(truncatingIfNeeded: number.littleEndian >> Number(8 * $0)) }
   }
 
-  private static func native<Number: FixedWidthInteger>(_ bytes: ArraySlice<UInt8>, as: Number.Type) -> Number {
-    let value = bytes.reversed().reduce(0) { $0 << 8 | Number($1) }
-    return Number(littleEndian: value)
-  }
-
   private static func network(_ port: UInt16) -> [UInt8] {
     [UInt8(port >> 8), UInt8(truncatingIfNeeded: port)]
   }
+}
 
-  private static func network(_ bytes: ArraySlice<UInt8>) -> UInt16 {
-    bytes.reduce(0) { $0 << 8 | UInt16($1) }
+extension RawSpan {
+  /// A number at an offset, which may have any alignment.
+  fileprivate func load<Number: FixedWidthInteger & BitwiseCopyable>(
+    _ offset: Int, as: Number.Type = Number.self
+  ) -> Number {
+    unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: Number.self)
   }
 }

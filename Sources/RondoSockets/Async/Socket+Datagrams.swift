@@ -1,15 +1,15 @@
 public import Rondo
 
 extension Socket {
-  /// Returns the datagrams that arrive, with their senders, as a sequence. Any thread; for one task.
+  /// Returns the datagrams that arrive as a sequence. Any thread; for one task.
   ///
   /// The sequence receives a datagram only when the task asks for one; others wait in the kernel, which drops those
-  /// without room. The loop watches the socket, edge-triggered, while the sequence or its iterator is there: a
+  /// without room: see `Option.receiveBuffer(bytes:)` and `droppedDatagramCount`. The loop watches the socket, edge-triggered, while the sequence or its iterator is there: a
   /// `SocketSource` of the same loop and socket is then refused.
   ///
   /// - Parameters:
   ///   - loop: Watches the socket.
-  ///   - limit: The most bytes of a datagram; the rest of a longer one is lost.
+  ///   - limit: The most bytes of a datagram; the rest of a longer one is lost, and `isTruncated` is true.
   ///   - mode: The mode in whose runs the loop watches the socket.
   /// - Throws: `.wait(.descriptor)` if the loop cannot watch the socket.
   public func datagrams(
@@ -23,8 +23,8 @@ extension Socket {
 
   /// Datagrams received by a socket; see `Socket.datagrams(on:atMost:in:)`.
   public struct IncomingDatagrams: AsyncSequence, Sendable {
-    /// A datagram, and the address of its sender, if it has one.
-    public typealias Element = (bytes: [UInt8], from: SocketAddress?)
+    /// A datagram, with its sender's address.
+    public typealias Element = Datagram
     /// The reason why the sequence cannot continue.
     public typealias Failure = ConnectionError
 
@@ -65,9 +65,9 @@ extension Socket {
               record.succeed(.read, mayGoOn: true)
               throw .socket(error)
             }
-            if case .datagram(let bytes, let sender) = received {
+            if case .datagram(let datagram) = received {
               record.succeed(.read, mayGoOn: true)
-              return (bytes, sender)
+              return datagram
             }
           }
           try await record.wait(for: .read)

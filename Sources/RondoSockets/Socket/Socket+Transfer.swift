@@ -1,13 +1,14 @@
 import CLinux
 import Glibc
+import Rondo
 
 extension Socket {
   /// The result of a receive.
   public enum Received: Sendable, Hashable {
     /// Bytes of a stream.
     case bytes([UInt8])
-    /// One datagram, and its sender's address, if it has one.
-    case datagram([UInt8], from: SocketAddress?)
+    /// One datagram, with its sender's address.
+    case datagram(Datagram)
     /// The peer sends no more.
     case end
     /// No data is available now.
@@ -46,25 +47,16 @@ extension Socket {
     try unsafe send(bytes.span.bytes, to: address)
   }
 
-  /// Receives at most `limit` bytes without waiting. The rest of a longer datagram is lost. See recv(2).
+  /// Receives at most `limit` bytes without waiting. Any thread. See recv(2).
+  ///
+  /// One call receives at most 64 KiB of a stream, or one datagram. If the datagram is longer than `limit`, the rest of
+  /// it is lost, and `isTruncated` is true.
   ///
   /// - Throws: `.reset` if the peer closed the connection abruptly, and other errors of recv(2).
   public func receive(atMost limit: Int = 65_536) throws(SocketError) -> Received {
-    if kind == .stream, limit > 0, limit <= 65_536 { return try receiveCopy(limit) }
-    var room = AddressRoom()
-    var count = 0
-    let bytes = unsafe [UInt8](unsafeUninitializedCapacity: limit) { buffer, initialized in
-      count = unsafe room.fill { unsafe rondo_receive(descriptor, buffer.baseAddress, limit, $0, $1) }
-      initialized = max(0, count)
-    }
-    guard count > 0 || count == 0 && kind == .datagram else { return try Received(emptyHanded: count) }
-    // The caller gets the received bytes alone, not the room they came in; an array made of an array shares it.
-    let own = count == limit ? bytes : unsafe bytes.withUnsafeBufferPointer { unsafe Array($0) }
-    return kind == .datagram ? .datagram(own, from: room.sender) : .bytes(own)
-  }
-
-  /// Out of the stack into an array of their own size: a room of 64 KiB on the heap would cost more than all the rest.
-  private func receiveCopy(_ limit: Int) throws(SocketError) -> Received {
+    require(limit > 0, "A receive has room for at least one byte: the limit is \(limit).")
+    if kind == .datagram { return try receiveDatagram(atMost: limit) }
+    // Out of the stack into an array of their own size: a room of 64 KiB on the heap would cost more than all the rest.
     var bytes: [UInt8] = []
     switch try StreamCalls.receive(from: descriptor, atMost: limit, into: &bytes, isSocket: true) {
     case .moved: return .bytes(bytes)
@@ -127,24 +119,6 @@ extension Socket {
       if result > 0 { return }
       if left <= .zero { throw .timedOut }
     }
-  }
-}
-
-extension Socket.Received {
-  /// What it means that a stream gave no bytes.
-  fileprivate init(emptyHanded result: Int) throws(SocketError) {
-    switch result {
-    case 0: self = .end
-    case -Int(EAGAIN): self = .nothing
-    default: throw SocketError(.receive, CInt(result))
-    }
-  }
-}
-
-extension AddressRoom {
-  /// The sender of a datagram, if it has a name.
-  fileprivate var sender: SocketAddress? {
-    address == .unix(.unnamed) ? nil : address
   }
 }
 

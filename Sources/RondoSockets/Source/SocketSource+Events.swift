@@ -139,10 +139,11 @@ extension SocketSource {
   }
 
   private func receive(_ socket: Socket) {
+    if socket.kind == .datagram { return receiveDatagrams(socket) }
     do {
       switch try socket.receive() {
       case .bytes(let bytes): tell(.received(bytes))
-      case .datagram(let bytes, let sender): tell(.datagram(bytes, from: sender))
+      case .datagram(let datagram): tell(.datagram(datagram))
       case .end:
         state.withLock { state in
           state.hasEnded = true
@@ -153,7 +154,24 @@ extension SocketSource {
         takeBack(.data)
       }
     } catch {
-      if socket.kind == .datagram { tell(.failed(error)) } else { fail(error) }
+      fail(error)
+    }
+  }
+
+  /// Tells of the datagrams that wait, each as soon as it is received, while the handler takes more. Calls out.
+  ///
+  /// After 64 of them, or 100 us, the loop's other items have their turn: a turn takes about 1 us.
+  private func receiveDatagrams(_ socket: Socket) {
+    guard let loop = state.withLock({ $0.loop }) else { return }
+    let end = loop.now.advanced(by: 100_000)
+    for count in 1...64 {
+      do {
+        guard case .datagram(let datagram) = try socket.receive() else { return takeBack(.data) }
+        tell(.datagram(datagram))
+      } catch {
+        return tell(.failed(error))
+      }
+      guard count < 64, !loop.endsAfterCallout, isStillServed, loop.now < end, case .data = takeInput() else { return }
     }
   }
 

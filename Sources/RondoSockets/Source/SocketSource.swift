@@ -51,8 +51,8 @@ public final class SocketSource: @unchecked Sendable {
     case readable
     /// The source read bytes of a stream.
     case received([UInt8])
-    /// The source read a datagram. `from` is the sender's address, if it has one.
-    case datagram([UInt8], from: SocketAddress?)
+    /// The source read a datagram.
+    case datagram(Socket.Datagram)
     /// The peer sends no more. The source is still valid and can send: invalidate it afterwards.
     case end
     /// The socket has room to write.

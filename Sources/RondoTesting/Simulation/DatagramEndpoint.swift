@@ -9,6 +9,8 @@ final class DatagramEndpoint: Endpoint {
 
   private var waiting: [(from: NetworkAddress, bytes: [UInt8])] = []
   private var waitingBytes = 0
+  /// How many the network has brought for which there was no room.
+  private var dropped: UInt32 = 0
   /// The other end of a pair.
   private weak var pair: DatagramEndpoint?
   private var isPaired = false
@@ -57,7 +59,7 @@ final class DatagramEndpoint: Endpoint {
     timeline.schedule(at: arrival) { [self] in
       if link.isCut || target.isDown || link.loses(timeline) { return }
       if let found = target.endpoint(at: address, isStream: false) as? DatagramEndpoint {
-        _ = found.take(bytes, from: from)
+        if found.take(bytes, from: from) < 0 { found.dropped &+= 1 }
       } else if remote == address {
         // The answer of a port without a socket, for one that is connected.
         timeline.schedule(at: timeline.now.advanced(by: link.latency.saturatingNanoseconds)) { [self] in
@@ -83,9 +85,9 @@ final class DatagramEndpoint: Endpoint {
 
   /// - Returns: How many bytes there were, or -EAGAIN without room for them.
   private func take(_ bytes: [UInt8], from address: NetworkAddress) -> Int {
+    if let remote, remote != address { return bytes.count }
     // One without bytes takes room, too.
     guard isOpen, waitingBytes + bytes.count < Self.capacity else { return -Int(EAGAIN) }
-    if let remote, remote != address { return bytes.count }
     waitingBytes += bytes.count + 1
     waiting.append((address, bytes))
     hasChanged()
@@ -99,7 +101,11 @@ final class DatagramEndpoint: Endpoint {
     waitingBytes -= bytes.count + 1
     unsafe room.copyBytes(from: bytes.prefix(room.count))
     if let pair { pair.hasChanged() }
-    return (min(bytes.count, room.count), address)
+    return (bytes.count, address)
+  }
+
+  override func option(_ level: CInt, _ name: CInt) -> Int {
+    level == SOL_SOCKET && name == SO_MEMINFO ? Int(dropped) : super.option(level, name)
   }
 
   override func shutDown(reading: Bool, writing: Bool) -> Int {

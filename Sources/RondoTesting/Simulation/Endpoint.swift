@@ -128,6 +128,7 @@ class Endpoint {
   func connect(_ address: NetworkAddress) -> Int { -Int(EOPNOTSUPP) }
   func send(_ bytes: UnsafeRawBufferPointer, to address: NetworkAddress?) -> Int { -Int(EOPNOTSUPP) }
   func sendUrgent() -> Int { -Int(EOPNOTSUPP) }
+  /// How many bytes there were, of a datagram also those without room.
   func receive(_ room: UnsafeMutableRawBufferPointer) -> (Int, NetworkAddress?) { (-Int(EOPNOTSUPP), nil) }
   func shutDown(reading: Bool, writing: Bool) -> Int { 0 }
   func close() {}

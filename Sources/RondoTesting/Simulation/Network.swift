@@ -194,11 +194,11 @@ final class Network: SimulatedMachine, @unchecked Sendable {
       return unsafe endpoint.send(bytes, to: third == 0 ? nil : Self.address(third, fourth))
     case RONDO_SEND_PIECES:
       return unsafe Self.gather(first, second).withUnsafeBytes { unsafe endpoint.send($0, to: nil) }
-    case RONDO_RECEIVE:
+    case RONDO_RECEIVE, RONDO_RECEIVE_DATAGRAM:
       let room = unsafe UnsafeMutableRawBufferPointer(start: UnsafeMutableRawPointer(bitPattern: first), count: second)
       let (result, from) = unsafe endpoint.receive(room)
       if result >= 0 { unsafe (from ?? .unnamed).write(to: third, length: fourth) }
-      return result
+      return call == RONDO_RECEIVE ? min(result, second) : result
     case RONDO_SEND_FILE: return unsafe sendFile(endpoint, first, second, third)
     case RONDO_SEND_URGENT: return endpoint.sendUrgent()
     case RONDO_SHUTDOWN:
@@ -270,7 +270,7 @@ extension Faults.Call {
     case RONDO_CONNECT: self = .connect
     case RONDO_ACCEPT: self = .accept
     case RONDO_SEND, RONDO_SEND_PIECES, RONDO_SEND_FILE, RONDO_SEND_URGENT: self = .send
-    case RONDO_RECEIVE: self = .receive
+    case RONDO_RECEIVE, RONDO_RECEIVE_DATAGRAM: self = .receive
     default: return nil
     }
   }

@@ -152,9 +152,9 @@ import Testing
         #expect(try far.receive() == .nothing)
         simulation.run(for: .milliseconds(1))
         var got: [UInt8] = []
-        while case .datagram(let bytes, let from) = try far.receive() {
-          #expect(from == near.localAddress)
-          got += bytes
+        while case .datagram(let datagram) = try far.receive() {
+          #expect(datagram.sender == near.localAddress)
+          got += datagram.bytes
         }
         return got
       }
