@@ -58,7 +58,7 @@ ASKED_SEED = $(if $(filter file,$(origin SEED)),,$(SEED))
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
-setup: ## Install what is missing: libevent's headers, pkg-config, strace (apt; sudo unless root).
+setup: ## Install what is missing: libevent's headers, pkg-config, strace, Python (apt; sudo unless root).
 	@Sources/Tools/setup.sh
 setup-bench: ## Install the benchmarks' peers and guests as well: libuv, libev, GLib, libsystemd, OpenSSL, libcurl, hiredis.
 	@Sources/Tools/setup.sh bench
@@ -72,7 +72,7 @@ test: setup ## Run the tests, the comparison with the real CFRunLoop among them.
 check: lint ## The inner loop: lint, build, the tests of the core. Half a minute once it is built.
 	swift build --build-tests
 	swift test --skip-build --filter '^RondoTests\.'
-lint: setup ## Check the format, the length of files, left-over markers and the tics of prose.
+lint: setup ## Check the format, the length of files, left-over markers, the tics of prose, closures in expectations.
 	@Sources/Tools/lint.sh $(FORMATTED)
 format: setup ## Rewrite the code in the project's format.
 	swift format --in-place --parallel --recursive $(FORMATTED)

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Checks the format, the length of files, left-over markers and the tics of prose: `make lint`.
+# Checks the format, the length of files, left-over markers, the tics of prose, and closures that the compiler may take
+# for others: `make lint`.
 #
 #   lint.sh PATH...
 set -euo pipefail
@@ -14,3 +15,4 @@ if marks=$(grep -rnwE 'TOD[O]|FIXM[E]' Sources Tests Benchmarks/Sources Benchmar
   exit 1
 fi
 Sources/Tools/prose.sh
+python3 Sources/Tools/closures.py Tests Benchmarks/Tests Sources/Examples/Tests

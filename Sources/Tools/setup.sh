@@ -24,6 +24,7 @@ has_library() { pkg-config --exists "$1" 2>/dev/null || missing+=("$2"); }
 
 has_program pkg-config pkg-config
 has_program strace strace
+has_program python3 python3-minimal
 [[ -e /usr/include/event2/event.h ]] || has_library libevent_core libevent-dev
 for part; do
   case $part in
@@ -44,7 +45,6 @@ for part; do
       has_program gcc gcc libc6-dev
       has_program g++ g++
       has_program nm binutils
-      has_program python3 python3-minimal
       # A library with an adapter for CFRunLoop, and what it talks to.
       has_library hiredis libhiredis-dev
       has_program redis-server redis-server

@@ -283,7 +283,7 @@ import Testing
       #expect(throws: SocketError.congested) { try source.send([1]) }
       source.invalidate()
       #expect(throws: SocketError.invalid) { try source.send([1]) }
-      withExtendedLifetime(far) {}
+      _ = far
     }
   }
 

@@ -91,6 +91,16 @@ extension SocketSource.Event {
   }
 }
 
+/// What a call throws; nil if it returns.
+func thrown<Failure: Error>(_ body: () throws(Failure) -> Void) -> Failure? {
+  do {
+    try body()
+    return nil
+  } catch {
+    return error
+  }
+}
+
 extension Array where Element == UInt8 {
   init(_ text: String) {
     self = Array(text.utf8)

@@ -44,13 +44,15 @@ import Testing
       for mode in shape.modes { a.loop.add(timer, to: mode) }
       a.virtual.advance(by: .milliseconds(35))
       #expect(stages.take() == expected(mover).before)
-      #expect(shape.modes.allSatisfy { b.loop.contains(timer, in: $0) && !a.loop.contains(timer, in: $0) })
+      let isThere = shape.modes.allSatisfy { b.loop.contains(timer, in: $0) && !a.loop.contains(timer, in: $0) }
+      #expect(isThere)
       b.virtual.advance(by: .milliseconds(45), in: shape.modes == [.default, "m"] ? "m" : .default)
       #expect(stages.take() == expected(mover).after)
 
       b.loop.perform { stages.move(timer, shape.modes, from: b, to: a) }
       b.virtual.advance(by: .zero)
-      #expect(shape.modes.allSatisfy { a.loop.contains(timer, in: $0) && !b.loop.contains(timer, in: $0) })
+      let isBack = shape.modes.allSatisfy { a.loop.contains(timer, in: $0) && !b.loop.contains(timer, in: $0) }
+      #expect(isBack)
       a.virtual.advance(by: .milliseconds(30))
       #expect(stages.take() == "a50 a60")
     }

@@ -268,10 +268,12 @@ import Testing
 
   @Test func `a run until a condition ends early when it is stopped or nothing is left`() {
     withRecipeStage(isObserved: false) { stage in
-      #expect(!stage.loop.run { false })
+      let holdsWhenFinished = stage.loop.run { false }
+      #expect(!holdsWhenFinished)
       stage.timer("t", after: .milliseconds(1)) { stage.loop.stop() }
       stage.keepAlive()
-      #expect(!stage.loop.run { false })
+      let holdsWhenStopped = stage.loop.run { false }
+      #expect(!holdsWhenStopped)
       #expect(stage.text == "t")
     }
   }
