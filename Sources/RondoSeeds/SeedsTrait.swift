@@ -33,8 +33,10 @@ public struct SeedsTrait: TestTrait, SuiteTrait, TestScoping {
         continue
       }
       let smallest = await Seed(number).smallest(of: log.places) { await Self.fails($0, function) }
+      let order = smallest.choices == [] ? " No choice is needed: it fails in the documented order." : ""
       Issue.record(
-        "It fails with seed \(smallest): withVirtualLoop(seed: Seed(\"\(smallest)\")), or RONDO_SEED=\(smallest)")
+        "It fails with seed \(smallest): withVirtualLoop(seed: Seed(\"\(smallest)\")), or RONDO_SEED=\"\(smallest)\".\(order)"
+      )
       return try await Seed.$current.withValue(smallest, operation: function)
     }
   }

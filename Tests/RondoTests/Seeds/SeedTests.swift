@@ -140,25 +140,42 @@ import Testing
     }
   }
 
-  @Test func `a test that fails with a seed is run again with the smallest, and says which`() async throws {
+  /// What the trait records for a test of four tied timers that fails if one of them fires last, and its last seed.
+  private static func record(failingIfLast index: String) async throws -> (told: [String], last: Seed) {
     let told = Mutex<[String]>([])
     let runs = Mutex<[Seed]>([])
     let (test, testCase) = (try #require(Test.current), try #require(Test.Case.current))
     try await withKnownIssue {
       try await SeedsTrait.seeds(100).provideScope(for: test, testCase: testCase) {
         runs.withLock { $0.append(Seed.current!) }
-        if Self.last(of: 4) == "1" { Issue.record("the first fired last") }
+        if Self.last(of: 4) == index { Issue.record("it fired last") }
       }
     } matching: { issue in
       told.withLock { $0.append(issue.comments.map(\.rawValue).joined()) }
       return true
     }
-    let last = try #require(runs.withLock { $0.last })
+    let last = runs.withLock { $0.last }
+    return (told.withLock { $0 }, try #require(last))
+  }
+
+  @Test func `a test that fails with a seed is run again with the smallest, and says which`() async throws {
+    let (told, last) = try await Self.record(failingIfLast: "1")
     #expect(last.choices?.isEmpty == false)
     #expect(
-      told.withLock { $0 } == [
-        "It fails with seed \(last): withVirtualLoop(seed: Seed(\"\(last)\")), or RONDO_SEED=\(last)",
-        "the first fired last",
+      told == [
+        "It fails with seed \(last): withVirtualLoop(seed: Seed(\"\(last)\")), or RONDO_SEED=\"\(last)\".",
+        "it fired last",
+      ])
+  }
+
+  @Test func `a test that fails without any choice says that it fails in the documented order`() async throws {
+    let (told, last) = try await Self.record(failingIfLast: "4")
+    #expect(last.choices == [])
+    #expect(
+      told == [
+        "It fails with seed \(last): withVirtualLoop(seed: Seed(\"\(last)\")), or RONDO_SEED=\"\(last)\"."
+          + " No choice is needed: it fails in the documented order.",
+        "it fired last",
       ])
   }
 
