@@ -18,7 +18,7 @@
 
     /// Makes a sink and starts its thread, whose loop takes three descriptors.
     ///
-    /// At exit(3) or a return from main, the sink writes its buffer for up to a second. It also writes its buffer when
+    /// At exit(3) or a return from main, the sinks write their buffers, one after the other, each for up to a second. It also writes its buffer when
     /// you release its last reference.
     ///
     /// - Parameters:

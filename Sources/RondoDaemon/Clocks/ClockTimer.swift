@@ -73,7 +73,7 @@ public struct ClockTimer: DaemonSource {
   /// With an interval of one hour, it fires at each full hour.
   ///
   /// - Parameters:
-  ///   - interval: At least a nanosecond.
+  ///   - interval: More than zero. Less than a nanosecond counts as one.
   ///   - offset: Added to each multiple.
   ///   - handler: Called on the loop's thread.
   /// - Throws: `.exhausted`, `.noMemory`, `.system`.

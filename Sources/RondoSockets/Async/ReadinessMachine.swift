@@ -70,7 +70,7 @@ package struct ReadinessMachine<Waiter> {
       self[direction].mayGo = false
       self[direction].waitsElsewhere = false
     }
-    // Of what the loop has told no more, the descriptor itself may know.
+    // No further edge may come: only a call shows what there is.
     return self[direction].mayGo || isOver || hasHungUp && direction == .read
   }
 

@@ -5,8 +5,8 @@ internal import Synchronization
 /// A descriptor in one loop, for the tasks that read from it and write to it: registered once, until it is let go.
 ///
 /// Its source is edge-triggered, in each direction from the first wait on. So a later wait costs no system call, and an
-/// edge that no task awaits sets a flag. In virtual time the source of a descriptor that is not simulated is
-/// level-triggered, and enabled while a task waits: a script tells readiness once.
+/// edge that no task awaits sets a flag. A script of virtual time says only once that a descriptor is ready: there the
+/// source of a descriptor that is not simulated is level-triggered, and enabled only while a task waits.
 package final class ReadinessRecord: ItemDelegate, @unchecked Sendable {
   // Unchecked because of the fields under the lock.
 

@@ -63,6 +63,8 @@ extension Connection {
 
   /// Reads a line, without its end: LF, or CR and LF. Any thread; one task at a time.
   ///
+  /// It strips a CR before the LF alone: a CR elsewhere, and at the end of a last line without LF, is a part of the line.
+  ///
   /// - Parameter limit: The most bytes of a line with its end.
   /// - Returns: The line, in which U+FFFD replaces bytes that are not UTF-8. The last one may have no end. Nil if the
   ///   peer sends no more.

@@ -58,8 +58,10 @@ public final class Connection: Sendable {
 
   /// Makes a connection of descriptors that are no sockets, and owns them.
   ///
-  /// They are the ends of pipes, a terminal or a character device. Until they close, both are non-blocking, for all processes
-  /// that share them. They are closed on exec, unless they are standard streams. SIGPIPE is never raised.
+  /// They are the ends of pipes, or a terminal. Until they close, both are non-blocking, for all processes that share
+  /// them. They are closed on exec, unless they are standard streams. SIGPIPE is never raised. epoll(7) refuses other
+  /// devices, such as /dev/null: a call that need not wait succeeds, and a wait throws
+  /// `.wait(.invalidated(.refused(errno: EPERM)))`.
   ///
   /// - Parameters:
   ///   - input: Read from; nil for none.
