@@ -84,7 +84,8 @@ import Testing
       _ = unsafe rondo_pipe(&ends)
       let file = unsafe open("/proc/self/exe", O_RDONLY)
       let before = try await loop.call { loop.inventory.items.count }
-      #expect(throws: ConnectionError.self) { try Connection(reading: ends[0], writing: file, on: loop) }
+      let made = try? Connection(reading: ends[0], writing: file, on: loop)
+      #expect(made == nil)
       #expect(fcntl(ends[0], F_GETFL) & O_NONBLOCK == 0)
       let after = try await loop.call { loop.inventory.items.count }
       #expect(after == before)
