@@ -103,7 +103,7 @@ bench-report: setup-bench ## Measure everything, write FILE.html and FILE.json; 
 	echo 'Report: $(FILE).html'
 	[[ -z '$(PUBLISH)' ]] || "$$bench" publish '$(FILE).json' \
 	  --readme README.md --page Benchmarks/Figures.md --pictures Benchmarks/Pictures
-bench-test: setup-bench ## Run the tests of the benchmarks' arithmetic and reports, and those that need other libraries.
+bench-test: setup-prove ## Run the tests of the benchmarks' arithmetic and reports, and those that need other libraries.
 	swift test $(BENCH)
 
 prove: ## Run every proof there is, each at a depth that takes minutes; ONLY='fuzz counts' runs those alone.

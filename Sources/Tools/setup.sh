@@ -36,7 +36,6 @@ for part; do
       has_library openssl libssl-dev
       has_library libcurl libcurl4-openssl-dev
       has_library hiredis libhiredis-dev
-      has_program redis-server redis-server
       # libev alone has no pkg-config file.
       [[ -e /usr/include/ev.h ]] || missing+=(libev-dev)
       ;;
