@@ -96,9 +96,11 @@ import RondoSockets
   private func leave(_ name: StringObject?) {
     guard let literal = name?.literal else { return }
     let list: WritableKeyPath<Directory, [Literal: Weak]> = isRemote ? \.remote : \.local
-    Self.directory.withLock { directory in
-      guard let known = directory[keyPath: list][literal] else { return }
-      if known.port == nil || known.port === self { directory[keyPath: list][literal] = nil }
+    // The later port of that name is let go of with nothing held: this may be the last reference.
+    _ = Self.directory.withLock { directory -> MessagePortObject? in
+      if let later = directory[keyPath: list][literal]?.port, later !== self { return later }
+      directory[keyPath: list][literal] = nil
+      return nil
     }
   }
 

@@ -74,9 +74,11 @@ import Synchronization
   }
 
   override func ended() {
-    Self.known.withLock { known in
-      if let socket = known[descriptor]?.socket, socket !== self { return }
+    // The later socket of that number is let go of with nothing held: this may be the last reference.
+    _ = Self.known.withLock { known -> SocketObject? in
+      if let later = known[descriptor]?.socket, later !== self { return later }
       known[descriptor] = nil
+      return nil
     }
     let timer = rest.withLock { $0.timer.take() }
     timer?.invalidate()

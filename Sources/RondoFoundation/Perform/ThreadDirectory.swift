@@ -32,10 +32,18 @@ enum ThreadDirectory {
         return kept
       }
       byThread[id] = Entry(thread: thread, runLoop: runLoop)
-      guard byThread.count > limit else { return nil }
-      byThread = byThread.filter { $0.value.kept != nil || $0.value.runLoop != nil && $0.value.thread != nil }
-      limit = max(64, byThread.count * 2)
       return nil
+    }
+
+    /// Takes out the dead entries, if there are many.
+    ///
+    /// - Returns: What it has looked at, for the caller to let go of with nothing held: it may have the last reference.
+    mutating func sweep() -> [(Thread?, RunLoop?)] {
+      guard byThread.count > limit else { return [] }
+      let seen = byThread.mapValues { ($0.thread, $0.runLoop) }
+      byThread = byThread.filter { id, entry in entry.kept != nil || seen[id]!.0 != nil && seen[id]!.1 != nil }
+      limit = max(64, byThread.count * 2)
+      return Array(seen.values)
     }
 
     /// - Returns: Whether the thread has not asked for its run loop yet, so that the request is kept for it.
@@ -75,6 +83,7 @@ enum ThreadDirectory {
     while let kept = update(for: thread, { $0.enter(thread, runLoop) }) {
       for kept in kept { runLoop.post(kept.request, order: 0, modes: kept.modes, target: nil) }
     }
+    _ = entries.withLock { $0.sweep() }
   }
 
   /// The run loop of a thread that has asked for it and has not ended.

@@ -140,7 +140,7 @@ final class PortInbox: @unchecked Sendable {
 
   /// Whether this is the first time the port is added to a mode of a loop.
   func enter(_ loop: Loop, _ mode: Loop.Mode) -> Bool {
-    withLock {
+    changePlaces { places in
       places.removeAll { $0.loop == nil }
       guard isOpen, !places.contains(where: { $0.loop === loop && $0.mode == mode }) else { return false }
       places.append(Place(loop: loop, mode: mode))
@@ -150,11 +150,21 @@ final class PortInbox: @unchecked Sendable {
 
   /// Whether the port was in a mode of a loop.
   func exit(_ loop: Loop, _ mode: Loop.Mode) -> Bool {
-    withLock {
+    changePlaces { places in
       let count = places.count
       places.removeAll { $0.loop === loop && $0.mode == mode }
       return places.count < count
     }
+  }
+
+  /// The loops that are looked at are let go of with nothing held: one of these may be the last reference.
+  private func changePlaces(_ change: (inout [Place]) -> Bool) -> Bool {
+    let (answer, loops) = withLock {
+      let loops = places.map(\.loop)
+      return (change(&places), loops)
+    }
+    _ = loops
+    return answer
   }
 
   func schedule(in loop: Loop, _ mode: Loop.Mode, _ handle: @escaping (PortMessage) -> Void) {
