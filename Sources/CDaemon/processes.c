@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -176,7 +177,7 @@ int rondo_spawn(const struct rondo_command *command) {
   if (command->leads_group) flags |= POSIX_SPAWN_SETPGROUP;
   if (!error) error = posix_spawnattr_setflags(&attributes, flags);
   // A child is started only if there is a number to watch it with, which is free again in time for that.
-  int reserve = error ? -1 : open("/dev/null", O_RDONLY | O_CLOEXEC);
+  int reserve = error ? -1 : eventfd(0, EFD_CLOEXEC);
   if (!error && reserve < 0) error = errno;
   if (!error) {
     error = posix_spawnp(&process, command->executable, &actions, &attributes, command->arguments, environment);

@@ -89,7 +89,7 @@ public struct SignalSource: DaemonSource {
     self.subscription = subscription
   }
 
-  /// Has what comes from a date on act as it would without the source. In virtual time, the source hears it.
+  /// Has what comes from a date of CLOCK_MONOTONIC on act as it would without the source.
   func end(at date: Instant) { subscription.end(at: date) }
 
   /// The number of the source's signal.
