@@ -123,7 +123,7 @@ stranger: setup ## Walk a stranger's way: a package that depends on a tag, the R
 chaos: setup ## Open, half-close, reset and stall CHAOS_CONNECTIONS at random for CHAOS_SECONDS from SEED.
 	CHAOS_SECONDS=$(CHAOS_SECONDS) CHAOS_CONNECTIONS=$(CHAOS_CONNECTIONS) SEED=$(SEED) \
 	  swift test $(EXAMPLES) --filter ChaosTests
-bridge: setup-bench ## Run the tests of real loops and of guests with a loop of Foundation's beside each.
+bridge: setup-prove ## Run the tests of real loops and of guests with a loop of Foundation's beside each.
 	RONDO_BRIDGE=1 swift test --filter '$(BRIDGED)'
 	RONDO_BRIDGE=1 swift test $(BENCH) --filter RondoGuestTests
 tsan: setup ## Run the threaded tests under the thread sanitizer.
