@@ -151,7 +151,7 @@ import Testing
   }
 
   private static let longFiles: [String: Int] = [:]
-  private static let mostLinesOfTheCore = 6_390
+  private static let mostLinesOfTheCore = 6_400
 
   // MARK: - Walks
 

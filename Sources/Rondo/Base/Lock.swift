@@ -38,7 +38,7 @@ package struct Lock: ~Copyable, Sendable {
     let (isFree, _) = word.compareExchange(
       expected: State.free, desired: State.held, successOrdering: .acquiring, failureOrdering: .relaxed)
     if !isFree { lockSlowly() }
-    if _isDebugAssertConfiguration() { unsafe rondo_held_locks().pointee += 1 }
+    Self.count(1)
   }
 
   @inline(never)
@@ -51,13 +51,19 @@ package struct Lock: ~Copyable, Sendable {
   @inline(__always)
   @usableFromInline
   package borrowing func unlock() {
-    if _isDebugAssertConfiguration() { unsafe rondo_held_locks().pointee -= 1 }
+    Self.count(-1)
     if word.exchange(State.free, ordering: .releasing) == State.awaited { wakeOne() }
   }
 
   @inline(never)
   private borrowing func wakeOne() {
     unsafe rondo_futex_wake(address)
+  }
+
+  /// Counts what the calling thread holds, in a debug build. A lock of another kind says itself when it is taken and let go.
+  @inline(__always)
+  package static func count(_ change: CInt) {
+    if _isDebugAssertConfiguration() { unsafe rondo_held_locks().pointee += change }
   }
 
   /// Traps, in a debug build, if the calling thread holds a lock of the library: it is about to run code of the user's,

@@ -28,7 +28,11 @@ final class PortInbox: @unchecked Sendable {
 
   private func withLock<Result>(_ body: () -> Result) -> Result {
     condition.lock()
-    defer { condition.unlock() }
+    Lock.count(1)
+    defer {
+      Lock.count(-1)
+      condition.unlock()
+    }
     return body()
   }
 

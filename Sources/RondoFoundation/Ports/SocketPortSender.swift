@@ -45,7 +45,11 @@ final class SocketPortSender: @unchecked Sendable {
     guard let destination = signature.destination, lock.lock(before: limitDate.limited) || lock.try() else {
       return false
     }
-    defer { lock.unlock() }
+    Lock.count(1)
+    defer {
+      Lock.count(-1)
+      lock.unlock()
+    }
     guard signature.isStream else { return sendDatagram(frame, to: destination) }
     let isReused = socket.map(isAlive) ?? false
     if !isReused { socket = nil }
