@@ -156,34 +156,32 @@ extension LoopGroup {
 
       /// Lets go of `last` when it is closed.
       fileprivate func close(_ last: Last) {
-        guard !loop.isCurrent else { return empty(AcceptPatience(), rounds: 0, last) }
-        loop.perform(in: .common) { empty(AcceptPatience(), rounds: 0, last) }
+        guard !loop.isCurrent else { return empty(nil, rounds: 0, last) }
+        loop.perform(in: .common) { empty(nil, rounds: 0, last) }
       }
 
       /// Accepts what waits, then closes. Clients may come as fast: it makes as many tries as a queue has places.
       ///
       /// While no descriptor is left it pauses, since closing would reset those that wait.
-      private func empty(_ patience: AcceptPatience, rounds: Int, _ last: Last) {
+      private func empty(_ backoff: Backoff?, rounds: Int, _ last: Last) {
         source.disable(.accept)
-        var patience = patience
-        var pause: Duration?
         for round in rounds..<max(rounds, Socket.usualBacklog) {
-          do {
+          do throws(SocketError) {
             switch try source.socket?.acceptNext() ?? .nothing {
             case .connection(let socket, let peer): accepted(socket, peer)
-            case .failed: pause = patience.pauseAfterFailure()
+            case .failed: break
             case .nothing: return source.invalidate()
             }
           } catch  where error.isShortage {
-            pause = patience.pauseAfterShortage()
+            if backoff == nil { warn("A LoopGroup that stops cannot accept those that wait yet: \(error).") }
+            var backoff = backoff ?? .accepting
+            let timer = Loop.Timer(after: backoff.next()) { [backoff] _ in empty(backoff, rounds: round + 1, last) }
+            // A loop that has ended lets go of `last`, and of the listener.
+            loop.add(timer, to: .common)
+            return
           } catch {
             return source.invalidate()
           }
-          guard let pause else { continue }
-          let timer = Loop.Timer(after: pause) { _ in empty(patience, rounds: round + 1, last) }
-          // A loop that has ended lets go of `last`, and of the listener.
-          loop.add(timer, to: .common)
-          return
         }
         source.invalidate()
       }
