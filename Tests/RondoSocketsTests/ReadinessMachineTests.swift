@@ -18,6 +18,8 @@ import Testing
     }
     func drain() -> Int? { machine.drain() }
     func takeServed(_ direction: ReadinessDirection) -> Int? { machine.takeServed(direction) }
+    func waitElsewhere(_ direction: ReadinessDirection) { machine.waitElsewhere(direction) }
+    func waitsHere(_ direction: ReadinessDirection) -> Bool { machine.waitsHere(direction) }
     func edge(_ readiness: Loop.DescriptorSource.Readiness) -> (Int?, Int?) { machine.edge(readiness) }
     func take(_ direction: ReadinessDirection) -> Int? { machine.take(direction) }
     func limit(idle: Int? = nil, deadline: Int? = nil, at seconds: Int = 0) {
@@ -45,6 +47,14 @@ import Testing
     let machine = Machine()
     for direction in ReadinessDirection.allCases { _ = machine.begin(direction) }
     return machine
+  }
+
+  @Test func `a call that waits elsewhere waits there until the next one begins`() {
+    let machine = Machine()
+    #expect(machine.begin(.read) && machine.waitsHere(.read))
+    machine.waitElsewhere(.read)
+    #expect(!machine.waitsHere(.read) && machine.waitsHere(.write))
+    #expect(!machine.begin(.read) && machine.waitsHere(.read))
   }
 
   @Test func `the first call is made, and the next one after an edge`() {

@@ -111,6 +111,28 @@
       }
     }
 
+    @Test func `a deadline ends the wait for a peer that asks and reads nothing, never early`() async throws {
+      try await withPlain { loop, near, far in
+        let peer = Peer(isServer: false)
+        let context = try Certificates.server()
+        async let secured = far.secured(by: context)
+        try await peer.shakeHands(over: near)
+        let server = try await secured
+        let flood = Task {
+          while true {
+            for _ in 0..<100 { peer.renewKeys() }
+            try await near.write(peer.output())
+          }
+        }
+        let deadline = loop.clock.now + .milliseconds(300)
+        server.deadline = deadline
+        let error = await failure { while try await server.read() != nil {} }
+        #expect(error == .wait(.timedOut) && loop.clock.now >= deadline)
+        server.close()
+        _ = await flood.result
+      }
+    }
+
     @Test func `a server that says goodbye in the handshake is told apart`() async throws {
       try await withPlain { _, near, far in
         // An alert in plain text: close_notify.

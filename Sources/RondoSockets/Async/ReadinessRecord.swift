@@ -278,9 +278,10 @@ package final class ReadinessRecord: ItemDelegate, @unchecked Sendable {
   private func timeIsUp() {
     let now = loop.now
     for direction in ReadinessDirection.allCases {
-      guard let waiter = lock.withLock({ machine.expire(direction, at: now) }) else { continue }
+      let (waiter, waitsHere) = lock.withLock { (machine.expire(direction, at: now), machine.waitsHere(direction)) }
+      guard let waiter else { continue }
       // A loop that is late fires timers first: the descriptor may be ready already.
-      let isReady = !loop.isVirtual && rondo_is_ready(descriptor, direction == .write ? 1 : 0) != 0
+      let isReady = waitsHere && !loop.isVirtual && rondo_is_ready(descriptor, direction == .write ? 1 : 0) != 0
       if isReady { lock.withLock { machine.succeed(direction, mayGoOn: true) } }
       waiter.resume(isReady ? .ready : .timedOut)
     }
