@@ -73,6 +73,13 @@ func echo(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
     cSettings: [warnings] + peers, swiftSettings: settings)
 }
 
+/// A program of the workload `udp.burst`: one loop that receives from a bound socket.
+func burst(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+  .executableTarget(
+    name: "burst-\(name)", dependencies: ["CBurst"] + dependencies, path: "Sources/Burst/\(name)",
+    cSettings: [warnings] + peers, swiftSettings: settings)
+}
+
 let package = Package(
   name: "RondoBenchmarks",
   products: [.executable(name: "rondo-bench", targets: ["rondo-bench"])],
@@ -89,7 +96,7 @@ let package = Package(
   ],
   targets: [
     // What every subject shares: the clock, the callouts, the meters, pinning, and the shape of a peer written in C.
-    .target(name: "CBench", cSettings: [warnings]),
+    .target(name: "CBench", dependencies: ["CBurst"], cSettings: [warnings]),
     // The peers' libraries, found by pkg-config. One that is not installed costs a warning and its subject, no more.
     .systemLibrary(name: "CLibeventPeer", pkgConfig: "libevent_core", providers: [.apt(["libevent-dev"])]),
     .systemLibrary(name: "CLibeventThreadsPeer", pkgConfig: "libevent_pthreads", providers: [.apt(["libevent-dev"])]),
@@ -224,6 +231,22 @@ let package = Package(
     echo(
       "rondo-sockets",
       [.product(name: "Rondo", package: "Rondo"), .product(name: "RondoSockets", package: "Rondo")]),
+    .target(name: "CBurst", cSettings: [warnings]),
+    burst("raw"),
+    burst("libuv", ["CLibuvPeer"]),
+    burst(
+      "nio",
+      [
+        .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["NIO"])),
+        .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["NIO"])),
+      ]),
+    burst("rondo", [.product(name: "Rondo", package: "Rondo"), .product(name: "RondoSockets", package: "Rondo")]),
+    burst(
+      "rondo-async",
+      [
+        .product(name: "Rondo", package: "Rondo"), .product(name: "RondoMain", package: "Rondo"),
+        .product(name: "RondoSockets", package: "Rondo"),
+      ]),
     .testTarget(name: "RondoBenchTests", dependencies: ["rondo-bench", "rondo-hosts"], swiftSettings: settings),
     // Here, because a runner that RondoMain is linked with runs all tests of its package that way.
     .testTarget(

@@ -9,7 +9,6 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,21 +39,6 @@ static int listening(struct sockaddr_in *address) {
   }
   if (listener >= 0) close(listener);
   return -1;
-}
-
-static pid_t start(const char *program, int listener) {
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  // A number that is its own already would stay closed on exec.
-  posix_spawn_file_actions_adddup2(&actions, listener, 200);
-  posix_spawn_file_actions_adddup2(&actions, 200, 3);
-  posix_spawn_file_actions_addclose(&actions, 200);
-  char *const arguments[] = {(char *)program, NULL};
-  char *const environment[] = {NULL};
-  pid_t child;
-  int error = posix_spawn(&child, program, &actions, NULL, arguments, environment);
-  posix_spawn_file_actions_destroy(&actions);
-  return error == 0 ? child : -1;
 }
 
 static int connected(const struct sockaddr_in *address) {
@@ -124,12 +108,6 @@ static int compare(const void *left, const void *right) {
   return difference < 0 ? -1 : difference > 0;
 }
 
-static int64_t processor_time(clockid_t clock) {
-  struct timespec time = {0, 0};
-  clock_gettime(clock, &time);
-  return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
-}
-
 // Has all clients ask and ask again: first for `warmup`, then for `nanoseconds`, which count.
 static bool converse(
     int epoll, client *clients, bench_echo *echo, clockid_t clock, const char *request, int64_t *times) {
@@ -145,10 +123,10 @@ static bool converse(
     if (!counts && now >= begin) {
       counts = true;
       begin = now;
-      used = processor_time(clock);
+      used = bench_clock_time(clock);
     } else if (counts && now - begin >= echo->nanoseconds) {
       echo->elapsed = now - begin;
-      echo->processor = processor_time(clock) - used;
+      echo->processor = bench_clock_time(clock) - used;
       break;
     }
     for (int index = 0; index < count && is_good; index++) {
@@ -177,7 +155,7 @@ int bench_echo_run(const char *program, bench_echo *echo) {
   if (listener < 0) return -1;
   // The server inherits what the thread is bound to.
   if (!bench_pin(echo->server)) return -1;
-  pid_t child = start(program, listener);
+  pid_t child = bench_spawn(program, &listener, 1);
   close(listener);
   if (!bench_pin(echo->client) || child < 0) return -1;
   int epoll = epoll_create1(EPOLL_CLOEXEC), made = 0;

@@ -1,4 +1,4 @@
-// Runs another program and times it.
+// Runs other programs, and times one.
 
 #define _GNU_SOURCE
 #include "bench.h"
@@ -7,6 +7,25 @@
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+pid_t bench_spawn(const char *program, const int *descriptors, int count) {
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  // A number that is its own already would stay closed on exec.
+  for (int index = 0; index < count; index++) {
+    posix_spawn_file_actions_adddup2(&actions, descriptors[index], 200 + index);
+  }
+  for (int index = 0; index < count; index++) {
+    posix_spawn_file_actions_adddup2(&actions, 200 + index, 3 + index);
+    posix_spawn_file_actions_addclose(&actions, 200 + index);
+  }
+  char *const arguments[] = {(char *)program, NULL};
+  char *const environment[] = {NULL};
+  pid_t child;
+  int error = posix_spawn(&child, program, &actions, NULL, arguments, environment);
+  posix_spawn_file_actions_destroy(&actions);
+  return error == 0 ? child : -1;
+}
 
 int bench_start_program(const char *path, int64_t *nanoseconds) {
   int ends[2];

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 #include <time.h>
 
 /// CLOCK_MONOTONIC in nanoseconds.
@@ -362,6 +363,28 @@ typedef struct bench_echo {
 /// request under way. Returns its exit status if it ended by itself, -1 if it could not be started, -2 if an answer was
 /// wrong or did not come. The calling thread is bound to the clients' processor afterwards.
 int bench_echo_run(const char *program, bench_echo *echo);
+
+/// Starts a program with nothing but these descriptors, from number 3 on; negative if it could not be started.
+pid_t bench_spawn(const char *program, const int *descriptors, int count);
+
+/// A burst of datagrams, and what a program received of it.
+typedef struct bench_burst {
+  /// The processors that the receiver and the sender run on.
+  int receiver, sender;
+  /// How many datagrams are sent, of how many bytes, and how long that takes.
+  int64_t datagrams;
+  size_t bytes;
+  int64_t nanoseconds;
+  /// How long the receiver computes for each.
+  int64_t work;
+  /// How many it received, how long it took to send them, and how long the receiver's process had a processor.
+  int64_t received, elapsed, processor;
+} bench_burst;
+
+/// Starts a program that receives from the bound socket it finds as descriptor 3, and sends it a burst. Returns its exit
+/// status if it ended by itself, -1 if it could not be started, -2 if it received nothing or bytes that were not sent. The
+/// calling thread is bound to the sender's processor afterwards.
+int bench_burst_run(const char *program, bench_burst *burst);
 
 /// read(2), so that Swift files need no other import.
 long bench_read(int descriptor, void *bytes, size_t count);

@@ -122,7 +122,7 @@ struct Markdown {
     ("wakes", ["wake"]), ("posts", ["post"]), ("turns", ["turn", "mode"]),
     ("timers, when they fire", ["timer.lateness", "timer.drift", "timer.coalesce"]),
     ("timers, what they cost", ["timer.churn"]),
-    ("descriptors", ["fd"]), ("echo servers", ["echo"]), ("hops and jobs", ["hop", "job"]),
+    ("descriptors", ["fd"]), ("echo servers", ["echo"]), ("datagrams", ["udp"]), ("hops and jobs", ["hop", "job"]),
     ("memory and start", ["memory", "start"]),
   ]
 

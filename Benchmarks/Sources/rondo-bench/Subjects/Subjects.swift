@@ -50,7 +50,7 @@ enum Subjects {
     RondoTimeoutSubject(),
     CPeer(bench_peer_rondo_c),
     EchoSubject(name: "rondo.sockets", summary: "SocketSource instead of Loop.DescriptorSource, in echo alone"),
-    EchoSubject(name: "rondo.async", summary: "Connection in async code, in echo alone"),
+    EchoSubject(name: "rondo.async", summary: "async code instead of callouts, in echo and udp alone"),
     EchoSubject(name: "nio.async", summary: "NIOAsyncChannel instead of a ChannelHandler, in echo alone"),
   ]
 }

@@ -46,6 +46,8 @@ enum Workloads {
     Echo(64, 16_384),
     Echo(1000, 16_384),
     Echo(5000, 16_384),
+    UDPBurst(),
+    UDPBurst(work: 3000),
     Memory(),
     Start(),
   ]
