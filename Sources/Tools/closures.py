@@ -25,21 +25,19 @@ BLOCKS = set(
 
 
 def skip_string(text, start, quote):
-    """The end of a string literal, and the texts of its interpolations."""
+    """The end of a string literal; what it interpolates is a part of it."""
     hashes = quote.count("#")
     end, escape = quote[hashes:] + "#" * hashes, "\\" + "#" * hashes
-    place, inside = start, []
+    place = start
     while place < len(text) and not text.startswith(end, place):
         if text.startswith(escape + "(", place):
-            depth, begin = 1, place + len(escape) + 1
-            place = begin
-            while depth:
+            depth, place = 1, place + len(escape) + 1
+            while depth and place < len(text):
                 depth += {"(": 1, ")": -1}.get(text[place], 0)
                 place += 1
-            inside.append(text[begin:place - 1])
         else:
             place += len(escape) + 1 if text.startswith(escape, place) else 1
-    return place + len(end), inside
+    return place + len(end)
 
 
 class Scope:
@@ -48,15 +46,15 @@ class Scope:
     def __init__(self, outer, kind):
         # "closure", "block" or "paren".
         self.outer, self.kind = outer, kind
-        # The words of the statement under way, and whether it is the arguments of a macro, or follows them.
-        self.words, self.is_macro = [], False
+        # The words of the statement under way, whether it holds the arguments of #expect, and whether it is a function's.
+        self.words, self.is_macro, self.is_function = [], False, False
         # In the body of a closure: the line of its first macro with a closure.
         self.first = None
 
 
 def body(scope):
     """The closure or function around a place; blocks and parentheses are parts of it."""
-    while scope.kind != "closure" and not (scope.kind == "block" and scope.is_function):
+    while scope.kind != "closure" and not scope.is_function:
         scope = scope.outer
     return scope
 
@@ -69,7 +67,7 @@ def find(text):
     while match := TOKEN.search(text, place):
         token, place = match.group(), match.end()
         if token.endswith('"'):
-            end, _ = skip_string(text, place, token)
+            end = skip_string(text, place, token)
             line += text.count("\n", place, end)
             place = end
             scope.words.append('""')
