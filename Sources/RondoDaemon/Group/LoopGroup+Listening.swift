@@ -117,8 +117,8 @@ extension LoopGroup {
     /// Accepts the connections that wait in the queues, then closes the listeners. Any thread.
     ///
     /// Each listener closes on its loop; on the calling thread it closes immediately. If no descriptor is left for those
-    /// that wait, it pauses and tries again, as a `SocketSource` does. It accepts or tries 4,096 times at most. A second
-    /// call does nothing.
+    /// that wait, it pauses and tries again, as a `SocketSource` does. It accepts or tries 4,096 times at most, and
+    /// fewer when all fail. A second call does nothing.
     ///
     /// - Parameter completion: Called on any thread when the last listener is closed, or its loop has ended.
     public func stop(_ completion: @escaping @Sendable () -> Void = {}) {
@@ -160,16 +160,22 @@ extension LoopGroup {
         loop.perform(in: .common) { empty(nil, rounds: 0, last) }
       }
 
-      /// Accepts what waits, then closes. Clients may come as fast: it makes as many tries as a queue has places.
+      /// Accepts what waits, then closes. Clients may come as fast: it makes as many tries as a queue has places. When 256
+      /// in a row have failed, the others would as well.
       ///
       /// While no descriptor is left it pauses, since closing would reset those that wait.
       private func empty(_ backoff: Backoff?, rounds: Int, _ last: Last) {
         source.disable(.accept)
+        var failures = 0
         for round in rounds..<max(rounds, Socket.usualBacklog) {
           do throws(SocketError) {
             switch try source.socket?.acceptNext() ?? .nothing {
-            case .connection(let socket, let peer): accepted(socket, peer)
-            case .failed: break
+            case .connection(let socket, let peer):
+              failures = 0
+              accepted(socket, peer)
+            case .failed:
+              failures += 1
+              if failures == 256 { return source.invalidate() }
             case .nothing: return source.invalidate()
             }
           } catch  where error.isShortage {

@@ -338,7 +338,7 @@ import Testing
     #expect(words.filter { $0 == "stopped" }.count == 1)
   }
 
-  @Test func `a group that stops and may accept nobody closes after as many tries as a queue has places`() {
+  @Test func `a group that stops and may accept nobody closes`() {
     let words = stopGroup { simulation, _ in simulation.faults.fail(.accept, with: EPERM, from: 1) }
     #expect(words.filter { $0 == "stopped" }.count == 1)
     #expect(words.filter { $0 == "the peer has gone" }.count == 10)
