@@ -1,6 +1,6 @@
-"""Fails each system call of each program once, for each errno that it may meet: see torture.sh.
+"""Fails each system call of each program once, or from then on, for each errno that it may meet: see torture.sh.
 
-    torture.py PROGRAMS [--quick] [--seed N] [--jobs N] [--only 'PROGRAM [CALL [N [ERRNO]]]']
+    torture.py PROGRAMS [--quick] [--seed N] [--jobs N] [--only 'PROGRAM [CALL [N|N+ [ERRNO]]]']
 
 PROGRAMS is a directory of programs. A plain run of each, under `strace -k`, finds the places in the code that make a call;
 then the program is run once for each place and errno with that call failing, while an exercise that knows the program uses
@@ -9,9 +9,13 @@ it. strace counts the calls of each thread, so that in a program of several thre
 A run is explained if the program did its work, and then ended with 0, or if it ended, or goes on with less, and has said
 the cause. Nobody waits in vain meanwhile: a client that is told, by the end of its connection, may try again. What is
 interrupted (EINTR) is never an excuse. Neither is the machine: what takes long is no verdict unless it takes a minute.
+
+A call that fails from the Nth time on (N+) may keep a program from its work for good. It then may not spin, and ends when it
+is told to. What the kernel never says twice in a row (EAGAIN, EINTR) is not tried so.
 """
 
 import argparse
+import collections
 import os
 import random
 import re
@@ -38,6 +42,9 @@ WORDS = {
     "EAGAIN": "queue is full|no process, is left",
 }
 PATIENCE = 60
+# How long a program whose call goes on failing is used, and how often it may make such a call meanwhile: at its stop each of
+# its listeners may try 256 times. One that spins makes thousands.
+LASTING, MOST_TRIES = 4, 1000
 
 
 class Run:
@@ -46,8 +53,9 @@ class Run:
     numbers = iter(range(1, 1 << 20))
     lock = threading.Lock()
 
-    def __init__(self, program, directory, place=None, errno=None, has_stacks=True):
+    def __init__(self, program, directory, place=None, errno=None, has_stacks=True, is_lasting=False):
         self.program, self.errno, self.place, self.has_stacks = program, errno, place, has_stacks
+        self.is_lasting, self.was_killed = is_lasting, False
         with Run.lock:
             number = next(Run.numbers)
         self.scratch = tempfile.mkdtemp(prefix=f"{program.name}-", dir=directory)
@@ -69,7 +77,8 @@ class Run:
         if self.place:
             strace += ["--seccomp-bpf"] if self.program.follows else []
             strace += ["-e", "trace=" + ",".join({self.place.call, *WAITS})]
-            strace += ["-e", f"inject={self.place.call}:error={self.errno}:when={self.place.number}"]
+            when = f"{self.place.number}{'+' if self.is_lasting else ''}"
+            strace += ["-e", f"inject={self.place.call}:error={self.errno}:when={when}"]
         else:
             strace += ["-e", "trace=" + ",".join({*ERRNOS, *WAITS})]
         output, error = open(self.path("out"), "wb"), open(self.path("err"), "wb")
@@ -122,7 +131,7 @@ class Run:
             now = time.monotonic()
             if told is None and self.has_named_the_cause():
                 told = now
-            if told is not None and now - told > 3:
+            if told is not None and now - told > 3 or self.is_lasting and now - start > LASTING:
                 raise Degraded
             if now - start > limit:
                 raise Unexplained(f"{what}: not after {limit} s")
@@ -141,6 +150,9 @@ class Run:
         except (Ended, Degraded):
             pass
         if not self.has_ended():
+            if self.is_lasting and not self.program.is_told_to_end:
+                self.was_killed = True
+                os.kill(self.pid, signal.SIGKILL)
             limit = time.monotonic() + PATIENCE
             while not self.has_ended() and time.monotonic() < limit:
                 time.sleep(0.01)
@@ -190,6 +202,12 @@ class Run:
             return
         if self.waits > 3 * self.program.waits + 300 or self.seconds > 10 + 3 * self.program.seconds:
             raise Unexplained(f"it spins: {self.waits} waits, {self.seconds:.1f} s of processor time")
+        if self.is_lasting:
+            tries = self.trace().count("(INJECTED)")
+            if tries > 3 * self.program.calls[self.place.call] + MOST_TRIES:
+                raise Unexplained(f"it spins: {self.place.call} failed {tries} times")
+            if self.was_killed or self.ended == 0:
+                return
         is_no_excuse = self.errno in NEVER_AN_EXCUSE and (
             NEVER_AN_EXCUSE[self.errno] is None or self.place.call in NEVER_AN_EXCUSE[self.errno])
         if is_done and self.ended == 0:
@@ -203,7 +221,7 @@ class Run:
             raise Unexplained(f"{what} with {self.ended}, and did not say why: {self.said().strip()[:300]!r}")
 
 
-def trial(directory, program, place, errno):
+def trial(directory, program, place, errno, is_lasting):
     """What is wrong with a run in which the call fails, and whether that is sure.
 
     Threads do not make the same number of calls each time, so that the number may hit a call of others, or none. What is
@@ -211,10 +229,10 @@ def trial(directory, program, place, errno):
     """
     suspicion, is_ours = None, True
     for _ in range(4):
-        run = Run(program, directory, place, errno, has_stacks=suspicion is not None)
+        run = Run(program, directory, place, errno, has_stacks=suspicion is not None, is_lasting=is_lasting)
         wrong = run.judge()
         was_hit = is_hit(run.path("trace"), errno)
-        if wrong and len(injected(run.path("trace"))) > place.threads:
+        if wrong and not is_lasting and len(injected(run.path("trace"))) > place.threads:
             # One more thread than in the plain run has made as many calls, and may be a stranger's.
             is_ours = False
         if not os.environ.get("KEEP"):
@@ -251,21 +269,33 @@ def main():
             failures.append(program.name)
             continue
         program.expect(run)
+        program.calls = collections.Counter(re.findall(r"(?m)^\d+ +(\w+)\(", run.trace()))
         found, shared = places(run.path("trace"))
         found = [place for place in found if len(only) < 2 or place.call == only[1]]
         if len(only) > 2:
-            found = [place for place in found if place.number == int(only[2])]
+            found = [place for place in found if place.number == int(only[2].removesuffix("+"))]
         calls += len(found)
-        for place in found:
+        lasting = set()
+        for place in sorted(found, key=lambda place: place.number):
             errnos = [errno for errno in place.errnos if len(only) < 4 or errno == only[3]]
             errnos = [errno for errno in errnos if not program.is_a_lie(place.call, errno)]
-            work += [(program, place, errno) for errno in (chance.sample(errnos, min(1, len(errnos))) if arguments.quick else errnos)]
+            errnos = chance.sample(errnos, min(1, len(errnos))) if arguments.quick else errnos
+            if len(only) < 3 or not only[2].endswith("+"):
+                work += [(program, place, errno, False) for errno in errnos]
+            if len(only) < 3 or only[2].endswith("+"):
+                # Once for a call and errno: the first place fails for all that follow.
+                for errno in errnos:
+                    if errno not in ("EAGAIN", "EINTR") and (place.call, errno) not in lasting:
+                        lasting.add((place.call, errno))
+                        work.append((program, place, errno, True))
         print(f"{program.name}: {len(found)} calls" + (f", {shared} more untried" if shared else ""), flush=True)
         untried += shared
     chance.shuffle(work)
     if arguments.quick and len(work) > 300:
         print(f"seed {arguments.seed}: 300 of {len(work)} runs, one errno a place")
-        work = work[:300]
+        # Those that last take some seconds each.
+        once, for_good = [job for job in work if not job[3]], [job for job in work if job[3]]
+        work = once[:270] + for_good[:30]
     runs = len(work)
     lock = threading.Lock()
 
@@ -275,17 +305,18 @@ def main():
             with lock:
                 if not work:
                     return
-                program, place, errno = work.pop()
-            wrong, is_sure = trial(directory, program, place, errno)
+                program, place, errno, is_lasting = work.pop()
+            wrong, is_sure = trial(directory, program, place, errno, is_lasting)
+            number = f"{place.number}{'+' if is_lasting else ''}"
             with lock:
                 lacking += not is_sure
                 if wrong and not is_sure:
-                    print(f"unclear, a call of others failed instead: {program.name} {place.call} {place.number} {errno}: {wrong}", flush=True)
+                    print(f"unclear, a call of others failed instead: {program.name} {place.call} {number} {errno}: {wrong}", flush=True)
                 elif wrong:
                     failures.append(program.name)
-                    print(f"UNEXPLAINED {program.name} {place.call} {place.number} {errno}: {wrong}")
+                    print(f"UNEXPLAINED {program.name} {place.call} {number} {errno}: {wrong}")
                     print("  " + "\n  ".join(place.frames))
-                    print(f"  again: make torture ONLY='{program.name} {place.call} {place.number} {errno}'", flush=True)
+                    print(f"  again: make torture ONLY='{program.name} {place.call} {number} {errno}'", flush=True)
 
     threads = [threading.Thread(target=labour) for _ in range(arguments.jobs)]
     for thread in threads:

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Fails each system call of some programs once, for each errno that it may meet: `make torture`.
+# Fails each system call of some programs once, or from then on, for each errno that it may meet: `make torture`.
 #
-#   QUICK=1 SEED=N ONLY='PROGRAM [CALL [N [ERRNO]]]' torture.sh
+#   QUICK=1 SEED=N ONLY='PROGRAM [CALL [N|N+ [ERRNO]]]' torture.sh
 #
 # What is unexplained is printed with what makes it happen again; which programs, calls and errnos there are, and what
 # explains a run, is in torture_programs.py and torture.py. QUICK tries one errno a call, and 300 runs at most; the seed,

@@ -26,6 +26,8 @@ class Program:
     terminal = False
     # Whether it may go on, and end with 0, when it has said what it goes on without.
     may_go_on = False
+    # Whether `end` has it end: others end by themselves.
+    is_told_to_end = False
     # Whether its children are tortured as it is.
     follows = True
     # Its calls on sockets that it watches edge-triggered.
@@ -111,6 +113,7 @@ class Server(Program):
     """One that serves until it is told to stop."""
 
     may_go_on = True
+    is_told_to_end = True
     signal = signal.SIGTERM
 
     def address(self, run):
