@@ -133,6 +133,25 @@
       }
     }
 
+    @Test func `a deadline that has passed ends a read that finds no data in what comes`() async throws {
+      try await withPlain { loop, near, far in
+        let peer = Peer(isServer: false)
+        let context = try Certificates.server()
+        async let secured = far.secured(by: context)
+        try await peer.shakeHands(over: near)
+        let server = try await secured
+        for _ in 0..<1_000 { peer.renewKeys() }
+        peer.write("hello")
+        try await near.write(peer.output())
+        server.deadline = loop.clock.now - .seconds(1)
+        let error = await failure { _ = try await server.read() }
+        #expect(error == .wait(.timedOut))
+        server.deadline = nil
+        let bytes = try await server.read()
+        #expect(bytes == Array("hello".utf8))
+      }
+    }
+
     @Test func `a server that says goodbye in the handshake is told apart`() async throws {
       try await withPlain { _, near, far in
         // An alert in plain text: close_notify.

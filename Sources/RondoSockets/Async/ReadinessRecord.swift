@@ -104,6 +104,11 @@ package final class ReadinessRecord: ItemDelegate, @unchecked Sendable {
     return lock.withLock { machine.hasSpent(direction, of: Self.budget) }
   }
 
+  /// Ends an operation whose call moved no data, if no task is to wait any longer: it may be made again without end.
+  func checkDeadline() throws(ConnectionError) {
+    if lock.withLock({ machine.deadline <= loop.now }) { throw .wait(.timedOut) }
+  }
+
   /// Suspends until others have had their turn.
   @inline(never)
   nonisolated(nonsending) func letOthersRun() async throws(ConnectionError) {

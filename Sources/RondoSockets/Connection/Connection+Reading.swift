@@ -113,12 +113,21 @@ extension Connection {
   @inline(__always)
   private nonisolated(nonsending) func receive(atMost limit: Int) async throws(ConnectionError) -> Bool {
     switch try tryToMove(.read, { () throws(ConnectionError) in try fill(limit) }) {
-    case .moved: return true
+    case .moved(let count): return try goesOn(after: count)
     case .end: return false
     case .delayed(let delay):
       inbox.shrink()
-      return try await move(.read, after: delay) { () throws(ConnectionError) in try fill(limit) } != nil
+      let count = try await move(.read, after: delay) { () throws(ConnectionError) in try fill(limit) }
+      guard let count else { return false }
+      return try goesOn(after: count)
     }
+  }
+
+  /// Returns true: a call that moved no data is made again, until the deadline.
+  @inline(__always)
+  private func goesOn(after count: Int) throws(ConnectionError) -> Bool {
+    if count == 0 { try transport.input?.record.checkDeadline() }
+    return true
   }
 
   private func fill(_ limit: Int) throws(ConnectionError) -> Transfer {
