@@ -93,6 +93,12 @@ extension Loop {
     core.isStopped || core.frames.first { _ in true }?.run.returnsAfterSourceHandled ?? false
   }
 
+  /// Whether an item is in the mode that runs. The loop's own thread.
+  package func serves(_ item: Item) -> Bool {
+    guard let mode = core.frames.innermostMode, let item = item.registration(in: self) else { return false }
+    return item.whileIn(self) { item.belongs(to: 1 << UInt64(mode)) } ?? false
+  }
+
   /// Whether a turn that a foreign loop's run gave this loop is under way. The loop's own thread.
   package var isInForeignTurn: Bool { core.foreignTurns > 0 }
 

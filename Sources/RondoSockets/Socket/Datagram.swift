@@ -36,9 +36,9 @@ extension Socket {
     var arrival = Arrival(limit: limit)
     let result = unsafe withUnsafeMutablePointer(to: &arrival) { arrival in
       if limit <= 65_536 { return unsafe rondo_receive_datagram(descriptor, nil, 0, Arrival.take, arrival) }
-      // A Unix-domain datagram can have as many bytes.
-      return unsafe withUnsafeTemporaryAllocation(byteCount: limit, alignment: 1) {
-        unsafe rondo_receive_datagram(descriptor, $0.baseAddress, limit, Arrival.take, arrival)
+      // A Unix-domain datagram can have as many bytes. The kernel keeps it in one piece of memory, of 4 MiB at most.
+      return unsafe withUnsafeTemporaryAllocation(byteCount: min(limit, 1 << 23), alignment: 1) {
+        unsafe rondo_receive_datagram(descriptor, $0.baseAddress, $0.count, Arrival.take, arrival)
       }
     }
     if result == -Int(EAGAIN) { return .nothing }

@@ -39,8 +39,8 @@ extension SocketSource {
 
   private var isStillServed: Bool {
     let (loop, item) = state.withLock { ($0.loop, $0.item) }
-    guard let loop, let item, let mode = loop.currentMode else { return false }
-    return loop.contains(item, in: mode)
+    guard let loop, let item else { return false }
+    return loop.serves(item)
   }
 
   /// Calls out.
@@ -162,7 +162,8 @@ extension SocketSource {
   ///
   /// After 64 of them, or 100 us, the loop's other items have their turn: a turn takes about 1 us.
   private func receiveDatagrams(_ socket: Socket) {
-    guard let loop = state.withLock({ $0.loop }) else { return }
+    let (loop, item) = state.withLock { ($0.loop, $0.item) }
+    guard let loop, let item else { return }
     let end = loop.now.advanced(by: 100_000)
     for count in 1...64 {
       do {
@@ -171,7 +172,8 @@ extension SocketSource {
       } catch {
         return tell(.failed(error))
       }
-      guard count < 64, !loop.endsAfterCallout, isStillServed, loop.now < end, case .data = takeInput() else { return }
+      guard count < 64, !loop.endsAfterCallout, loop.serves(item), loop.now < end else { return }
+      guard case .data = takeInput() else { return }
     }
   }
 
