@@ -207,7 +207,7 @@ import Testing
           try source.sendToGroup(1_000)
           Issue.record("There is no signal 1,000.")
         } catch {
-          #expect(error == .unknownSignal(1_000))
+          #expect(error as? ChildError == .unknownSignal(1_000))
         }
         if expected.hasPrefix("killed") { try source.sendToGroup(SIGKILL) }
         stage.loop.run()

@@ -175,8 +175,8 @@ import Testing
         for news in [ServiceState.ready, .status("a"), .stopping] { manager.tell(news) }
         host.loop.run(for: .seconds(1))
         var messages: [String] = []
-        while case .datagram(let bytes, _) = try inbox.receive() {
-          messages.append(String(decoding: bytes, as: UTF8.self))
+        while case .datagram(let datagram) = try inbox.receive() {
+          messages.append(String(decoding: datagram.bytes, as: UTF8.self))
         }
         #expect(messages == (error == ECONNREFUSED ? [] : ["STATUS=a", "STOPPING=1"]))
         return manager

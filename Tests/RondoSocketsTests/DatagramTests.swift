@@ -201,6 +201,41 @@ import Testing
     }
   }
 
+  /// Receives for as long as its task lasts, on a loop, by a task that does not prefer the loop.
+  private actor Receiver {
+    private let loop: Loop
+    private let trace: Trace
+
+    init(on loop: Loop, _ trace: Trace) { (self.loop, self.trace) = (loop, trace) }
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
+
+    func receive(from socket: Socket) async throws {
+      let datagrams = try socket.datagrams(on: loop)
+      trace.note("begins")
+      for try await _ in datagrams { trace.note("datagram") }
+    }
+  }
+
+  @Test func `an actor of the loop receives many datagrams without leaving the loop's thread`() throws {
+    try withVirtualLoop { virtual in
+      virtual.looksAtDescriptors = true
+      let (near, far) = (try Socket.datagram(at: .loopback()), try Socket.datagram(at: .loopback()))
+      for _ in 0..<200 { _ = try far.send([1], to: near.localAddress) }
+      let trace = Trace()
+      let receiver = Receiver(on: virtual.loop, trace)
+      let receiving = Task { try await receiver.receive(from: near) }
+      // The task begins on a thread of the runtime's. Then one run of the loop is all that it needs.
+      while trace.tokens.isEmpty {
+        usleep(100)
+        virtual.runUntilIdle()
+      }
+      #expect(trace.tokens.count == 201)
+      receiving.cancel()
+      virtual.runUntilIdle()
+    }
+  }
+
   // MARK: - Datagrams that found no room
 
   /// How many of 5,000 datagrams are received, and how many the receiver's kernel has dropped.

@@ -112,7 +112,7 @@ package final class ReadinessRecord: ItemDelegate, @unchecked Sendable {
   /// Suspends until others have had their turn.
   @inline(never)
   nonisolated(nonsending) func letOthersRun() async throws(ConnectionError) {
-    await Task.yield()
+    await loop.yield()
     if Task.isCancelled { throw .wait(.cancelled) }
   }
 
@@ -297,6 +297,16 @@ package final class ReadinessRecord: ItemDelegate, @unchecked Sendable {
         timer = nil
       }
     }
+  }
+}
+
+extension Loop {
+  /// Lets the loop's other jobs and items run, if the task runs on its thread. Any thread.
+  nonisolated(nonsending) func yield() async {
+    let hasNoPreference = unsafe withUnsafeCurrentTask { unsafe $0?.unownedTaskExecutor == nil }
+    guard isCurrent, hasNoPreference else { return await Task.yield() }
+    // A task of an actor would go to a thread of the runtime's and back.
+    await withTaskExecutorPreference(self) { await Task.yield() }
   }
 }
 

@@ -89,7 +89,7 @@ extension Socket {
   ) async throws(ConnectionError) {
     require(kind == .datagram, "A stream has no datagrams. Use Connection(socket, on: loop).")
     if Task.isCancelled { throw .wait(.cancelled) }
-    if loop.takeOperation() == false { await Task.yield() }
+    if loop.takeOperation() == false { await loop.yield() }
     var pause = Backoff.connecting
     let deadline = loop.deadline(after: timeout)
     while try !hasSent(bytes, to: address) {
