@@ -318,12 +318,12 @@
     @Test func `the plain connection moves nothing any more`() async throws {
       try await withPlain { _, near, far in
         let (client, server) = try await secure(near, far)
-        await #expect(throws: ConnectionError.closed) { try await near.read() }
-        await #expect(throws: ConnectionError.closed) { try await near.write([1]) }
-        await #expect(throws: ConnectionError.closed) { try await near.finishWriting() }
         let context = try Certificates.client()
         let error = await failure { _ = try await near.secured(as: "rondo.test", by: context) }
         #expect(error == .closed)
+        await #expect(throws: ConnectionError.closed) { try await near.read() }
+        await #expect(throws: ConnectionError.closed) { try await near.write([1]) }
+        await #expect(throws: ConnectionError.closed) { try await near.finishWriting() }
         try await client.write("secured")
         #expect(try await server.read() == Array("secured".utf8))
       }

@@ -22,7 +22,7 @@ import Synchronization
   }
 
   /// *its own lock* How long to wait for descriptors. Its timer is in a loop while the socket waits.
-  private let rest = Guarded<(pause: Backoff, timer: Loop.Timer?)>((.accepting, nil))
+  private let rest = Guarded<(patience: AcceptPatience, timer: Loop.Timer?)>((AcceptPatience(), nil))
 
   private enum Input {
     static let read: UInt = 1
@@ -142,8 +142,8 @@ import Synchronization
       unsafe callOut(.readCallBack, nil, nil)
     case Input.accept:
       var accepted = unsafe address.fill { unsafe rondo_cf_accept(descriptor, $0, $1) }
-      guard accepted >= 0 else { return refused(SocketError(.accept, accepted)) }
-      rest.withLock { $0.pause.reset() }
+      guard accepted >= 0 else { return refused(accepted) }
+      rest.withLock { $0.patience.reset() }
       unsafe callOut(.acceptCallBack, address.data, &accepted)
     default:
       let count = 65_536
@@ -161,18 +161,22 @@ import Synchronization
     }
   }
 
-  /// A connection could not be accepted. Without descriptors or memory it waits in the queue, and the loop must not look
-  /// at it in each turn.
-  private func refused(_ error: SocketError) {
+  /// A connection could not be accepted. Without descriptors or memory it waits in the queue, and others may fail as well:
+  /// the loop must not look at them in each turn.
+  private func refused(_ result: CInt) {
     // Of a callback that is not told again by itself nothing was told.
     enable(Told.input & types)
-    guard error.isShortage else { return }
-    let (isFirst, pause) = rest.withLock { ($0.pause == .accepting, $0.pause.next()) }
+    if result == -EAGAIN { return rest.withLock { $0.patience.reset() } }
+    let error = SocketError(.accept, result)
+    let (isFirst, pause) = rest.withLock { rest in
+      (!rest.patience.hasPaused, error.isShortage ? rest.patience.pauseAfterShortage() : rest.patience.pauseAfterFailure())
+    }
+    guard let pause else { return }
     let timer = Loop.Timer(after: pause) { [weak self] _ in
       self?.rest.withLock { $0.timer = nil }
       self?.update()
     }
-    timer.name = "pause of a CFSocket without descriptors"
+    timer.name = "pause of a CFSocket that cannot accept"
     rest.withLock { $0.timer = timer }
     update()
     if isFirst { warn("a CFSocket's connections wait: \(error)") }

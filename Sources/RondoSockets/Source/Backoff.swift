@@ -39,6 +39,9 @@ package struct AcceptPatience: Sendable {
 
   package init() {}
 
+  /// Whether a try has been put off since the last success.
+  package var hasPaused: Bool { backoff != .accepting }
+
   /// A connection has failed.
   ///
   /// - Returns: Nil if others may be tried without a pause.
