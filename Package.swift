@@ -198,7 +198,8 @@ let package = Package(
         "CLibevent", "CTests", "Rondo", "RondoAsync", "RondoGuests", "RondoSeeds", "RondoTesting", "RondoTestBridge",
         "RondoTestSupport",
       ]),
-    tests("RondoSocketsTests", ["RondoSockets", "Rondo", "RondoTesting", "RondoTestBridge", "RondoTestSupport"]),
+    tests(
+      "RondoSocketsTests", ["CLinux", "RondoSockets", "Rondo", "RondoTesting", "RondoTestBridge", "RondoTestSupport"]),
     tests(
       "RondoDaemonTests",
       [

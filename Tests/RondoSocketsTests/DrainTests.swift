@@ -104,4 +104,20 @@ import Testing
     #expect(try await client.read() == nil)
     await serving.end()
   }
+
+  @Test func `a request is read by any of the other calls`() async throws {
+    try await withLoop { loop in
+      let (connection, peer) = try Connection.pair(on: loop)
+      try await peer.write("one\ntwo\n")
+      try await peer.finishWriting()
+      func answer(to line: String) -> String { "\(line)!\n" }
+      while try await connection.awaitRequest(), let line = try await connection.readLine() {
+        try await connection.write(answer(to: line))
+      }
+      connection.close()
+      var answers: [String] = []
+      for try await line in peer.lines() { answers.append(line) }
+      #expect(answers == ["one!", "two!"])
+    }
+  }
 }

@@ -169,7 +169,10 @@ import Synchronization
     if result == -EAGAIN { return rest.withLock { $0.patience.reset() } }
     let error = SocketError(.accept, result)
     let (isFirst, pause) = rest.withLock { rest in
-      (!rest.patience.hasPaused, error.isShortage ? rest.patience.pauseAfterShortage() : rest.patience.pauseAfterFailure())
+      (
+        !rest.patience.hasPaused,
+        error.isShortage ? rest.patience.pauseAfterShortage() : rest.patience.pauseAfterFailure()
+      )
     }
     guard let pause else { return }
     let timer = Loop.Timer(after: pause) { [weak self] _ in
