@@ -4,8 +4,9 @@ extension Socket {
   /// Returns the datagrams that arrive as a sequence. Any thread; for one task.
   ///
   /// The sequence receives a datagram only when the task asks for one; others wait in the kernel, which drops those
-  /// without room: see `Option.receiveBuffer(bytes:)` and `droppedDatagramCount`. The loop watches the socket, edge-triggered, while the sequence or its iterator is there: a
-  /// `SocketSource` of the same loop and socket is then refused.
+  /// without room: see `Option.receiveBuffer(bytes:)` and `droppedDatagramCount`. The loop watches the socket,
+  /// edge-triggered, while the sequence or its iterator is there: a `SocketSource` of the same loop and socket is then
+  /// refused.
   ///
   /// - Parameters:
   ///   - loop: Watches the socket.
