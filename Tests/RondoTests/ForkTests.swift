@@ -74,7 +74,12 @@ import Testing
 /// What the exit tests do, in synchronous functions because loops belong to threads.
 private enum Fork {
   /// Forks; the child leaves with what `body` returns.
+  ///
+  /// A loop is exercised before, on a thread of its own: the runtime makes tables for that under locks, and one that
+  /// another thread of the process holds at the fork stays held in the child.
   private static func inChild(quietly: Bool = false, _ body: () -> CInt) -> End {
+    let isFine = TestThread { exercise(.current) == 0 }.join()
+    precondition(isFine)
     let child = quietly ? forkQuietly() : forkProcess()
     if child == 0 { _exit(body()) }
     precondition(child > 0, "No child could be made: errno \(errno).")

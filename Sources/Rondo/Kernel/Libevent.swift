@@ -43,7 +43,15 @@ import Glibc
   /// - Parameter others: The loop's other epoll sets, which watch it as well.
   package func findEpoll(watching wakeup: CInt, besides others: [CInt]) {
     if epoll >= 0 { return }
-    func isIt(_ number: CInt) -> Bool { !others.contains(number) && rondo_wake(number, wakeup) == 0 }
+    func isIt(_ number: CInt) -> Bool {
+      if others.contains(number) { return false }
+      let error = rondo_wake(number, wakeup)
+      // The kernel has no memory, whatever the number is.
+      if error != 0, !WaitFailure.isOfClosedDescriptor(error) {
+        WaitFailure("its epoll set", number, error, in: "epoll_ctl(2)").end()
+      }
+      return error == 0
+    }
     if isIt(likelyEpoll) {
       epoll = likelyEpoll
     } else {
