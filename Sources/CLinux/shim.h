@@ -195,10 +195,10 @@ static inline void rondo_fill_standard_descriptors(void) {
   }
 }
 
-// Whether the number stands for an epoll set: of one, a file that is not in it cannot be removed.
+// Whether the number stands for an epoll set. Of one, a file that is not in it cannot be removed, for another reason.
 static inline bool rondo_is_epoll(int descriptor) {
   int probe = rondo_eventfd();
-  bool is_epoll = probe < 0 || (epoll_ctl(descriptor, EPOLL_CTL_DEL, probe, NULL) && errno == ENOENT);
+  bool is_epoll = probe < 0 || (epoll_ctl(descriptor, EPOLL_CTL_DEL, probe, NULL) && errno != EBADF && errno != EINVAL);
   if (probe >= 0) close(probe);
   return is_epoll;
 }

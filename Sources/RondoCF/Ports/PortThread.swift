@@ -11,18 +11,21 @@ enum PortThread {
 
   /// The thread's loop; nil if the thread cannot start.
   private static var loop: Loop? {
-    kept.withLock { kept in
-      if let kept { return kept.loop }
-      do {
-        let thread = try LoopThread(name: "rondo-ports")
-        // Signals are for the program's threads.
-        thread.execute { rondo_cf_block_signals() }
-        kept = thread
-        return thread.loop
-      } catch {
-        warn("no thread for message ports: \(error)")
-        return nil
+    if let kept = kept.withLock({ $0 }) { return kept.loop }
+    do {
+      // Outside of the lock: to make a loop calls out.
+      let made = try LoopThread(name: "rondo-ports")
+      // Signals are for the program's threads.
+      made.execute { rondo_cf_block_signals() }
+      // Another thread may have been faster: the thread of this one ends then.
+      let first = kept.withLock { kept in
+        if kept == nil { kept = made }
+        return kept!
       }
+      return first.loop
+    } catch {
+      warn("no thread for message ports: \(error)")
+      return nil
     }
   }
 

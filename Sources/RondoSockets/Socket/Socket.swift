@@ -168,8 +168,8 @@ extension Socket {
   /// of one. When it is nil, call again once the listener is readable.
   ///
   /// - Throws: `.exhausted` if no descriptor is left, `.noMemory`: the connection stays in the queue. The error of the
-  ///   last connection if 17 in a row have failed; others may wait. `.system` with EBADF, EINVAL, ENOTSOCK, EFAULT or
-  ///   EOPNOTSUPP if the socket accepts none, now and later.
+  ///   last connection if 17 in a row have failed; others may wait. `.system` with EBADF, EINVAL, ENOTSOCK, EFAULT, or
+  ///   EOPNOTSUPP of a datagram socket, if the socket accepts none, now and later.
   public func accept() throws(SocketError) -> (socket: Socket, peer: SocketAddress)? {
     var patience = AcceptPatience()
     while true {
@@ -199,7 +199,9 @@ extension Socket {
     let error = SocketError(.accept, result)
     switch -result {
     case EAGAIN: return .nothing
-    case EBADF, EINVAL, ENOTSOCK, EFAULT, EOPNOTSUPP: throw error
+    case EBADF, EINVAL, ENOTSOCK, EFAULT: throw error
+    // Of a stream's listener it is an error of the connection: accept(2).
+    case EOPNOTSUPP where kind == .datagram: throw error
     default:
       if error.isShortage { throw error }
       return .failed(error)
