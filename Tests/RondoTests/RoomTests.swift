@@ -151,7 +151,7 @@ import Testing
   }
 
   private static let longFiles: [String: Int] = [:]
-  private static let mostLinesOfTheCore = 6_404
+  private static let mostLinesOfTheCore = 6_413
 
   // MARK: - Walks
 

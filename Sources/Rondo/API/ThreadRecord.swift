@@ -108,10 +108,17 @@ import Synchronization
 
   /// The thread is ending: so does its loop.
   ///
-  /// The main thread's is asked for by others, and so it stays, ended; it is made if there was none.
+  /// The main thread's is asked for by others, and so it stays, ended; without one, an ended one is made.
   func end() {
     if hasEnded.load(ordering: .relaxed) { return }
-    let loop = isMain ? try? makeOwnLoop(callsHook: false) : loop.withLock { $0 }
+    let loop = loop.withLock { loop in
+      if loop == nil, isMain {
+        let made = Loop(endingWith: self)
+        loop = made
+        loopAddress.store(Self.address(of: made), ordering: .relaxed)
+      }
+      return loop
+    }
     if isMain, let loop { loop.warnOfLostItems() }
     loop?.tearDown()
     hasEnded.store(true, ordering: .relaxed)

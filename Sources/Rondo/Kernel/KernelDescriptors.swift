@@ -10,6 +10,9 @@ struct KernelDescriptors {
   /// A timerfd.
   let timer: CInt
 
+  /// Those of a loop that ends at once, and never waits.
+  static let none = KernelDescriptors(wakeup: -1, timer: -1)
+
   /// Makes them all, or none.
   ///
   /// - Parameter servesMainQueue: Whether the main dispatch queue's descriptor is made as well.
@@ -39,6 +42,6 @@ struct KernelDescriptors {
   }
 
   func close() {
-    OwnDescriptors.close(timer)
+    if timer >= 0 { OwnDescriptors.close(timer) }
   }
 }

@@ -33,6 +33,12 @@ import Glibc
     sets = [first]
   }
 
+  /// For a loop that ends at once, and never waits.
+  init(endingWith wakeup: Wakeup) {
+    own = .none
+    self.wakeup = wakeup
+  }
+
   @inline(__always)
   var now: Instant { Instant(nanoseconds: rondo_monotonic_now()) }
 
