@@ -45,7 +45,8 @@ final class Tally: Sendable {
 
 /// Something that threads hand each other, one after the other.
 final class Notes: Sendable {
-  private let notes = Mutex<[String]>([])
+  // The sanitizer does not see how the standard library's lock is handed over.
+  private let notes = Guarded<[String]>([])
 
   func note(_ text: String) { notes.withLock { $0.append(text) } }
 

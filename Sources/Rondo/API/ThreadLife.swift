@@ -140,6 +140,7 @@ final class ThreadLife: @unchecked Sendable {
 
   /// The handle was freed, on any thread.
   func release() {
+    guard record.isOfThisProcess else { return }
     requestEnd(.drain)
     let handle = state.withLock { state in
       defer { state.handle = nil }
