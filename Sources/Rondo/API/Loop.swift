@@ -42,7 +42,7 @@ public final class Loop: @unchecked Sendable {
     self.init(thread, isMain: isMain, wakeup, .kernel(wait))
   }
 
-  /// A loop for a thread that ends and never had one. It has no descriptors, and is to be torn down at once.
+  /// A loop for a thread that has ended and never had one. It has no descriptors, and is to be torn down at once.
   convenience init(endingWith thread: ThreadRecord) {
     let wakeup = Wakeup(descriptor: -1)
     self.init(thread, isMain: false, wakeup, .kernel(KernelWait(endingWith: wakeup)))

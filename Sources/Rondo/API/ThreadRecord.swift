@@ -16,7 +16,7 @@ import Synchronization
   private(set) var virtualLoop: Loop?
   /// *atomic* Where the loop that the thread has at present lives in memory, if it has one.
   private let loopAddress = Atomic<UInt>(0)
-  /// *atomic* Whether the thread has ended, and its loop with it.
+  /// *atomic* Whether the main thread has ended, or is about to, and its loop with it.
   private let hasEnded = Atomic<Bool>(false)
   /// *atomic* The kernel's name for the thread; 0 until it has asked for its record itself.
   private let threadID = Atomic<Int32>(0)
@@ -51,17 +51,33 @@ import Synchronization
 
   /// The same, for a caller that can be told. Calls out.
   func makeOwnLoop(callsHook: Bool = true) throws(DescriptorShortage) -> Loop {
-    let (loop, isNew) = try loop.withLock { (loop) throws(DescriptorShortage) in
-      if let loop { return (loop, false) }
+    let (known, isNew) = try loop.withLock { (loop) throws(DescriptorShortage) -> (Loop?, Bool) in
+      if loop != nil || hasEnded.load(ordering: .relaxed) { return (loop, false) }
       let made = try Loop(thread: self)
       loop = made
       loopAddress.store(Self.address(of: made), ordering: .relaxed)
       return (made, true)
     }
+    let loop = known ?? makeEndedLoop()
     // Outside of the lock: the hook may ask for the thread's loop.
     if isNew, callsHook { LoopCreationHook.call(loop) }
-    if isMain, hasEnded.load(ordering: .relaxed) { Self.noteEndOfMain() }
+    if isMain, loop.hasEnded { Self.noteEndOfMain() }
     return loop
+  }
+
+  /// A loop that has ended, for those who ask for a main thread's that has ended and never had one. Any thread.
+  private func makeEndedLoop() -> Loop {
+    let record = ThreadRecord(isMain: true)
+    // For the end of that loop this thread is its own.
+    record.threadPointer.store(rondo_thread_pointer(), ordering: .relaxed)
+    let made = Loop(endingWith: record)
+    made.tearDown()
+    record.threadPointer.store(0, ordering: .relaxed)
+    // Another thread may have been faster.
+    return loop.withLock { loop in
+      if loop == nil { loop = made }
+      return loop!
+    }
   }
 
   /// Has a loop in virtual time stand in for the thread's own, or the one before again. The thread itself.
@@ -108,20 +124,13 @@ import Synchronization
 
   /// The thread is ending: so does its loop.
   ///
-  /// The main thread's is asked for by others, and so it stays, ended; without one, an ended one is made.
+  /// The main thread's is asked for by others, and so it stays, ended.
   func end() {
-    if hasEnded.load(ordering: .relaxed) { return }
-    let loop = loop.withLock { loop in
-      if loop == nil, isMain {
-        let made = Loop(endingWith: self)
-        loop = made
-        loopAddress.store(Self.address(of: made), ordering: .relaxed)
-      }
-      return loop
-    }
+    // First: a thread that asks for the loop from here on makes none that would live on.
+    if isMain, hasEnded.exchange(true, ordering: .relaxed) { return }
+    let loop = loop.withLock { $0 }
     if isMain, let loop { loop.warnOfLostItems() }
     loop?.tearDown()
-    hasEnded.store(true, ordering: .relaxed)
     loopAddress.store(0, ordering: .relaxed)
     // Let go of outside of the lock: what a product has given the loop dies with its last reference.
     if !isMain { _ = self.loop.withLock { $0.take() } }
