@@ -2,6 +2,7 @@
 #include "symbols.h"
 
 #include <dlfcn.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,3 +28,5 @@ int64_t rondo_nearest_symbol(uint64_t address, char *name, size_t name_limit, ch
   free(readable);
   return (int64_t)(address - (uint64_t)(uintptr_t)info.dli_saddr);
 }
+
+void rondo_trim_memory(void) { malloc_trim(0); }

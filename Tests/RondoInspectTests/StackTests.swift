@@ -151,11 +151,28 @@ import Testing
   }
 
   @Test func `symbols of this process are found`() throws {
-    let address = UInt(
-      bitPattern: unsafe unsafeBitCast(symbolForTheTest as @convention(c) () -> CInt, to: UnsafeRawPointer.self))
-    let frame = try #require(Symbolicator.name(of: address))
+    let frame = try #require(Symbolicator.name(of: addressForTheTest()))
     #expect(frame.function?.contains("symbolForTheTest") == true)
+  }
+
+  @Test func `the tables of symbols go when a look-up is over`() async {
+    await #expect(processExitsWith: .success) {
+      let before = anonymousBytes()
+      precondition(Symbolicator.name(of: addressForTheTest())?.function != nil)
+      // The tables of this program alone have more.
+      precondition(anonymousBytes() - before < 20_000_000)
+    }
   }
 }
 
 @_cdecl("symbolForTheTest") func symbolForTheTest() -> CInt { 17 }
+
+private func addressForTheTest() -> UInt {
+  UInt(bitPattern: unsafe unsafeBitCast(symbolForTheTest as @convention(c) () -> CInt, to: UnsafeRawPointer.self))
+}
+
+/// How many bytes of the process's memory are in no file.
+private func anonymousBytes() -> Int {
+  let words = SystemFiles.text("/proc/self/statm", limit: 128)!.split(separator: " ").map { Int($0) ?? 0 }
+  return (words[1] - words[2]) * Int(getpagesize())
+}

@@ -66,7 +66,16 @@ enum Symbolicator {
 
   // MARK: - The toolchain's
 
+  /// Asks on a thread of its own: the toolchain keeps the tables of symbols, tens of megabytes, until the thread that
+  /// asked for them ends. malloc(3) keeps them even then.
   private static func symbolicated(_ steps: [StackWalk.Step]) -> [StackFrame]? {
+    var frames: [StackFrame]?
+    PassingThread.run { frames = symbolicatedHere(steps) }
+    rondo_trim_memory()
+    return frames
+  }
+
+  private static func symbolicatedHere(_ steps: [StackWalk.Step]) -> [StackFrame]? {
     guard let backtrace = try? Backtrace(from: BacktraceDecoder(steps)) else { return nil }
     guard let symbolicated = backtrace.symbolicated(with: ImageMap.capture()) else { return nil }
     let places = Set(steps.filter { $0.kind == .place }.map(\.address))
