@@ -17,7 +17,7 @@ unfit+='|RondoWholeTests\.(CountTests|BridgeCountTests|ContractTests|HostTests|M
 unfit+='|RondoTests\.(RoomTests|SleepModelTests|WakeMemoryTests|WakeProtocolTests)'
 unfit+='|RondoBookTests\.(DocstringTests|ExampleTextTests|LinkTests|ReadmeTests|TraitTests)'
 # They measure memory, of which a sanitizer takes its own.
-unfit+='|RondoFoundationTests\.TimerMemoryTests|RondoPortsTests\.ExhaustionTests'
+unfit+='|RondoFoundationTests\.TimerMemoryTests|RondoPortsTests\.ExhaustionTests|the tables of symbols go'
 # Lines are enough for a report, and what else there is takes minutes to read wherever a stack is told of. A module that
 # is compiled as a whole takes a fifth less: nothing here is built a second time.
 compiling=(-Xswiftc -gline-tables-only -Xswiftc -whole-module-optimization -Xswiftc -num-threads -Xswiftc 2)

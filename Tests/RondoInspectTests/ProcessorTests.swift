@@ -145,7 +145,12 @@ import Testing
   @Test func `a forked child may drop its parent's monitor, and has one of its own`() throws {
     let busy = Spinner()
     busy.begin("parent's", blocking: true)
-    var monitor = try ProcessorMonitor(above: Self.share, for: .milliseconds(100), scope: .allThreads) { _ in }
+    let isFoundHere = Flag()
+    var monitor = try ProcessorMonitor(above: Self.share, for: .milliseconds(100), scope: .allThreads) { _ in
+      isFoundHere.raise()
+    }
+    // The runtime makes its tables under locks, which a fork at that moment would leave to the child as they are.
+    while !isFoundHere.isRaised { usleep(1_000) }
     let child = forkProcess()
     if child == 0 {
       alarm(60)

@@ -4,7 +4,17 @@ internal import Glibc
 @_silgen_name("fork") private func fork() -> CInt
 
 /// fork(2).
-package func forkProcess() -> CInt { fork() }
+package func forkProcess() -> CInt {
+  let child = fork()
+  if child == 0 {
+    // Dispatch's threads block every signal: the child's alarm is to end it.
+    var alarm = sigset_t()
+    unsafe sigemptyset(&alarm)
+    unsafe sigaddset(&alarm, SIGALRM)
+    unsafe pthread_sigmask(SIG_UNBLOCK, &alarm, nil)
+  }
+  return child
+}
 
 /// How a child ended.
 package enum End: Equatable, Sendable {
