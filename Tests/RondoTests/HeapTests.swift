@@ -6,38 +6,80 @@ import Testing
 @Suite struct HeapTests {
   // MARK: - DeadlineHeap
 
+  /// Rows with a date and no tolerance, and a heap of their entries.
+  private struct Rows: ~Copyable {
+    let table = TimerTable()
+    var heap = DeadlineHeap()
+    private(set) var slots: [UInt32] = []
+
+    mutating func push(_ deadline: Int64) {
+      let slot = table.insert(.timeout(.closure {}), group: 0)
+      table[slot].date = Instant(nanoseconds: deadline)
+      table[slot].isArmed = true
+      slots.append(slot)
+      heap.push(table[slot].date, slot, in: table)
+    }
+
+    /// The dates of the rows that have an entry, after a look at each entry's place.
+    func checked() -> [Int64] {
+      let entries = (0..<heap.count).map { heap[$0] }
+      for (index, entry) in entries.enumerated() {
+        #expect(table[entry.slot].place == index)
+        #expect(index == 0 || entries[(index - 1) / 4].deadline <= entry.deadline)
+      }
+      return entries.map(\.deadline.nanoseconds).sorted()
+    }
+
+    mutating func drain() -> [Int64] {
+      var drained: [Int64] = []
+      while let top = heap.top {
+        drained.append(top.deadline.nanoseconds)
+        heap.remove(top.slot, in: table)
+        let isQueued = table[top.slot].isQueued
+        #expect(!isQueued)
+      }
+      return drained
+    }
+  }
+
   @Test(arguments: 1...20)
   func `a heap gives back what was pushed, by deadline`(_ seed: UInt64) {
     var random = SeededRandom(seed: seed)
-    var heap = DeadlineHeap()
-    var reference: [Int64] = []
-    for slot in 0..<1000 {
-      let deadline = Int64.random(in: 0..<500, using: &random)
-      heap.push(.init(deadline: Instant(nanoseconds: deadline), slot: UInt32(slot), version: 0))
-      reference.append(deadline)
-    }
-    #expect(drain(&heap) == reference.sorted())
+    var rows = Rows()
+    let deadlines = (0..<1000).map { _ in Int64.random(in: 0..<500, using: &random) }
+    for deadline in deadlines { rows.push(deadline) }
+    let drained = rows.drain()
+    #expect(drained == deadlines.sorted())
   }
 
   @Test(arguments: 1...20)
   func `a heap agrees with a sorted list through any sequence of operations`(_ seed: UInt64) {
     var random = SeededRandom(seed: seed)
-    var heap = DeadlineHeap()
+    var rows = Rows()
     var reference: [Int64] = []
-    for _ in 0..<3000 {
+    func replace(_ old: Int64, by new: Int64?) {
+      reference.remove(at: reference.firstIndex(of: old)!)
+      if let new { reference.insert(new, at: reference.firstIndex { $0 > new } ?? reference.count) }
+    }
+    for _ in 0..<2000 {
       let deadline = Int64.random(in: 0..<1000, using: &random)
-      let entry = DeadlineHeap.Entry(deadline: Instant(nanoseconds: deadline), slot: 0, version: 0)
-      switch Int.random(in: 0..<10, using: &random) {
+      let place = rows.heap.count == 0 ? 0 : Int.random(in: 0..<rows.heap.count, using: &random)
+      switch Int.random(in: 0..<12, using: &random) {
       case 0..<5:
-        heap.push(entry)
+        rows.push(deadline)
         reference.insert(deadline, at: reference.firstIndex { $0 > deadline } ?? reference.count)
       case 5..<7 where !reference.isEmpty:
-        heap.replaceTop(with: entry)
-        reference.removeFirst()
-        reference.insert(deadline, at: reference.firstIndex { $0 > deadline } ?? reference.count)
+        let later = reference[0] + deadline
+        rows.heap.putOffTop(to: Instant(nanoseconds: later), in: rows.table)
+        replace(reference[0], by: later)
       case 7..<9 where !reference.isEmpty:
-        heap.removeTop()
-        reference.removeFirst()
+        let entry = rows.heap[place]
+        rows.heap.remove(entry.slot, in: rows.table)
+        replace(entry.deadline.nanoseconds, by: nil)
+      case 9..<11 where !reference.isEmpty:
+        let entry = rows.heap[place]
+        rows.heap.bringForward(entry.slot, to: Instant(nanoseconds: deadline), in: rows.table)
+        if deadline < entry.deadline.nanoseconds { replace(entry.deadline.nanoseconds, by: deadline) }
       default:
         let divisor = Int64.random(in: 2...7, using: &random)
         // Some go, some are put off by a millisecond.
@@ -48,34 +90,29 @@ import Testing
           default: entry.deadline
           }
         }
-        heap.revise(announcing: { _ in }, revised)
+        rows.heap.revise(in: rows.table, revised)
         reference = reference.filter { $0 % divisor != 0 }.map { $0 % divisor == 1 ? $0 + 1_000_000 : $0 }.sorted()
       }
-      #expect(heap.count == reference.count)
-      #expect(heap.top?.deadline.nanoseconds == reference.first)
+      let deadlines = rows.checked()
+      #expect(deadlines == reference)
     }
-    #expect(drain(&heap) == reference)
+    let queued = rows.slots.count { rows.table[$0].isQueued }
+    #expect(queued == reference.count)
+    let drained = rows.drain()
+    #expect(drained == reference)
   }
 
   @Test(arguments: 0...10)
   func `a revision leaves a heap of any small size in order`(_ count: Int) {
     for kept in 0..<(1 << count) {
-      var heap = DeadlineHeap()
-      for slot in (0..<count).reversed() {
-        heap.push(.init(deadline: Instant(nanoseconds: Int64(slot)), slot: UInt32(slot), version: 0))
-      }
-      heap.revise(announcing: { _ in }, { kept & (1 << $0.slot) != 0 ? $0.deadline : nil })
-      #expect(drain(&heap) == (0..<count).filter { kept & (1 << $0) != 0 }.map(Int64.init))
+      var rows = Rows()
+      for slot in (0..<count).reversed() { rows.push(Int64(slot)) }
+      rows.heap.revise(in: rows.table) { kept & (1 << $0.deadline.nanoseconds) != 0 ? $0.deadline : nil }
+      let deadlines = rows.checked()
+      #expect(deadlines == (0..<count).filter { kept & (1 << $0) != 0 }.map(Int64.init))
+      let drained = rows.drain()
+      #expect(drained == (0..<count).filter { kept & (1 << $0) != 0 }.map(Int64.init))
     }
-  }
-
-  private func drain(_ heap: inout DeadlineHeap) -> [Int64] {
-    var drained: [Int64] = []
-    while let top = heap.top {
-      drained.append(top.deadline.nanoseconds)
-      heap.removeTop()
-    }
-    return drained
   }
 
   // MARK: - The timers of a loop against a list of them

@@ -13,7 +13,7 @@ import Testing
     var batch: ContiguousArray<DueTimer> = [
       due(0, stamp: 1), due(1, stamp: .max), due(2, stamp: 0), due(3, stamp: .max - 1),
     ]
-    DueTimer.sortTies(&batch, from: 0)
+    DueTimer.sort(&batch, from: 0)
     #expect(batch.map(\.token.slot) == [3, 1, 2, 0])
   }
 

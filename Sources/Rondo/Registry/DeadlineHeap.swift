@@ -1,121 +1,202 @@
-/// A 4-ary heap of lower bounds: an entry's timer is due no earlier than the entry says. *loop thread*
+import Glibc
+
+/// A 4-ary heap of lower bounds: a row is due no earlier than its entry says. *loop thread*
 ///
-/// Four children fit one cache line (16-byte entries), and the tree is half as deep as a binary one.
-struct DeadlineHeap {
+/// A row knows where its entry stands, so that the entry is found and removed at once. Four children fit one cache line
+/// (16-byte entries), and the tree is half as deep as a binary one.
+@safe struct DeadlineHeap: ~Copyable {
   struct Entry {
     var deadline: Instant
     var slot: UInt32
-    var version: UInt32
   }
 
-  private var entries: ContiguousArray<Entry> = []
+  /// *constant* Where in a row the place of its entry stands: of `place` or `latePlace`.
+  private let field: Int
+  /// No memory as long as the capacity is 0.
+  private var entries = unsafe UnsafeMutablePointer<Entry>(bitPattern: MemoryLayout<Entry>.alignment)!
+  private var capacity = 0
+  private(set) var count = 0
 
-  var count: Int { entries.count }
-
-  @inline(__always)
-  var top: Entry? { entries.first }
-
-  /// What the top says; `.distantFuture` without entries.
-  @inline(__always)
-  var earliest: Instant { top?.deadline ?? .distantFuture }
-
-  /// Whether no entry is earlier than its parent: for tests.
-  var isOrdered: Bool {
-    entries.indices.dropFirst().allSatisfy { entries[($0 - 1) / 4].deadline <= entries[$0].deadline }
-  }
-
-  /// How many entries `isCounted` is true of: for tests.
-  func count(where isCounted: (Entry) -> Bool) -> Int { entries.count(where: isCounted) }
-
-  mutating func push(_ entry: Entry) {
-    entries.append(entry)
-    siftUp(from: entries.count - 1, entry)
-  }
-
-  /// Puts `entry` in the place of the top.
-  mutating func replaceTop(with entry: Entry) {
-    siftDown(from: 0, entry)
-  }
-
-  @discardableResult
-  mutating func removeTop() -> Entry {
-    let top = entries[0]
-    let last = entries.removeLast()
-    if !entries.isEmpty { siftDown(from: 0, last) }
-    // Once in `many` removals: it costs more than the rest of one.
-    if entries.count & (Self.many - 1) == Self.many - 1 { entries.shrinkIfSparse() }
-    return top
-  }
-
-  /// Asks about every entry, in no order, for what it shall say from now on: nil drops it. O(n).
-  ///
-  /// - Parameter announce: Told of each entry some time before it is asked about.
-  mutating func revise(announcing announce: (Entry) -> Void, _ revised: (Entry) -> Instant?) {
-    let count = entries.count
-    guard count > 0 else { return }
-    var kept = 0
-    // With fewer entries, what they refer to is in a cache.
-    let announced = count > Self.many ? count - Self.ahead : 0
-    unsafe withEntries { entries in
-      for index in 0..<count {
-        if index < announced { unsafe announce(entries[index + Self.ahead]) }
-        var entry = unsafe entries[index]
-        guard let deadline = revised(entry) else { continue }
-        entry.deadline = deadline
-        unsafe entries[kept] = entry
-        kept += 1
-      }
-    }
-    entries.removeLast(count - kept)
-    entries.shrinkIfSparse()
-    guard kept > 1 else { return }
-    for index in stride(from: (kept - 2) / 4, through: 0, by: -1) { siftDown(from: index, entries[index]) }
-  }
-
+  /// More entries than this are better gone through once than taken out one by one. Chosen.
+  static let many = 64
   /// How many entries fit into the time that a line takes to come from memory.
   private static let ahead = 16
 
-  /// More entries than this are better gone through once than taken out one by one. Chosen: with
-  /// their timers they are larger than a first-level cache.
-  static let many = 4_096
-
-  private mutating func siftUp(from start: Int, _ entry: Entry) {
-    unsafe withEntries { entries in
-      var index = start
-      while index > 0 {
-        let parent = (index - 1) / 4
-        if unsafe !(entry.deadline < entries[parent].deadline) { break }
-        unsafe entries[index] = entries[parent]
-        index = parent
-      }
-      unsafe entries[index] = entry
-    }
+  /// - Parameter isOfLatest: The deadlines are the latest moments to wake.
+  init(isOfLatest: Bool = false) {
+    field = MemoryLayout<TimerRow>.offset(of: isOfLatest ? \.latePlace : \.place)!
   }
 
-  private mutating func siftDown(from start: Int, _ entry: Entry) {
-    let count = entries.count
-    unsafe withEntries { entries in
-      var index = start
-      while true {
-        let firstChild = index * 4 + 1
-        if firstChild >= count { break }
-        var smallest = firstChild
-        var least = unsafe entries[firstChild].deadline
-        for child in firstChild + 1..<max(min(firstChild + 4, count), firstChild + 1) {
-          let deadline = unsafe entries[child].deadline
-          if deadline < least { (smallest, least) = (child, deadline) }
-        }
-        if !(least < entry.deadline) { break }
-        unsafe entries[index] = entries[smallest]
-        index = smallest
-      }
-      unsafe entries[index] = entry
-    }
+  private var isOfLatest: Bool { field == MemoryLayout<TimerRow>.offset(of: \.latePlace)! }
+
+  deinit {
+    if capacity > 0 { unsafe free(entries) }
   }
 
-  /// One check that the entries are not shared, instead of one for each of those that move.
   @inline(__always)
-  private mutating func withEntries(_ body: (UnsafeMutablePointer<Entry>) -> Void) {
-    unsafe entries.withUnsafeMutableBufferPointer { unsafe body($0.baseAddress!) }
+  var top: Entry? { count == 0 ? nil : unsafe entries[0] }
+
+  /// What the top says; `.distantFuture` without entries.
+  @inline(__always)
+  var earliest: Instant { count == 0 ? .distantFuture : unsafe entries[0].deadline }
+
+  /// What the entry of a row would say if it were exact.
+  @inline(__always)
+  func deadline(of slot: UInt32, in table: TimerTable) -> Instant {
+    isOfLatest ? table[slot].hardDeadline : table[slot].date
+  }
+
+  /// The entry at a place: for tests.
+  subscript(place: Int) -> Entry {
+    precondition(place < count)
+    return unsafe entries[place]
+  }
+
+  // MARK: - One entry
+
+  @inline(__always)
+  mutating func push(_ deadline: Instant, _ slot: UInt32, in table: TimerTable) {
+    if count == capacity { resize(to: max(4, 2 * capacity)) }
+    count &+= 1
+    rise(Entry(deadline: deadline, slot: slot), from: count &- 1, table)
+  }
+
+  /// Makes the entry of a row say `deadline`, unless it says an earlier one.
+  mutating func bringForward(_ slot: UInt32, to deadline: Instant, in table: TimerTable) {
+    let place = Int(place(of: slot, table))
+    precondition(place < count)
+    if unsafe deadline < entries[place].deadline { rise(Entry(deadline: deadline, slot: slot), from: place, table) }
+  }
+
+  /// Makes the top say `deadline`, which is later.
+  mutating func putOffTop(to deadline: Instant, in table: TimerTable) {
+    fill(0, with: Entry(deadline: deadline, slot: unsafe entries[0].slot), table)
+  }
+
+  /// Removes the entry of a row, if it has one here.
+  mutating func remove(_ slot: UInt32, in table: TimerTable) {
+    let place = place(of: slot, table)
+    if place == TimerRow.noPlace { return }
+    precondition(place < count)
+    setPlace(of: slot, TimerRow.noPlace, table)
+    count &-= 1
+    if place < count { unsafe fill(Int(place), with: entries[count], table) }
+    if count < capacity / 4 { shrink() }
+  }
+
+  // MARK: - All entries
+
+  /// Asks about every entry, in no order, for what it shall say from now on: nil drops it. O(n).
+  mutating func revise(in table: TimerTable, _ revised: (Entry) -> Instant?) {
+    var kept = 0
+    for index in 0..<count {
+      if index + Self.ahead < count { unsafe table.prefetch(entries[index + Self.ahead].slot) }
+      var entry = unsafe entries[index]
+      guard let deadline = revised(entry) else {
+        setPlace(of: entry.slot, TimerRow.noPlace, table)
+        continue
+      }
+      entry.deadline = deadline
+      unsafe entries[kept] = entry
+      kept += 1
+    }
+    count = kept
+    while capacity > Self.many, count < capacity / 4 { resize(to: capacity / 2) }
+    if kept > 1 {
+      for index in stride(from: (kept - 2) / 4, through: 0, by: -1) {
+        unsafe fill(index, with: entries[index], above: index, table)
+      }
+    }
+    for index in 0..<kept { setPlace(of: unsafe entries[index].slot, UInt32(index), table) }
+  }
+
+  // MARK: - Moving
+
+  /// Puts an entry at a place or above it, where its deadline belongs.
+  ///
+  /// - Parameter last: The highest place that it may rise to.
+  @inline(__always)
+  private mutating func rise(_ entry: Entry, from start: Int, to last: Int = 0, _ table: TimerTable) {
+    let (entries, places) = unsafe (entries, places(table))
+    var index = start
+    while index > last {
+      let parent = (index &- 1) >> 2
+      let above = unsafe entries[parent]
+      if !(entry.deadline < above.deadline) { break }
+      unsafe put(above, at: index, entries, places)
+      index = parent
+    }
+    unsafe put(entry, at: index, entries, places)
+  }
+
+  /// Fills an empty place with an entry that most often belongs to the leaves: the place sinks there without a look at the
+  /// entry, and the entry rises from there.
+  private mutating func fill(_ hole: Int, with entry: Entry, above last: Int = 0, _ table: TimerTable) {
+    let (entries, places, count) = unsafe (entries, places(table), count)
+    var index = hole
+    var first = 4 &* index &+ 1
+    while first &+ 3 < count {
+      // Two pairs and then the two winners: no comparison waits for another of the same round.
+      let children = unsafe entries + first
+      let (zeroth, second) = unsafe (children[0].deadline.nanoseconds, children[2].deadline.nanoseconds)
+      let left = unsafe children[1].deadline.nanoseconds
+      let right = unsafe children[3].deadline.nanoseconds
+      let offset = min(left, zeroth) <= min(right, second) ? (left < zeroth ? 1 : 0) : (right < second ? 3 : 2)
+      unsafe put(children[offset], at: index, entries, places)
+      index = first &+ offset
+      first = 4 &* index &+ 1
+    }
+    if first < count {
+      var least = first
+      var child = first &+ 1
+      while child < count {
+        if unsafe entries[child].deadline < entries[least].deadline { least = child }
+        child &+= 1
+      }
+      unsafe put(entries[least], at: index, entries, places)
+      index = least
+    }
+    rise(entry, from: index, to: last, table)
+  }
+
+  @inline(__always)
+  private func put(
+    _ entry: Entry, at index: Int, _ entries: UnsafeMutablePointer<Entry>, _ places: UnsafeMutableRawPointer
+  ) {
+    unsafe entries[index] = entry
+    unsafe places.storeBytes(
+      of: UInt32(truncatingIfNeeded: index), toByteOffset: Int(entry.slot) &* SlotTable.cacheLine, as: UInt32.self)
+  }
+
+  /// Where the place of slot 0 stands; that of any other is as many rows behind it.
+  @inline(__always)
+  private func places(_ table: TimerTable) -> UnsafeMutableRawPointer { unsafe table.address(0) + field }
+
+  @inline(__always)
+  func place(of slot: UInt32, _ table: TimerTable) -> UInt32 {
+    unsafe table.address(slot).load(fromByteOffset: field, as: UInt32.self)
+  }
+
+  @inline(__always)
+  private func setPlace(of slot: UInt32, _ place: UInt32, _ table: TimerTable) {
+    unsafe table.address(slot).storeBytes(of: place, toByteOffset: field, as: UInt32.self)
+  }
+
+  // MARK: - Memory
+
+  /// Three quarters are empty. Small heaps stay as they are.
+  @inline(never)
+  private mutating func shrink() {
+    if capacity > Self.many { resize(to: capacity / 2) }
+  }
+
+  @inline(never)
+  private mutating func resize(to capacity: Int) {
+    let memory = unsafe realloc(self.capacity == 0 ? nil : entries, capacity * MemoryLayout<Entry>.stride)
+    guard let memory = unsafe memory else {
+      fatalError("No memory is left for \(capacity) timers or timeouts of a loop.")
+    }
+    unsafe entries = memory.bindMemory(to: Entry.self, capacity: capacity)
+    self.capacity = capacity
   }
 }

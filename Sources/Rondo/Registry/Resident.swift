@@ -21,11 +21,11 @@
 
   static var unused: Resident { Resident() }
 
-  /// No heap refers to items that are not timers.
   @inline(__always)
-  var version: UInt32 {
-    get { 0 }
-    set {}
+  mutating func vacate() {
+    let generation = generation
+    self = .unused
+    self.generation = generation
   }
 
   @inline(__always)

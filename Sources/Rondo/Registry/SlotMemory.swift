@@ -5,23 +5,23 @@ import Glibc
 ///
 /// The memory of a free slot may be all zero bytes.
 protocol SlotRecord {
-  /// What a free slot holds, but for the three numbers.
+  /// What a free slot holds, but for the two numbers.
   static var unused: Self { get }
   /// Whether the slot is in use: false in zero bytes.
   var isInUse: Bool { get }
   /// One more with each use of the slot, and never 0.
   var generation: UInt32 { get set }
-  /// Entries with another version are stale. Never 0.
-  var version: UInt32 { get set }
   /// In a free slot: the free one after it.
   var nextFree: UInt32 { get set }
+  /// Makes it unused, but for the two numbers. Its user has taken out what it owned.
+  mutating func vacate()
 }
 
 /// The slots of a table. The memory doubles, and the pages without a used slot go back to the kernel. *loop thread*
 ///
-/// Stale tokens and entries of heaps may name any slot that has ever been used. So the range of addresses never shrinks: a
-/// page that went back reads as zeros, and nothing stands for generation or version 0. When its slots are used again, they
-/// count on from the highest numbers that any of them had.
+/// Stale tokens may name any slot that has ever been used. So the range of addresses never shrinks: a page that went back
+/// reads as zeros, and no token has generation 0. When its slots are used again, they count on from the highest generation
+/// that any of them had.
 @safe struct SlotMemory<Record: SlotRecord>: ~Copyable {
   /// No memory as long as the capacity is 0.
   private var records = unsafe UnsafeMutablePointer<Record>(bitPattern: SlotTable.cacheLine)!
@@ -38,8 +38,8 @@ protocol SlotRecord {
   private var emptyPages: ContiguousArray<UInt32> = []
   /// With fewer slots in use than this, pages go back.
   private var trimmedBelow = 0
-  /// The highest generation and version of the slots whose pages went back.
-  private var highest: (generation: UInt32, version: UInt32) = (0, 0)
+  /// The highest generation of the slots whose pages went back.
+  private var highest: UInt32 = 0
   /// What holds `records`, and some bytes before them.
   private var block: UnsafeMutableRawPointer?
 
@@ -70,6 +70,12 @@ protocol SlotRecord {
   }
 
   @inline(__always)
+  func address(_ slot: UInt32) -> UnsafeMutableRawPointer {
+    assert(slot < count)
+    return unsafe UnsafeMutableRawPointer(records + Int(slot))
+  }
+
+  @inline(__always)
   func prefetch(_ slot: UInt32) { unsafe rondo_prefetch(records + Int(slot)) }
 
   /// The slots in use. O(slots).
@@ -85,10 +91,11 @@ protocol SlotRecord {
     return Token(slot: slot, generation: self[slot].generation)
   }
 
-  /// Frees a slot. Its tokens and entries are stale afterwards. O(1), counted over many.
+  /// Frees a slot. Its tokens are stale afterwards. O(1), counted over many.
   @inline(__always)
   mutating func free(_ slot: UInt32) {
-    addFree(slot, after: (self[slot].generation, self[slot].version))
+    self[slot].vacate()
+    addFree(slot, after: self[slot].generation)
     usedCount -= 1
     if usedCount < trimmedBelow { trim() }
   }
@@ -116,10 +123,9 @@ protocol SlotRecord {
   }
 
   @inline(__always)
-  private mutating func addFree(_ slot: UInt32, after last: (generation: UInt32, version: UInt32)) {
-    self[slot] = .unused
-    self[slot].generation = Self.next(last.generation)
-    self[slot].version = Self.next(last.version)
+  private mutating func addFree(_ slot: UInt32, after generation: UInt32) {
+    // It wraps, and leaves out 0.
+    self[slot].generation = generation == .max ? 1 : generation + 1
     list(slot)
   }
 
@@ -128,14 +134,6 @@ protocol SlotRecord {
     unsafe records[Int(slot)].nextFree = firstFree
     firstFree = slot
   }
-
-  /// Makes every entry for the slot stale.
-  @inline(__always)
-  func renewVersion(_ slot: UInt32) { self[slot].version = Self.next(self[slot].version) }
-
-  /// Numbers wrap, and leave out 0.
-  @inline(__always)
-  private static func next(_ number: UInt32) -> UInt32 { number == .max ? 1 : number + 1 }
 
   /// Doubles the memory. Many pages realloc(3) moves by mremap(2): it neither copies them nor takes new ones.
   @inline(never)
@@ -180,7 +178,7 @@ protocol SlotRecord {
         for slot in slots.reversed() where unsafe !records[Int(slot)].isInUse { list(slot) }
         backedCount += slots.count
       } else {
-        for slot in slots { noteNumbers(of: slot) }
+        for slot in slots { highest = max(highest, unsafe records[Int(slot)].generation) }
         if count != 0 { emptyPages.append(page) }
       }
       end = slots.lowerBound
@@ -193,11 +191,5 @@ protocol SlotRecord {
   private func giveBack(_ slots: Range<UInt32>) {
     if slots.isEmpty { return }
     unsafe madvise(records + Int(slots.lowerBound), slots.count * SlotTable.cacheLine, MADV_DONTNEED)
-  }
-
-  /// The slot's numbers are about to be lost.
-  private mutating func noteNumbers(of slot: UInt32) {
-    let record = unsafe records[Int(slot)]
-    highest = (max(highest.generation, record.generation), max(highest.version, record.version))
   }
 }

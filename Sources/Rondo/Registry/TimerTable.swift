@@ -23,9 +23,6 @@ import Synchronization
   var isInUse = false
   /// Whether it has a date at which to fire.
   var isArmed = false
-  /// Whether it has its entries in its group's queue: one, or with tolerance two. A timeout that is not armed may have
-  /// them, too.
-  var isQueued = false
   /// Whether the loop spins before its date.
   var isPrecise = false
   /// The number of its `ModeGroup`.
@@ -35,7 +32,10 @@ import Synchronization
   /// Nanoseconds that a fire may be late.
   var tolerance: Int64 = 0
   var generation: UInt32 = 0
-  var version: UInt32 = 0
+  /// Where its entry by date stands in its heap; `noPlace` while it is not queued. A timeout that is not armed may have one.
+  var place = noPlace
+  /// The same of the entry by latest moment, which a row with tolerance has.
+  var latePlace = noPlace
   /// Its place in the sequence of scheduling, which breaks ties of date and order. Wraps.
   var stamp: UInt32 = 0
   /// Lower fires first, of equal dates.
@@ -43,6 +43,7 @@ import Synchronization
   /// Grid points that have passed since its last fire.
   var missed: UInt32 = 0
 
+  static var noPlace: UInt32 { .max }
   static var unused: TimerRow { TimerRow() }
 
   private init() {}
@@ -53,6 +54,20 @@ import Synchronization
     set { tolerance = Int64(newValue) }
   }
 
+  /// Leaves what `unused` has, of a row that has lost its target and is neither armed nor queued.
+  @inline(__always)
+  mutating func vacate() {
+    isInUse = false
+    isPrecise = false
+    date = .distantFuture
+    order = 0
+    missed = 0
+  }
+
+  /// Whether it has its entries in its group's queue: one, or with tolerance two.
+  @inline(__always)
+  var isQueued: Bool { place != Self.noPlace }
+
   /// The latest moment to wake for it.
   @inline(__always)
   var hardDeadline: Instant { date.advanced(by: tolerance) }
@@ -62,10 +77,6 @@ import Synchronization
   func differs(from schedule: Schedule) -> Bool {
     schedule.isPrecise != isPrecise || schedule.effectiveTolerance != tolerance
   }
-
-  /// How many entries it has when it is queued.
-  @inline(__always)
-  var entryCount: Int { tolerance == 0 ? 1 : 2 }
 }
 
 /// A loop's timers and timeouts. *loop thread*
@@ -116,10 +127,6 @@ import Synchronization
     return nil
   }
 
-  /// Makes every heap entry of the slot stale.
-  @inline(__always)
-  func renewVersion(_ slot: UInt32) { rows.renewVersion(slot) }
-
   /// A row that is not armed.
   @inline(__always)
   func insert(_ target: consuming TimerTarget, group: GroupNumber) -> UInt32 {
@@ -147,6 +154,7 @@ import Synchronization
   /// - Returns: What it called, which is the caller's to release; nil while the callout of a timeout is under way.
   func remove(_ slot: UInt32) -> TimerTarget? {
     let target = self[slot].target.take()
+    self[slot].isArmed = false
     rows.free(slot)
     return target
   }
@@ -167,6 +175,10 @@ import Synchronization
   /// How many slots there are, and how many of them are in use.
   var slotCount: (all: Int, used: Int) { (Int(rows.count), rows.usedCount) }
 
+  /// Where a row is, until one is made.
+  @inline(__always)
+  func address(_ slot: UInt32) -> UnsafeMutableRawPointer { unsafe rows.address(slot) }
+
   /// The row is needed soon.
   @inline(__always)
   func prefetch(_ slot: UInt32) { rows.prefetch(slot) }
@@ -175,15 +187,5 @@ import Synchronization
   @inline(__always)
   func prefetchTimer(_ slot: UInt32) {
     if case .timer(let timer) = self[slot].target { unsafe rondo_prefetch(timer.toOpaque()) }
-  }
-
-  /// An entry of the current version has left its queue; with tolerance, the other one is stale from here on.
-  ///
-  /// - Returns: How many entries have become stale by that.
-  @inline(__always)
-  func entryLeft(_ slot: UInt32) -> Int {
-    self[slot].isQueued = false
-    rows.renewVersion(slot)
-    return self[slot].entryCount - 1
   }
 }

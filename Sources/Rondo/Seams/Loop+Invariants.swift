@@ -37,8 +37,6 @@ extension Loop {
     package var timeouts = 0
     /// Entries in the heaps of all modes.
     package var timerEntries = 0
-    /// Of these, entries that nothing stands behind any more.
-    package var staleTimerEntries = 0
     /// Descriptor sources listed for a new watch, in all modes.
     package var dirtyDescriptors = 0
     /// Records of readiness that have not been told, in all modes.
@@ -76,7 +74,6 @@ extension LoopCore {
     sizes.timeouts = timeoutCount
     for group in modes.map(\.own) + otherGroups.all {
       sizes.timerEntries += group.timers.entryCount
-      sizes.staleTimerEntries += group.timers.staleCount
     }
     for mode in modes {
       sizes.dirtyDescriptors += mode.dirtyDescriptors.tokens.count
@@ -167,23 +164,14 @@ extension LoopCore {
     expect(row.isArmed || timer.hasNothingToFire || isCalling(timer), "\(name) is armed unless its only fire has begun")
   }
 
-  /// The queue of a group has the entries of the rows that say so, and few others.
+  /// The queue of a group has the entries of the rows that say so.
   private func check(_ group: ModeGroup, _ expect: Expectation) {
     let name = "group \(group.modes)"
     let rows = timers.all.filter { unsafe self.group($0.slot).toOpaque() == Unmanaged.passUnretained(group).toOpaque() }
     expect(group.rowCount == rows.count, "\(name) counts its rows")
     let kept = rows.count { timers[$0.slot].isArmed || timers.timer($0.slot) != nil }
     expect(group.keptCount == kept, "\(name) counts what keeps its modes from being empty")
-    let queue = group.timers
-    let live = rows.reduce(0) { $0 + (timers[$1.slot].isQueued ? timers[$1.slot].entryCount : 0) }
-    let stale = queue.countStale(in: timers)
-    let counts = "\(queue.entryCount) entries, \(live) live, \(stale) stale, \(queue.staleCount) counted"
-    expect(queue.entryCount - stale == live, "\(name) has its entries: \(counts)")
-    expect(stale == queue.staleCount, "\(name) counts its stale entries: \(counts)")
-    expect(queue.staleCount <= max(64, queue.entryCount / 2), "\(name) keeps few stale entries: \(counts)")
-    expect(!queue.hasLateEntry(in: timers), "\(name) has no late entry")
-    expect(queue.isHeapOrdered, "the heaps of \(name) are heaps")
-    expect(!queue.isEmpty || queue.entryCount == 0, "\(name) knows whether its queue is empty")
+    for fault in group.timers.faults(of: rows.map(\.slot), in: timers) { expect(false, "\(name): \(fault)") }
   }
 
   /// A list of tokens holds each live item once, and only items that say they stand on it.
@@ -194,5 +182,32 @@ extension LoopCore {
     expect(live.allSatisfy(isListed), "the \(name) know that they are listed")
     expect(Set(live.map(\.packed)).count == live.count, "the \(name) are listed once")
     expect(list.tokens.count - live.count <= max(32, list.tokens.count / 2), "the list of \(name) is mostly live")
+  }
+}
+
+extension TimerQueue {
+  /// What is wrong with the entries of the rows that are in this queue, in words. O(n).
+  fileprivate func faults(of rows: [UInt32], in table: TimerTable) -> [String] {
+    let queued = rows.filter { table[$0].isQueued }
+    let tolerant = queued.count { table[$0].tolerance > 0 }
+    return [
+      exact.faults(in: table, "exact"), soft.faults(in: table, "soft"), hard.faults(in: table, "hard"),
+      exact.count == queued.count - tolerant ? [] : ["exact has an entry of each queued row without tolerance"],
+      soft.count == tolerant && hard.count == tolerant ? [] : ["soft and hard have an entry of each tolerant row"],
+      Set(precise) == Set(queued.filter { table[$0].isPrecise }) ? [] : ["the precise rows are known"],
+    ].flatMap { $0 }
+  }
+}
+
+extension DeadlineHeap {
+  fileprivate func faults(in table: TimerTable, _ name: String) -> [String] {
+    (0..<count).flatMap { index -> [String] in
+      let entry = self[index]
+      return [
+        place(of: entry.slot, table) == UInt32(index) ? nil : "a row of \(name) knows its place",
+        index == 0 || self[(index - 1) / 4].deadline <= entry.deadline ? nil : "\(name) is a heap",
+        entry.deadline <= deadline(of: entry.slot, in: table) ? nil : "an entry of \(name) is not late",
+      ].compactMap { $0 }
+    }
   }
 }

@@ -47,10 +47,12 @@ extension LoopCore {
     }
   }
 
-  /// A row that is not queued leaves its group.
+  /// A row leaves its group, and its queue.
   @inline(__always)
   func leaveGroup(_ slot: UInt32, isKept: Bool) {
+    assertOwnThread()
     let isLast = unsafe group(slot)._withUnsafeGuaranteedRef { group in
+      if timers[slot].isQueued { group.timers.remove(slot, in: timers) }
       group.rowCount -= 1
       if isKept { group.keptCount -= 1 }
       return group.rowCount == 0
@@ -90,7 +92,7 @@ extension LoopCore {
   @inline(__always)
   func nextDates(in mode: ModeState) -> TimerDates {
     assertOwnThread()
-    let dates = mode.own.timers.isEmpty ? .never : mode.own.timers.nextDates(in: timers)
+    let dates = mode.own.timers.nextDates(in: timers)
     return mode.others.isEmpty ? dates : mode.others.reduce(dates) { .earlier($0, $1.timers.nextDates(in: timers)) }
   }
 

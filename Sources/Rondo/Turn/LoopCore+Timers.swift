@@ -10,10 +10,17 @@ extension LoopCore {
     timers[slot].stamp = nextStamp()
     if timers[slot].isQueued {
       // Entries are lower bounds: they are made exact when they reach the top.
-      if date >= old { return }
-      dropEntries(slot)
+      if date < old { bringForward(slot) }
+    } else {
+      enqueue(slot)
     }
-    enqueue(slot)
+  }
+
+  @inline(never)
+  private func bringForward(_ slot: UInt32) {
+    assertOwnThread()
+    cancelHostSleep()
+    unsafe group(slot)._withUnsafeGuaranteedRef { $0.timers.bringForward(slot, in: timers) }
   }
 
   @inline(__always)
@@ -25,7 +32,7 @@ extension LoopCore {
 
   private func dropEntries(_ slot: UInt32) {
     assertOwnThread()
-    unsafe group(slot)._withUnsafeGuaranteedRef { $0.timers.drop(slot, in: timers) }
+    unsafe group(slot)._withUnsafeGuaranteedRef { $0.timers.remove(slot, in: timers) }
   }
 
   // MARK: - Timers
@@ -67,7 +74,6 @@ extension LoopCore {
       move(timer, token.slot, to: remaining)
       return nil
     }
-    if timers[token.slot].isQueued { dropEntries(token.slot) }
     leaveGroup(token.slot, isKept: true)
     return finishEviction(timers.freeSlot(token.slot))
   }
@@ -75,7 +81,6 @@ extension LoopCore {
   private func move(_ timer: Loop.Timer, _ slot: UInt32, to mask: UInt64) {
     let number = group(of: ModeSet(modes: mask, isCommon: false))
     if number == timers[slot].group { return }
-    if timers[slot].isQueued { dropEntries(slot) }
     leaveGroup(slot, isKept: true)
     join(number, slot, isKept: true)
     schedule(timer, slot)
@@ -150,10 +155,7 @@ extension LoopCore {
 
   /// - Returns: What it called, for the caller to release; nil while its callout is under way.
   func discard(_ slot: UInt32) -> TimerTarget? {
-    assertOwnThread()
-    disarm(slot)
-    if timers[slot].isQueued { dropEntries(slot) }
-    leaveGroup(slot, isKept: false)
+    leaveGroup(slot, isKept: timers[slot].isArmed)
     return timers.remove(slot)
   }
 

@@ -2,7 +2,7 @@ import Rondo
 
 /// Timeouts that the operation makes, each an hour away and later than the one before.
 @safe class TimeoutOperation: TimedOperation {
-  private var timeouts: [Loop.Timeout] = []
+  @safe @exclusivity(unchecked) private var timeouts: [Loop.Timeout] = []
 
   override init(_ loop: Loop) {
     super.init(loop)
@@ -61,7 +61,7 @@ final class TimeoutsDiscarded: TimeoutOperation {
 
 /// Timeouts fired in one turn; they are dormant then.
 final class TimeoutsFired: TimedOperation {
-  private var timeouts: [Loop.Timeout] = []
+  @safe @exclusivity(unchecked) private var timeouts: [Loop.Timeout] = []
 
   override func prepare(_ count: Int) {
     for _ in 0..<count { timeouts.append(loop.makeTimeout(after: .zero) { [tally] in tally.call() }) }
