@@ -2,7 +2,7 @@ import Rondo
 import RondoTesting
 import Testing
 
-/// How many entries timers keep in the heaps: what has left holds no more than what is there.
+/// How many entries timers keep in the heaps: what has left has none.
 @Suite struct TimerEntryTests {
   enum Kind: CaseIterable, Sendable {
     case exact, tolerant, precise
@@ -18,15 +18,11 @@ import Testing
     var entries: Int { self == .tolerant ? 2 : 1 }
   }
 
-  /// What a heap may hold: as much again as is live, or the few entries that a sweep is not worth.
-  private func bound(live: Int) -> Int { max(2 * live, live + 64) + 2 }
-
   @Test(arguments: Kind.allCases, [1, 1000])
-  func `cancelled timers leave at most as many entries as there are live ones`(_ kind: Kind, _ live: Int) {
+  func `cancelled timers leave no entries`(_ kind: Kind, _ live: Int) {
     withStage(isObserved: false) { stage in
       stage.loop.add(Kind.tolerant.timer())
       for _ in 0..<live { stage.loop.add(kind.timer()) }
-      let bound = bound(live: 2 + live * kind.entries)
       var most = 0
       for round in 0..<10_000 {
         let timer = kind.timer()
@@ -35,13 +31,13 @@ import Testing
         // Counting takes a thousand times as long as a timer. A prime: in whatever period they grow, each place of it counts.
         if round % 23 == 0 { most = max(most, stage.loop.sizes.timerEntries) }
       }
-      #expect(most <= bound)
+      #expect(most == 2 + live * kind.entries)
       #expect(stage.loop.sizes.items == live + 1)
     }
   }
 
   @Test(arguments: Kind.allCases)
-  func `timers cancelled in a mode that nobody runs leave few entries`(_ kind: Kind) {
+  func `timers cancelled in a mode that nobody runs leave no entries`(_ kind: Kind) {
     withStage(isObserved: false) { stage in
       stage.loop.addCommonMode("tracking")
       for _ in 0..<1000 {
@@ -50,7 +46,7 @@ import Testing
         stage.loop.run(for: .zero)
         timer.invalidate()
       }
-      #expect(stage.loop.sizes.timerEntries <= 2 * bound(live: 0))
+      #expect(stage.loop.sizes.timerEntries == 0)
     }
   }
 
@@ -65,18 +61,17 @@ import Testing
       let before = stage.loop.sizes.timerEntries
       stage.loop.run(for: .seconds(10))
       #expect(stage.trace.tokens.count == 1001)
-      // A mode that is not run drops what is stale when that is worth a sweep.
-      #expect(stage.loop.sizes.timerEntries <= before + (modes > 1 ? bound(live: 2) : 0))
+      #expect(stage.loop.sizes.timerEntries == before)
     }
   }
 
   @Test(arguments: Kind.allCases)
-  func `a timer that is brought forward again and again leaves few entries`(_ kind: Kind) {
+  func `a timer that is brought forward again and again has its entries once`(_ kind: Kind) {
     withStage(isObserved: false) { stage in
       let timer = kind.timer()
       stage.loop.add(timer)
       for step in 1...1000 { timer.setFireDate(after: .seconds(7200 - step)) }
-      #expect(stage.loop.sizes.timerEntries <= bound(live: kind.entries))
+      #expect(stage.loop.sizes.timerEntries == kind.entries)
     }
   }
 }
