@@ -7,7 +7,9 @@ import Testing
 /// remove from the list, or the pairs that break the rule.
 @Suite struct RoomTests {
   /// The folders, from the bottom up.
-  private static let rooms = ["Base", "Kernel", "Mail", "Registry", "Turn", "API", "Seams", "Async"]
+  private static let rooms = [
+    "Base", "Kernel", "Mail", "Registry", "Turn", "API", "Guests", "Inspection", "Simulation", "Async",
+  ]
   private static let core = rooms.prefix { $0 != "API" }
   private static let rondo = files(in: "Rondo")
 
@@ -54,7 +56,7 @@ import Testing
     "Registry/Resident.swift": "Loop.Item",
     "Registry/SlotTable.swift": "Loop.Item",
     "Registry/TimerTable.swift": "Loop.Timer",
-    "Seams/LoopDelegate.swift": "QueuedJob",
+    "Inspection/LoopDelegate.swift": "QueuedJob",
     "Turn/CallingOut.swift": """
     Loop.DescriptorSource Loop.DescriptorSource.Readiness Loop.Observer Loop.Source Loop.Timer Loop.Timer.Tick \
     QueuedJob
@@ -136,7 +138,7 @@ import Testing
     "Kernel/Libevent.swift": "sleepInKernel poll",
     "Kernel/Wait.swift": "choose arm wait",
     "Mail/Wakeup.swift": "prepareToSleep prepareToSleepOutside sleeps wokeTaking update",
-    "Seams/LoopCore+Guest.swift": "goToHost comeBack collect",
+    "Guests/LoopCore+Guest.swift": "goToHost comeBack collect",
     "Turn/LoopCore+Sleep.swift": "announceSleep announce endSleep countSleep collect mergeRepeated",
   ]
 

@@ -93,3 +93,19 @@ extension Loop {
     }
   }
 }
+
+/// The same for products above the core.
+extension Loop {
+  /// Makes the mode, if the loop does not know it, and has it stay. The loop's own thread.
+  package func makeMode(_ mode: Mode) {
+    core.makeRoom(for: mode)
+    mailbox.withLock { state in state.modes.pin(1 << UInt64(state.modes.makeIndex(of: mode))) }
+  }
+
+  /// Whether a run of `mode` would return at once, because nothing is in it. The loop's own thread.
+  package func isFinished(_ mode: Mode) -> Bool {
+    core.applyMail()
+    guard let index = core.index(of: mode) else { return true }
+    return core.isEmpty(core.modeState(index))
+  }
+}

@@ -64,4 +64,7 @@ extension Loop {
     // A mode that the loop has given back has nothing.
     return core.index(of: mode).map { core.isEmpty(core.modeState($0)) } ?? true
   }
+
+  /// Whether a turn that a foreign loop's run gave this loop is under way. The loop's own thread.
+  package var isInForeignTurn: Bool { core.foreignTurns > 0 }
 }

@@ -29,4 +29,7 @@ extension Loop {
 
   /// Whether there is something that was posted to it, and that it has not looked at.
   package var isPostedTo: Bool { core.wakeup.has([.mail, .signals, .wake, .stop]) }
+
+  /// Whether the loop waits by script.
+  package var isVirtual: Bool { core.wait.kernel == nil }
 }

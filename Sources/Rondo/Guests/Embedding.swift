@@ -112,3 +112,23 @@ extension Loop {
     }
   }
 }
+
+/// What products above the core ask of a loop that is embedded.
+extension Loop {
+  /// Whether a host of this thread runs the loop by an `Embedding`.
+  package var isEmbedded: Bool { core.guest != nil }
+
+  /// Whether a host of this thread would have to run the loop: it is embedded, and in none of its callouts.
+  package var isLeftToHost: Bool {
+    guard let guest = core.guest else { return false }
+    return guest.stage != .serving
+  }
+}
+
+extension Loop.Embedding {
+  /// Whether a turn is under way, in one of whose callouts the caller must be. The loop's thread.
+  package var isInTurn: Bool { guest.stage == .serving }
+
+  /// Whether it has ended. The loop's thread, or when that is gone.
+  package var hasEnded: Bool { guest.stage == .ended }
+}
