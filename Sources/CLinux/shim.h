@@ -203,6 +203,12 @@ static inline bool rondo_is_epoll(int descriptor) {
   return is_epoll;
 }
 
+// The calling thread's record: a load, where pthread_getspecific(3) is a call. Weak and hidden, so that a program or a
+// library has one, in however many of its objects this is.
+__attribute__((weak, visibility("hidden"))) _Thread_local void *_Nullable rondo_record_of_thread = NULL;
+static inline void *_Nullable rondo_thread_record(void) { return rondo_record_of_thread; }
+static inline void rondo_set_thread_record(void *_Nullable record) { rondo_record_of_thread = record; }
+
 // How many locks of ours the calling thread holds. For one file alone: each that calls this has a count of its own.
 static inline int *rondo_held_locks(void) {
   static _Thread_local int held;

@@ -26,8 +26,8 @@ extension Loop {
   ///
   /// With `.common`, the item leaves the common set, and every common mode. The loop does not call the item in that
   /// mode again. From another thread, the call wakes the loop, and another loop can take the item once the loop's
-  /// thread has applied the change. Amortised O(1); O(log n) for an observer. In a forked child, an item of the parent's
-  /// stays as it is.
+  /// thread has applied the change. O(log n) for a timer or an observer, amortised O(1) otherwise. In a forked child, an
+  /// item of the parent's stays as it is.
   public func remove(_ item: Item, from mode: Mode = .default) {
     if !thread.isOfThisProcess { return }
     item.registration(in: self)?.exit(self, mode)

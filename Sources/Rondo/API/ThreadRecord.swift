@@ -39,7 +39,7 @@ import Synchronization
     threadID.store(rondo_thread_id(), ordering: .relaxed)
     if isMain && generation == 0 { Self.firstMainThread.store(rondo_thread_pointer(), ordering: .relaxed) }
     threadPointer.store(rondo_thread_pointer(), ordering: .relaxed)
-    _ = unsafe pthread_setspecific(Self.key, Unmanaged.passRetained(self).toOpaque())
+    unsafe Self.remember(Unmanaged.passRetained(self).toOpaque())
   }
 
   /// The thread's own loop, made on first use. Any thread, for the main thread's sake.
@@ -164,10 +164,10 @@ import Synchronization
       guard let pointer = unsafe pointer else { return }
       let record = unsafe Unmanaged<ThreadRecord>.fromOpaque(pointer).takeRetainedValue()
       // Cancel callbacks and closures that die now must still find themselves on the loop's thread.
-      _ = unsafe pthread_setspecific(ThreadRecord.key, pointer)
+      unsafe ThreadRecord.remember(pointer)
       // What belongs to the parent of a forked process is never torn down there, and so must stay.
       if record.isOfThisProcess { record.end() } else { _ = unsafe Unmanaged.passRetained(record) }
-      _ = pthread_setspecific(ThreadRecord.key, nil)
+      unsafe ThreadRecord.remember(nil)
       // The next thread may be given the same one.
       record.threadPointer.store(0, ordering: .relaxed)
     }
@@ -175,17 +175,23 @@ import Synchronization
     return key
   }()
 
+  /// Sets the calling thread's record, in the two places: the key's destructor ends it, the other one costs no call.
+  private static func remember(_ record: UnsafeMutableRawPointer?) {
+    _ = unsafe pthread_setspecific(key, record)
+    unsafe rondo_set_thread_record(record)
+  }
+
   /// The calling thread's record if it has one.
   @inline(__always)
   private static var existing: ThreadRecord? {
-    guard let pointer = unsafe pthread_getspecific(key) else { return nil }
+    guard let pointer = unsafe rondo_thread_record() else { return nil }
     return unsafe Unmanaged<ThreadRecord>.fromOpaque(pointer).takeUnretainedValue()
   }
 
   /// Where the loop that the calling thread has at present lives in memory: no reference count, and no loop is made.
   @inline(__always)
   static var loopAddress: UnsafeMutableRawPointer? {
-    guard let pointer = unsafe pthread_getspecific(key) else { return nil }
+    guard let pointer = unsafe rondo_thread_record() else { return nil }
     let record = unsafe Unmanaged<ThreadRecord>.fromOpaque(pointer)
     let address = unsafe record._withUnsafeGuaranteedRef { $0.loopAddress.load(ordering: .relaxed) }
     return unsafe UnsafeMutableRawPointer(bitPattern: address)
@@ -245,7 +251,7 @@ import Synchronization
 
   /// The clock of the virtual loop that stands in on this thread.
   static var virtualNow: Instant? {
-    guard let pointer = unsafe pthread_getspecific(key) else { return nil }
+    guard let pointer = unsafe rondo_thread_record() else { return nil }
     return unsafe Unmanaged<ThreadRecord>.fromOpaque(pointer)._withUnsafeGuaranteedRef { $0.virtualLoop?.now }
   }
 }

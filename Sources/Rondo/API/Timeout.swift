@@ -126,7 +126,7 @@ extension Loop {
     return true
   }
 
-  /// Ends the timeout and frees its handler. The loop's thread; O(1).
+  /// Ends the timeout and frees its handler. The loop's thread; O(log n).
   ///
   /// Inside its own handler, the loop frees the handler when it returns.
   ///

@@ -41,8 +41,9 @@ struct Schedule {
   static func validTolerance(
     _ tolerance: Duration, of whom: StaticString = "A timer", fileID: StaticString = #fileID, line: UInt = #line
   ) -> Int64 {
+    if tolerance.attoseconds == 0 { return 0 }
     require(
-      tolerance >= .zero, "\(whom)'s tolerance is zero or more, not \(tolerance).", file: fileID, line: line)
+      tolerance.attoseconds > 0, "\(whom)'s tolerance is zero or more, not \(tolerance).", file: fileID, line: line)
     return min(tolerance.saturatingNanoseconds, longest)
   }
 

@@ -19,6 +19,8 @@ import Glibc
 
   /// More entries than this are better gone through once than taken out one by one. Chosen.
   static let many = 64
+  /// Room for so many (64 KiB) is kept: less is not worth the moving. Chosen.
+  private static let fewest = 4_096
   /// How many entries fit into the time that a line takes to come from memory.
   private static let ahead = 16
 
@@ -81,7 +83,7 @@ import Glibc
     setPlace(of: slot, TimerRow.noPlace, table)
     count &-= 1
     if place < count { unsafe fill(Int(place), with: entries[count], table) }
-    if count < capacity / 4 { shrink() }
+    if count < capacity / 4, capacity > Self.fewest { resize(to: capacity / 2) }
   }
 
   // MARK: - All entries
@@ -101,7 +103,7 @@ import Glibc
       kept += 1
     }
     count = kept
-    while capacity > Self.many, count < capacity / 4 { resize(to: capacity / 2) }
+    while capacity > Self.fewest, count < capacity / 4 { resize(to: capacity / 2) }
     if kept > 1 {
       for index in stride(from: (kept - 2) / 4, through: 0, by: -1) {
         unsafe fill(index, with: entries[index], above: index, table)
@@ -183,12 +185,6 @@ import Glibc
   }
 
   // MARK: - Memory
-
-  /// Three quarters are empty. Small heaps stay as they are.
-  @inline(never)
-  private mutating func shrink() {
-    if capacity > Self.many { resize(to: capacity / 2) }
-  }
 
   @inline(never)
   private mutating func resize(to capacity: Int) {

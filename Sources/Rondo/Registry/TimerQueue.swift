@@ -150,8 +150,6 @@ struct TimerDates {
   /// The latest moment to wake.
   var wake: Instant
 
-  static var never: TimerDates { TimerDates(fire: .distantFuture, wake: .distantFuture) }
-
   /// The earlier of each.
   static func earlier(_ one: TimerDates, _ other: TimerDates) -> TimerDates {
     TimerDates(fire: min(one.fire, other.fire), wake: min(one.wake, other.wake))

@@ -69,7 +69,7 @@ extension LoopCore {
       timer.clearOwnerIfUnregistered()
       return nil
     }
-    let remaining = modes(of: timer) & ~mask
+    let remaining = mask == .max ? 0 : modes(of: timer) & ~mask
     if remaining != 0 || timer.isCommon {
       move(timer, token.slot, to: remaining)
       return nil
