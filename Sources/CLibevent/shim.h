@@ -66,6 +66,7 @@ struct rondo_collection {
   uint32_t told;      // how many events libevent has told since it last asked the kernel
   uint32_t batch;     // how many events it takes from the kernel at a time
   uint32_t is_again;  // the kernel is asked once more in the same wait
+  uint32_t is_kept;   // what was collected has not been taken: it is for the next wait
   struct rondo_own own[3];  // wakeup, timer, main dispatch queue
 };
 
@@ -348,10 +349,22 @@ static int rondo_wait_for_rest(struct rondo_collection *collection) {
 
 // One wait, or one look; restarts by itself after a signal. All that was ready is in `collection` afterwards. 0, or errno.
 static inline __attribute__((always_inline)) int rondo_wait(struct rondo_collection *collection, int blocks) {
+  if (collection->is_kept) {
+    collection->is_kept = 0;
+    return 0;
+  }
   collection->count = 0;
   collection->edges = 0;
   collection->told = 0;
   int flags = blocks ? EVLOOP_ONCE : EVLOOP_ONCE | EVLOOP_NONBLOCK;
   if (event_base_loop(collection->base, flags) < 0) return errno ? errno : EBADF;
   return collection->told < collection->batch ? 0 : rondo_wait_for_rest(collection);
+}
+
+// One look. What is ready is for the next wait. 0 if nothing is; -1 if something is; else errno.
+static inline __attribute__((always_inline)) int rondo_look(struct rondo_collection *collection) {
+  int error = rondo_wait(collection, 0);
+  if (error != 0 || (collection->count | collection->edges) == 0) return error;
+  collection->is_kept = 1;
+  return -1;
 }

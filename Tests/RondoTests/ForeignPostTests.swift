@@ -59,7 +59,7 @@ import Testing
 
   @Test func `the end of a loop waits for a poster that is about to write`() {
     let wakeup = Wakeup(descriptor: -1)
-    #expect(wakeup.prepareToSleep() == .sleep && wakeup.announce(.wake) == .write)
+    #expect(wakeup.prepareToSleep(isOutside: false) == .sleep && wakeup.announce(.wake) == .write)
     let released = Tally()
     let poster = TestThread {
       while !wakeup.has(.dead) { yieldThread() }
@@ -75,7 +75,7 @@ import Testing
 
   @Test func `the end of a loop sleeps while a poster is about to write`() throws {
     let wakeup = Wakeup(descriptor: -1)
-    #expect(wakeup.prepareToSleep() == .sleep && wakeup.announce(.wake) == .write)
+    #expect(wakeup.prepareToSleep(isOutside: false) == .sleep && wakeup.announce(.wake) == .write)
     let closer = Handover<Int32>()
     let ends = Tally()
     let loopThread = TestThread {

@@ -137,7 +137,7 @@ import Testing
     "Kernel/KernelWait.swift": "choose arm wait select selectAnew waitSet openWaitSet open",
     "Kernel/Libevent.swift": "sleepInKernel poll",
     "Kernel/Wait.swift": "choose arm wait",
-    "Mail/Wakeup.swift": "prepareToSleep prepareToSleepOutside sleeps wokeTaking update",
+    "Mail/Wakeup.swift": "prepareToSleep sleeps wokeTaking update",
     "Guests/LoopCore+Guest.swift": "goToHost comeBack collect",
     "Turn/LoopCore+Sleep.swift": "announceSleep announce endSleep countSleep collect mergeRepeated",
   ]
@@ -153,7 +153,7 @@ import Testing
   }
 
   private static let longFiles: [String: Int] = [:]
-  private static let mostLinesOfTheCore = 6_408
+  private static let mostLinesOfTheCore = 6_413
 
   // MARK: - Walks
 

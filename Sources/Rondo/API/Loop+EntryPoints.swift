@@ -66,10 +66,53 @@ extension LoopCore {
     // The loop keeps its modes, and they their frames.
     return unsafe Unmanaged.passUnretained(modeState(index))._withUnsafeGuaranteedRef { mode in
       if isEmpty(mode) { return .finished }
+      if case .duration(let time) = limit, time <= 0, findsNothing(in: mode) { return .timedOut }
       return unsafe mode.frameForRun()._withUnsafeGuaranteedRef {
         run($0, limit: limit, returnsAfterSourceHandled: returnsAfterSourceHandled)
       }
     }
+  }
+
+  /// A run that only looks, in a mode where nothing waits, and finds nothing: it calls nothing, so it needs no frame.
+  ///
+  /// What a turn asks step by step is asked at once. If there is anything, the turn is made, and takes what this look has
+  /// left for its wait.
+  @inline(__always)
+  func findsNothing(in mode: ModeState) -> Bool {
+    guard isQuiet(mode), wait.findsNothing(in: mode, servesMainQueue: servesMainQueue(in: mode)), !wakeup.has(.all)
+    else { return false }
+    waitCount &+= 1
+    counters.turns.count()
+    counters.polls.count()
+    pulse.rest()
+    wasStopped = false
+    assertInvariants()
+    return true
+  }
+
+  /// Whether nothing waits for a turn of the mode but what the kernel may know.
+  @inline(__always)
+  private func isQuiet(_ mode: ModeState) -> Bool {
+    guard depth == 0, !wakeup.has(.all), !mayHaveWork, !owesMainQueue, !slots.hasRetired, isPlain,
+      mode.observers.activities.isEmpty, mode.signalled.isEmpty, mode.dirtyDescriptors.isEmpty,
+      mode.carriedDescriptors.isEmpty, mode.others.isEmpty
+    else { return false }
+    if mode.own.timers.isEmpty { return true }
+    forgetClock()
+    // Read first: after a load of the queue, it would be copied.
+    let limit = now
+    return !mode.own.timers.mayHaveDue(limit)
+  }
+
+  /// Whether the loop serves all that is ready, for itself and before nobody's eyes.
+  @inline(__always)
+  private var isPlain: Bool {
+    if hasForeignLoop || hasDelegate { return false }
+    // Compared with nil, an object would be retained.
+    if case .some = oneEvent { return false }
+    if case .some = guest { return false }
+    if case .some = jobRelay { return false }
+    return true
   }
 
   /// One run in its frame.
@@ -94,5 +137,16 @@ extension LoopCore {
       _ = wakeup.take(.stop)
     }
     return result
+  }
+}
+
+extension Wait {
+  /// Looks whether anything is ready in the mode, and leaves it for the next wait. False in virtual time.
+  @inline(__always)
+  fileprivate func findsNothing(in mode: ModeState, servesMainQueue: Bool) -> Bool {
+    switch self {
+    case .kernel(let kernel): kernel.findsNothing(in: mode, servesMainQueue: servesMainQueue)
+    case .scripted: false
+    }
   }
 }

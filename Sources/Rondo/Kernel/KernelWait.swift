@@ -65,6 +65,16 @@ import Glibc
     return .returned
   }
 
+  /// Looks whether anything is ready in the mode, and leaves it for the next wait.
+  @inline(__always)
+  func findsNothing(in mode: ModeState, servesMainQueue: Bool) -> Bool {
+    if mustPrepare(mode) { return false }
+    let selection = select(mode, servesMainQueue)
+    let found = selection.collection.look()
+    if found > 0 { WaitFailure("its epoll set", selection.epoll, found, in: "epoll_wait(2)").end() }
+    return found == 0
+  }
+
   @inline(__always)
   private func select(_ mode: ModeState, _ servesMainQueue: Bool) -> Selection {
     if let selected, selected.mode == mode.index, selected.servesMainQueue == servesMainQueue { return selected }

@@ -85,6 +85,7 @@ import Glibc
   /// Waits by `base` from now on, at first for few events at a time.
   func use(_ base: EventBase?) {
     unsafe pointer.pointee.base = base?.pointer
+    unsafe pointer.pointee.is_kept = 0
     unsafe pointer.pointee.batch = UInt32(rondo_least_batch)
   }
 
@@ -111,6 +112,14 @@ import Glibc
     let error = unsafe rondo_wait(pointer, 0)
     CalloutBarrier.keepFrame()
     return error
+  }
+
+  /// Looks, and leaves what is ready for the next wait. 0 if nothing is; -1 if something is; else errno.
+  @inline(never)
+  func look() -> CInt {
+    let found = unsafe rondo_look(pointer)
+    CalloutBarrier.keepFrame()
+    return found
   }
 
   /// How many records the last wait has collected.

@@ -14,12 +14,6 @@ enum Wait {
     }
   }
 
-  /// Whether time passes while the loop does nothing.
-  @inline(__always)
-  var canSpin: Bool {
-    if case .kernel = self { true } else { false }
-  }
-
   /// Brings the watch of a descriptor source in a mode in line with what it wants.
   func watch(_ source: Loop.DescriptorSource, _ token: Token, in mode: ModeState, _ slots: SlotTable) {
     switch self {
@@ -68,15 +62,10 @@ enum Wait {
   ///
   /// - Returns: A descriptor that can be waited by, or -1 in virtual time.
   func beginHosting(_ frame: RunFrame) -> CInt {
-    switch self {
-    case .kernel(let kernel): kernel.beginHosting(frame)
-    case .scripted: -1
-    }
+    kernel?.beginHosting(frame) ?? -1
   }
 
-  func endHosting() {
-    if case .kernel(let kernel) = self { kernel.endHosting() }
-  }
+  func endHosting() { kernel?.endHosting() }
 
   /// Whether `prepare(_:)` has something to do before a wait in the mode.
   @inline(__always)

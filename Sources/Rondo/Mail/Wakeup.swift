@@ -51,7 +51,7 @@ final class Wakeup: Sendable {
 
   /// The second half, of a poster that owes a write. It touches nothing of the loop's afterwards.
   func write() {
-    if descriptor >= 0 { wake() }
+    wake()
     if update({ $0.wrote() }) { unsafe rondo_futex_wake(address) }
   }
 
@@ -61,6 +61,7 @@ final class Wakeup: Sendable {
   /// fails unless both numbers stand for what they stood for when the loop made them.
   @inline(never)
   private func wake() {
+    if descriptor < 0 { return }
     let error = rondo_wake(epoll.load(ordering: .relaxed), descriptor)
     if error != 0 {
       WaitFailure("the eventfd that wakes it, or its epoll set", descriptor, error, in: "epoll_ctl(2)").end()
@@ -78,24 +79,21 @@ final class Wakeup: Sendable {
     WakeProtocol(word: word.load(ordering: .relaxed)).hasAny(bits)
   }
 
+  /// - Parameter isOutside: The loop is a guest, and returns to its host, which sleeps for it.
   @inline(__always)
-  func prepareToSleep() -> WakeProtocol.SleepAction { update { $0.prepareToSleep() } }
-
-  func prepareToSleepOutside() -> WakeProtocol.SleepAction { update { $0.prepareToSleepOutside() } }
+  func prepareToSleep(isOutside: Bool) -> WakeProtocol.SleepAction {
+    isOutside ? update { $0.prepareToSleepOutside() } : update { $0.prepareToSleep() }
+  }
 
   /// The thread of a guest loop returns to its host, which has to call it again immediately.
   func returnReadable() {
     update { $0.leave() }
-    signalHost()
+    wake()
   }
 
   /// The loop's thread, at its host, has changed something that the loop has to look at.
   func cancelSleep() {
-    if update({ $0.cancelSleep() }) == .write { signalHost() }
-  }
-
-  private func signalHost() {
-    if descriptor >= 0 { wake() }
+    if update({ $0.cancelSleep() }) == .write { wake() }
   }
 
   @inline(__always)

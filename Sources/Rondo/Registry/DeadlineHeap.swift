@@ -80,7 +80,7 @@ import Glibc
     let place = place(of: slot, table)
     if place == TimerRow.noPlace { return }
     precondition(place < count)
-    setPlace(of: slot, TimerRow.noPlace, table)
+    unsafe setPlace(of: slot, TimerRow.noPlace, places(table))
     count &-= 1
     if place < count { unsafe fill(Int(place), with: entries[count], table) }
     if count < capacity / 4, capacity > Self.fewest { resize(to: capacity / 2) }
@@ -95,7 +95,7 @@ import Glibc
       if index + Self.ahead < count { unsafe table.prefetch(entries[index + Self.ahead].slot) }
       var entry = unsafe entries[index]
       guard let deadline = revised(entry) else {
-        setPlace(of: entry.slot, TimerRow.noPlace, table)
+        unsafe setPlace(of: entry.slot, TimerRow.noPlace, places(table))
         continue
       }
       entry.deadline = deadline
@@ -109,7 +109,7 @@ import Glibc
         unsafe fill(index, with: entries[index], above: index, table)
       }
     }
-    for index in 0..<kept { setPlace(of: unsafe entries[index].slot, UInt32(index), table) }
+    for index in 0..<kept { unsafe setPlace(of: entries[index].slot, UInt32(index), places(table)) }
   }
 
   // MARK: - Moving
@@ -166,8 +166,7 @@ import Glibc
     _ entry: Entry, at index: Int, _ entries: UnsafeMutablePointer<Entry>, _ places: UnsafeMutableRawPointer
   ) {
     unsafe entries[index] = entry
-    unsafe places.storeBytes(
-      of: UInt32(truncatingIfNeeded: index), toByteOffset: Int(entry.slot) &* SlotTable.cacheLine, as: UInt32.self)
+    unsafe setPlace(of: entry.slot, UInt32(truncatingIfNeeded: index), places)
   }
 
   /// Where the place of slot 0 stands; that of any other is as many rows behind it.
@@ -180,8 +179,8 @@ import Glibc
   }
 
   @inline(__always)
-  private func setPlace(of slot: UInt32, _ place: UInt32, _ table: TimerTable) {
-    unsafe table.address(slot).storeBytes(of: place, toByteOffset: field, as: UInt32.self)
+  private func setPlace(of slot: UInt32, _ place: UInt32, _ places: UnsafeMutableRawPointer) {
+    unsafe places.storeBytes(of: place, toByteOffset: Int(slot) &* SlotTable.cacheLine, as: UInt32.self)
   }
 
   // MARK: - Memory

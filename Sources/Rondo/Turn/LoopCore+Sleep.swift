@@ -226,8 +226,7 @@ extension LoopCore {
   func announce(_ mode: ModeState, servesMainQueue: Bool, until alarm: Instant, isOutside: Bool) -> Bool {
     assertOwnThread()
     wait.choose(mode, servesMainQueue: servesMainQueue)
-    let action = isOutside ? wakeup.prepareToSleepOutside() : wakeup.prepareToSleep()
-    guard action == .sleep else { return false }
+    guard wakeup.prepareToSleep(isOutside: isOutside) == .sleep else { return false }
     wait.arm(alarm)
     return true
   }

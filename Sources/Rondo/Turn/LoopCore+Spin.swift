@@ -10,7 +10,7 @@ extension LoopCore {
   func alarm(before deadline: Instant, in mode: ModeState) -> Instant {
     assertOwnThread()
     let date = nextPreciseDate(in: mode)
-    guard date != .distantFuture, wait.canSpin else { return deadline }
+    guard date != .distantFuture, wait.kernel != nil else { return deadline }
     forgetClock()
     let alarm = date.advanced(by: -spinPlan.margin)
     guard alarm < deadline else { return deadline }
@@ -38,7 +38,7 @@ extension LoopCore {
   @inline(never)
   func spinForWakeup(_ frame: RunFrame, until alarm: Instant, _ deadline: Instant) -> Bool {
     assertOwnThread()
-    guard wait.canSpin, busyPollPolicy.begins() else { return false }
+    guard wait.kernel != nil, busyPollPolicy.begins() else { return false }
     let start = wait.now
     guard spinPlan.affords(busyPollPolicy.patience, of: busyPollAllowance.load(ordering: .relaxed), at: start) else {
       counters.spinsDenied.count()
