@@ -69,6 +69,17 @@ import Testing
     #expect(counts == [1, 1, 0, 1])
   }
 
+  @Test func `the first run of a mode makes a turn, so that the loop knows that it was run`() {
+    let wasRun = onLoopThread { stage in
+      stage.keepAlive(in: "m")
+      let before = stage.loop.core.index(of: "m").map { stage.loop.core.modeState($0).wasRun }
+      stage.loop.run(in: "m", for: .zero)
+      let after = stage.loop.core.index(of: "m").map { stage.loop.core.modeState($0).wasRun }
+      return [before, after]
+    }
+    #expect(wasRun == [false, true])
+  }
+
   @Test func `an edge that a look found is told after a run that was stopped before its wait`() {
     let texts = withQuietLoop { stage, _, edge -> [String] in
       edge.write(1)

@@ -93,18 +93,16 @@ extension LoopCore {
   /// Whether nothing waits for a turn of the mode but what the kernel may know.
   @inline(__always)
   private func isQuiet(_ mode: ModeState) -> Bool {
-    guard depth == 0, !wakeup.has(.all), !mayHaveWork, !owesMainQueue, !slots.hasRetired, isPlain,
+    guard depth == 0, !wakeup.has(.all), !mayHaveWork, !owesMainQueue, !slots.hasRetired, isPlain, mode.wasRun,
       mode.observers.activities.isEmpty, mode.signalled.isEmpty, mode.dirtyDescriptors.isEmpty,
       mode.carriedDescriptors.isEmpty, mode.others.isEmpty
     else { return false }
     if mode.own.timers.isEmpty { return true }
     forgetClock()
-    // Read first: after a load of the queue, it would be copied.
-    let limit = now
-    return !mode.own.timers.mayHaveDue(limit)
+    return !mode.own.timers.mayHaveDue(now)
   }
 
-  /// Whether the loop serves all that is ready, for itself and before nobody's eyes.
+  /// Whether the loop serves all that is ready, for itself alone: there is no host, foreign loop, delegate or relay.
   @inline(__always)
   private var isPlain: Bool {
     if hasForeignLoop || hasDelegate { return false }

@@ -65,7 +65,7 @@ import Synchronization
       && carriedDescriptors.isEmpty
   }
 
-  /// Whether a run of the mode has ever begun.
+  /// Whether a turn of the mode has ever begun.
   var wasRun: Bool { !frames.isEmpty }
 
   /// The loop ends: frames and mode keep each other.
