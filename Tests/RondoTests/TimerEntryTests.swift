@@ -33,6 +33,8 @@ import Testing
       }
       #expect(most == 2 + live * kind.entries)
       #expect(stage.loop.sizes.items == live + 1)
+      // A turn checks what the loop's structures say of each other.
+      stage.loop.run(for: .zero)
     }
   }
 
