@@ -95,6 +95,24 @@ import Testing
     #expect(texts == ["stopped", "", "x"])
   }
 
+  @Test func `of what a look found a stopped run keeps the edges, which the kernel does not repeat`() {
+    let texts = withQuietLoop { stage, level, edge -> [String] in
+      level.write(1)
+      edge.write(1)
+      let mode = stage.loop.core.modeState(0)
+      _ = stage.loop.core.findsNothing(in: mode)
+      unsafe mode.frameForRun()._withUnsafeGuaranteedRef { stage.loop.core.carryWhatWasFound($0) }
+      mode.runEnded()
+      // Another reader was faster: the level-triggered source has nothing to hear of.
+      level.drain()
+      stage.loop.run(for: .zero)
+      let first = stage.take()
+      stage.loop.run(for: .zero)
+      return [first, stage.text]
+    }
+    #expect(texts == ["x", ""])
+  }
+
   @Test func `what a look found is not told to a source that has ended since`() {
     let text = withQuietLoop { stage, level, _ in
       let other = stage.pipe()

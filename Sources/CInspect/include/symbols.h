@@ -8,5 +8,5 @@
 // the symbol the address is; -1 if nothing is known.
 int64_t rondo_nearest_symbol(uint64_t address, char *name, size_t name_limit, char *image, size_t image_limit);
 
-/// Gives memory that was freed back to the kernel: malloc_trim(3).
+// Gives memory that was freed back to the kernel: malloc_trim(3).
 void rondo_trim_memory(void);

@@ -66,28 +66,45 @@ extension LoopCore {
     // The loop keeps its modes, and they their frames.
     return unsafe Unmanaged.passUnretained(modeState(index))._withUnsafeGuaranteedRef { mode in
       if isEmpty(mode) { return .finished }
+      let waits = waitCount
       if case .duration(let time) = limit, time <= 0, findsNothing(in: mode) { return .timedOut }
-      return unsafe mode.frameForRun()._withUnsafeGuaranteedRef {
-        run($0, limit: limit, returnsAfterSourceHandled: returnsAfterSourceHandled)
+      let looks = waitCount &- waits
+      return unsafe mode.frameForRun()._withUnsafeGuaranteedRef { frame in
+        let result = run(frame, limit: limit, returnsAfterSourceHandled: returnsAfterSourceHandled)
+        if looks > 0, waitCount &- waits == looks { carryWhatWasFound(frame) }
+        return result
       }
     }
   }
 
-  /// A run that only looks, in a mode where nothing waits, and finds nothing: it calls nothing, so it needs no frame.
+  /// A run that only looks, where nothing waits, and finds nothing: it calls nothing, so it needs no frame.
   ///
   /// What a turn asks step by step is asked at once. If there is anything, the turn is made, and takes what this look has
   /// left for its wait.
   @inline(__always)
   func findsNothing(in mode: ModeState) -> Bool {
-    guard isQuiet(mode), wait.findsNothing(in: mode, servesMainQueue: servesMainQueue(in: mode)), !wakeup.has(.all)
-    else { return false }
+    guard isQuiet(mode) else { return false }
     waitCount &+= 1
+    guard wait.findsNothing(in: mode, servesMainQueue: servesMainQueue(in: mode)), !wakeup.has(.all) else {
+      return false
+    }
     counters.turns.count()
     counters.polls.count()
     pulse.rest()
     wasStopped = false
     assertInvariants()
     return true
+  }
+
+  /// The run was stopped before its wait: of what the look has left for that, the kernel repeats all but edges.
+  @inline(never)
+  func carryWhatWasFound(_ frame: RunFrame) {
+    if wait.kernel == nil { return }
+    frame.begin(frame.run)
+    _ = collect(frame, until: .distantPast, blocks: false)
+    forgetClock()
+    if frame.turn.isMainQueueReady { owesMainQueue = true }
+    dropReadyDescriptors(frame, from: 0)
   }
 
   /// Whether nothing waits for a turn of the mode but what the kernel may know.

@@ -94,7 +94,7 @@ extension Loop {
   }
 }
 
-/// The same for products above the core.
+/// What products above the core ask of modes.
 extension Loop {
   /// Makes the mode, if the loop does not know it, and has it stay. The loop's own thread.
   package func makeMode(_ mode: Mode) {

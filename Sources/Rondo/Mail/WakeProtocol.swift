@@ -33,6 +33,7 @@ package struct WakeProtocol: Equatable, Hashable, Sendable {
     package static let outside = Bits(rawValue: 128)
     /// The loop's thread sleeps until no poster owes a write any more: the last one wakes it.
     package static let awaitsWriters = Bits(rawValue: 256)
+    /// Each of them, and the writers.
     package static let all = Bits(rawValue: .max)
   }
 

@@ -69,14 +69,12 @@ protocol SlotRecord {
     }
   }
 
+  /// Where a slot is, until the memory grows.
   @inline(__always)
   func address(_ slot: UInt32) -> UnsafeMutableRawPointer {
     assert(slot < count)
     return unsafe UnsafeMutableRawPointer(records + Int(slot))
   }
-
-  @inline(__always)
-  func prefetch(_ slot: UInt32) { unsafe rondo_prefetch(records + Int(slot)) }
 
   /// The slots in use. O(slots).
   var used: [UInt32] { (0..<count).filter { self[$0].isInUse } }

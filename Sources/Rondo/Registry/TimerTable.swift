@@ -181,7 +181,7 @@ import Synchronization
 
   /// The row is needed soon.
   @inline(__always)
-  func prefetch(_ slot: UInt32) { rows.prefetch(slot) }
+  func prefetch(_ slot: UInt32) { unsafe rondo_prefetch(address(slot)) }
 
   /// The timer of a row that has come is needed soon.
   @inline(__always)

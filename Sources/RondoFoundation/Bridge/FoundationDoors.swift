@@ -9,15 +9,8 @@ enum FoundationDoors {
   static let refusal: String? = {
     if rondo_has_foundation_doors() == 0 { return "This Foundation does not say whether a thread has a run loop." }
     let answer = Answer()
-    var thread = pthread_t()
-    let error = unsafe pthread_create(
-      &thread, nil,
-      { argument in
-        unsafe Unmanaged<Answer>.fromOpaque(argument!).takeUnretainedValue().ask()
-        return nil
-      }, Unmanaged.passUnretained(answer).toOpaque())
+    let error = PassingThread.run { answer.ask() }
     if error != 0 { return "No thread could be had to try it out: errno \(error)." }
-    pthread_join(thread, nil)
     return answer.isServed ? nil : "This Foundation does not serve a port that is an epoll set."
   }()
 

@@ -1,4 +1,5 @@
 import CInspect
+import Rondo
 import Runtime
 
 /// Names for addresses: by the toolchain's own backtraces, which know files and lines; else by the dynamic linker.
@@ -67,10 +68,10 @@ enum Symbolicator {
   // MARK: - The toolchain's
 
   /// Asks on a thread of its own: the toolchain keeps the tables of symbols, tens of megabytes, until the thread that
-  /// asked for them ends. malloc(3) keeps them even then.
+  /// asked for them ends. malloc(3) keeps them even then. If no thread can be had, the caller's asks.
   private static func symbolicated(_ steps: [StackWalk.Step]) -> [StackFrame]? {
     var frames: [StackFrame]?
-    PassingThread.run { frames = symbolicatedHere(steps) }
+    if PassingThread.run({ frames = symbolicatedHere(steps) }) != 0 { frames = symbolicatedHere(steps) }
     rondo_trim_memory()
     return frames
   }
