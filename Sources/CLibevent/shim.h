@@ -67,22 +67,17 @@ struct rondo_collection {
   uint32_t batch;     // how many events it takes from the kernel at a time
   uint32_t is_again;  // the kernel is asked once more in the same wait
   uint32_t is_kept;   // what was collected has not been taken: it is for the next wait
-  struct rondo_own own[3];  // wakeup, timer, main dispatch queue
+  struct rondo_own own[2];       // wakeup, timer
+  struct rondo_own *main_queue;  // NULL until it is first watched
 };
 
 static inline struct rondo_collection *rondo_collection_new(void) {
-  struct rondo_collection *collection = rondo_memory(calloc(1, sizeof *collection));
-  collection->capacity = 16;  // doubled by rondo_note whenever a batch is larger
-  collection->ready = rondo_memory(calloc(collection->capacity, sizeof *collection->ready));
-  for (uint32_t index = 0; index < 3; index++) {
-    collection->own[index].collection = collection;
-    collection->own[index].edge = 1u << index;
-  }
-  return collection;
+  return rondo_memory(calloc(1, sizeof(struct rondo_collection)));
 }
 
 static inline void rondo_collection_free(struct rondo_collection *collection) {
   free(collection->ready);
+  free(collection->main_queue);
   free(collection);
 }
 
@@ -96,15 +91,24 @@ static void rondo_note_edge(evutil_socket_t descriptor, short what, void *argume
   own->collection->edges |= own->edge;
 }
 
+// By number: wakeup, timer, main dispatch queue. NULL for a main queue that was never watched.
+static inline struct rondo_own *rondo_own_of(struct rondo_collection *collection, int index) {
+  return index < 2 ? &collection->own[index] : collection->main_queue;
+}
+
 static inline void rondo_own_stop(struct rondo_collection *collection, int index) {
-  struct rondo_own *own = &collection->own[index];
+  struct rondo_own *own = rondo_own_of(collection, index);
+  if (!own) return;
   if (own->is_registered) event_del(&own->event);
   own->is_registered = 0;
 }
 
 // 0, or the errno of the refusal.
 static inline int rondo_own_start(struct rondo_collection *collection, int index, int descriptor) {
-  struct rondo_own *own = &collection->own[index];
+  if (index == 2 && !collection->main_queue) collection->main_queue = rondo_memory(calloc(1, sizeof(struct rondo_own)));
+  struct rondo_own *own = rondo_own_of(collection, index);
+  own->collection = collection;
+  own->edge = 1u << index;
   short what = EV_READ | EV_PERSIST | EV_ET;
   errno = 0;
   if (event_assign(&own->event, collection->base, descriptor, what, rondo_note_edge, own)) return EINVAL;
@@ -148,7 +152,7 @@ struct rondo_number {
 
 static inline void rondo_record(struct rondo_collection *collection, struct rondo_watch *watch, uint32_t readiness) {
   if (collection->count == collection->capacity) {
-    collection->capacity *= 2;
+    collection->capacity = collection->capacity ? 2 * collection->capacity : 4;
     collection->ready = rondo_memory(realloc(collection->ready, collection->capacity * sizeof *collection->ready));
   }
   struct rondo_ready *record = &collection->ready[collection->count++];

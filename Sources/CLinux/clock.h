@@ -4,6 +4,12 @@
 #include <stdint.h>
 #include <time.h>
 
+// Sleeps for less than a second: nanosleep(2).
+static inline void rondo_nap(int64_t nanoseconds) {
+  struct timespec time = {.tv_sec = 0, .tv_nsec = nanoseconds};
+  nanosleep(&time, NULL);
+}
+
 // CLOCK_MONOTONIC in nanoseconds: clock_gettime(2).
 static inline int64_t rondo_monotonic_now(void) {
   struct timespec time;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -55,6 +56,13 @@ static inline int rondo_ready_epoll(int *_Nonnull epoll, int *_Nonnull inside) {
     close(*epoll);
   }
   return error;
+}
+
+// Sleeps until one of two epoll sets has something, for so many milliseconds at most. Whether the first one has.
+static inline int rondo_sleep_for_either(int first, int second, int milliseconds) {
+  struct pollfd queries[] = {{first, POLLIN, 0}, {second, POLLIN, 0}};
+  poll(queries, 2, milliseconds);
+  return queries[0].revents != 0;
 }
 
 // Whether half of the descriptors that the process may open are free, if it has taken the lower numbers.

@@ -20,6 +20,7 @@ final class Script: WaitScript {
   func close() { timeline.close() }
 
   func call(_ call: rondo_call, _ first: Int, _ second: Int) -> Int { -Int(ENOSYS) }
+  func addresses(of host: String) -> [String]? { nil }
   func watch(_ source: Loop.DescriptorSource, in mode: UInt64) {}
   func unwatch(_ source: Loop.DescriptorSource, in mode: UInt64) {}
 

@@ -7,7 +7,8 @@
 # the tests are compiled once, against the declarations of the unmutated core, and run with each mutated one.
 #
 # Numbers or names of mutants as arguments run those alone; SINCE=<commit> runs those whose source, tests or text have
-# changed since then; MOST=<number> runs that many of them, taken at random. TESTS=all runs every test of RondoTests instead, and prints which of them saw the mutant.
+# changed since then; MOST=<number> runs that many of them, taken at random. TESTS=all runs every test of RondoTests instead, and
+# prints which of them saw the mutant. APPLY=only asks whether each text stands where it is replaced, and builds nothing.
 set -euo pipefail
 shopt -s nullglob
 
@@ -17,11 +18,6 @@ jobs=${JOBS:-$(nproc)}
 # The tests that are named take a second or two. One that hangs has to get a limit of its own.
 limit=${MUTANT_LIMIT:-60}
 
-scratch=$(mktemp -d)
-source "$root/Sources/Tools/leftovers.sh"
-trap 'end_leftovers; rm -rf "$scratch"' EXIT
-trap 'exit 130' INT TERM
-
 # MARK: What a mutant says
 
 header() { sed -n "/^--- /q; s/^$2: //p" "$1"; }
@@ -30,6 +26,21 @@ header() { sed -n "/^--- /q; s/^$2: //p" "$1"; }
 part() { awk -v wanted="$2" '/^--- /{ part = $2; next } part == wanted' "$1"; }
 
 suites() { header "$1" tests | sed 's|/.*||'; }
+
+# Writes a mutant's file, with the replacement made in what a tree has, into a directory.
+mutate() {
+  local mutant=$1 file=$2 before after source rest
+  before=$(part "$mutant" before; printf x)
+  after=$(part "$mutant" after; printf x)
+  # Without the last newline, a part may stand in the middle of a line; an emptied line goes as a whole.
+  before=${before%x} after=${after%x}
+  if [[ -n $after ]]; then before=${before%$'\n'} after=${after%$'\n'}; fi
+  source=$(cat "$4/$file"; printf x)
+  source=${source%x}
+  rest=${source#*"$before"}
+  [[ $rest != "$source" && $rest != *"$before"* && $before != "$after" ]] || return 1
+  printf '%s' "${source%%"$before"*}$after$rest" >"$3/$(basename "$file")"
+}
 
 # MARK: Which mutants
 
@@ -72,6 +83,22 @@ if (( ! ${#chosen[@]} )); then
   echo 'No mutant is concerned.'
   exit
 fi
+
+# Before anything is built: a mutant whose text has gone is the change's to mend.
+scratch=$(mktemp -d)
+source "$root/Sources/Tools/leftovers.sh"
+trap 'end_leftovers; rm -rf "$scratch"' EXIT
+trap 'exit 130' INT TERM
+astray=
+# In a directory of its own: headers among them must not be found by what is compiled.
+mkdir "$scratch/applied"
+for mutant in "${chosen[@]}"; do
+  file=$(header "$mutant" file)
+  mutate "$mutant" "$file" "$scratch/applied" "$root" ||
+    { astray=yes; echo "DOES NOT APPLY: $(basename "$mutant"). Its text has to stand in $file once." >&2; }
+done
+if [[ -n $astray ]]; then exit 1; fi
+if [[ -n ${APPLY:-} ]]; then exit; fi
 
 concerned=${#chosen[@]}
 if [[ -n ${MOST:-} ]] && ((concerned > MOST)); then mapfile -t chosen < <(shuf -n "$MOST" -e -- "${chosen[@]}" | sort); fi
@@ -193,21 +220,6 @@ echo "The unmutated tree passes after $SECONDS s."
 
 # MARK: The mutants
 
-# Writes a mutant's file, with the replacement made, into a directory.
-mutate() {
-  local mutant=$1 file=$2 before after source rest
-  before=$(part "$mutant" before; printf x)
-  after=$(part "$mutant" after; printf x)
-  # Without the last newline, a part may stand in the middle of a line; an emptied line goes as a whole.
-  before=${before%x} after=${after%x}
-  if [[ -n $after ]]; then before=${before%$'\n'} after=${after%$'\n'}; fi
-  source=$(cat "$tree/$file"; printf x)
-  source=${source%x}
-  rest=${source#*"$before"}
-  [[ $rest != "$source" && $rest != *"$before"* && $before != "$after" ]] || return 1
-  printf '%s' "${source%%"$before"*}$after$rest" >"$3/$(basename "$file")"
-}
-
 # Tries one mutant; leaves a word in its directory if all is not well.
 try() {
   local mutant=$1 name file status=0 started=$SECONDS
@@ -217,10 +229,8 @@ try() {
   mkdir "$dir"
   cp "$scratch"/{tests,libRondoTesting.so} "$dir"
   header "$mutant" tests >"$dir/patterns"
-  if ! mutate "$mutant" "$file" "$dir"; then
-    echo "DOES NOT APPLY: $name. Its text has to stand in $file once."
-    touch "$dir/failed"
-  elif ! build_mutant "$dir" "$file" >"$dir/log" 2>&1; then
+  mutate "$mutant" "$file" "$dir" "$tree"
+  if ! build_mutant "$dir" "$file" >"$dir/log" 2>&1; then
     echo "DOES NOT BUILD: $name"
     grep -m 5 error: "$dir/log" || true
     touch "$dir/failed"

@@ -19,6 +19,19 @@ rm -f "$logs"/*.{failed,time}
 unset MAKEFLAGS MFLAGS MAKEOVERRIDES ONLY SEED
 TIMEFORMAT='%R %U %S'
 
+# what_failed NAME: the lines of its log that say so, with the stacks of a sanitizer.
+what_failed() {
+  local ended
+  # What hangs has begun, and has not ended.
+  ended=$(sed -nE 's/ with [0-9]+ test cases? / /; s/^[✔✘] Test (.*) (passed|failed) after.*/\1/p' "$logs/$1.log")
+  {
+    grep -aE -A 14 'WARNING: ThreadSanitizer|ERROR: (Address|Leak)Sanitizer' "$logs/$1.log" | head -n 30
+    grep -aE '^✘|: (error|ERROR)|ERROR: |Fatal error|SURVIVED|UNEXPLAINED|FAILED' "$logs/$1.log" | head -n 20
+    sed -nE 's/^◇ Test ("[^"]*"|[^" ]*\(.*\)) started\.$/not ended: \1/p' "$logs/$1.log" |
+      grep -vFe "${ended:-nothing}" | head -n 5
+  } | cut -c 1-200 || true
+}
+
 # prove NAME DEPTH TARGET [ARGUMENT]...: makes a target, and says what became of it.
 prove() {
   local name=$1 depth=$2 result=passed spent
@@ -33,7 +46,7 @@ prove() {
   [[ $result == FAILED ]] || return 0
   touch "$logs/$name.failed"
   # What a thousand tests print hides what failed.
-  grep -aE '^✘|: (error|ERROR)|ERROR: |WARNING: ThreadSanitizer|Fatal error|SURVIVED|FAILED' "$logs/$name.log" | head -n 30 || true
+  what_failed "$name"
   tail -n 20 "$logs/$name.log"
 }
 
@@ -68,12 +81,11 @@ prove examples "all of them" examples
 prove chaos "twice 20 s, 1000 connections" chaos CHAOS_SECONDS=20 CHAOS_CONNECTIONS=1000 &
 prove api "since the newest tag" api
 wait
-# Of each of these pairs one waits much, and the other computes.
-prove stress "a fifth of their lengths" stress PART=5 &
-prove bench "built for release" bench-build
-wait
+# The sanitized tests wait as much as they compute, and take as long as these three.
 prove tsan "threaded tests, 20000 hand-overs" tsan HAND_OVERS=20000 &
 prove bridge "all tests of real loops" bridge
+prove stress "a fifth of their lengths" stress PART=5
+prove bench "built for release" bench-build
 wait
 prove asan "threaded tests, leaks" asan
 prove soak "40 s, seed $seed" soak SOAK_SECONDS=40 SEED="$seed" &
@@ -89,6 +101,11 @@ done | sort -nr
 failed=("$logs"/*.failed)
 if [[ -e ${failed[0]} ]]; then
   failed=("${failed[@]##*/}")
+  # At the end of a long log, which is what is kept of one.
+  for name in "${failed[@]%.failed}"; do
+    printf '\n== %s\n' "$name"
+    what_failed "$name"
+  done
   printf 'prove: %d failed: %s. The logs are in %s.\n' "${#failed[@]}" "${failed[*]%.failed}" "$logs" >&2
   exit 1
 fi

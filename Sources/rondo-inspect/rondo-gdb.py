@@ -47,16 +47,16 @@ def list_items(table, tag=None):
 
     In the table of timers, the byte at `tag` is not 0 where there is a timeout or nothing.
     """
-    slots, count = number(table + 16, "<Q"), number(table + 32, "<I")
+    slots, count = number(table + 16, "<Q"), number(table + 28, "<I")
     for slot in range(slots, slots + 64 * count, 64):
         item = number(slot, "<Q")
         if item == 0 or tag and number(slot + tag, "<B"):
             continue
-        kind = pick(ITEM_KINDS, number(item + 48, "<B"))
-        more = f" {number(item + 64, '<i')}" if kind == "descriptor" else ""
+        kind = pick(ITEM_KINDS, number(item + 44, "<B"))
+        more = f" {number(item + 56, '<i')}" if kind == "descriptor" else ""
         member = number(item + 24, "<Q")
         modes = ", ".join(str(bit) for bit in range(64) if member >> bit & 1) or "none yet"
-        print(f"  {kind}{more} {name(number(item + 56, '<Q'))}, at {item:#x}, modes {modes}")
+        print(f"  {kind}{more} {name(number(item + 48, '<Q'))}, at {item:#x}, modes {modes}")
 
 
 class Rondo(gdb.Command):

@@ -145,3 +145,48 @@ enum Unmoded {
     DispatchQueue.global().asyncAfter(deadline: .now() + 0.05) { hand.signal() }
   }
 }
+
+/// Calls `body` on each entry of the thread's loop of Foundation's, until what it returns is called.
+func onEachEntryOfFoundation(_ body: @escaping () -> Void) -> () -> Void { observeFoundation(.entry, body) }
+
+/// The same for each of its sleeps.
+func onEachSleepOfFoundation(_ body: @escaping () -> Void) -> () -> Void { observeFoundation(.beforeWaiting, body) }
+
+private func observeFoundation(_ activity: CFRunLoopActivity, _ body: @escaping () -> Void) -> () -> Void {
+  let observer = CFRunLoopObserverCreateWithHandler(nil, activity.rawValue, true, 0) { _, _ in body() }
+  CFRunLoopAddObserver(CFRunLoopGetCurrent(), observer, kCFRunLoopDefaultMode)
+  return { CFRunLoopObserverInvalidate(observer) }
+}
+
+/// The loop of the thread that made it, for other threads.
+final class FoundationLoop: @unchecked Sendable {
+  private let loop: CFRunLoop = CFRunLoopGetCurrent()
+  private var source: CFRunLoopSource?
+  private var body: () -> Void = {}
+
+  /// Has the loop call `body` once: by a source, a block or a timer.
+  func give(_ way: String, _ body: @escaping @Sendable () -> Void) {
+    switch way {
+    case "source":
+      self.body = body
+      var context = CFRunLoopSourceContext()
+      context.info = Unmanaged.passUnretained(self).toOpaque()
+      context.perform = {
+        let it = Unmanaged<FoundationLoop>.fromOpaque($0!).takeUnretainedValue()
+        CFRunLoopSourceInvalidate(it.source)
+        it.body()
+      }
+      source = CFRunLoopSourceCreate(nil, 0, &context)
+      CFRunLoopAddSource(loop, source, kCFRunLoopDefaultMode)
+      CFRunLoopSourceSignal(source)
+      CFRunLoopWakeUp(loop)
+    case "block":
+      CFRunLoopPerformBlock(loop, kCFRunLoopDefaultMode, body)
+      CFRunLoopWakeUp(loop)
+    default:
+      let date = CFAbsoluteTimeGetCurrent() + 0.01
+      let timer = CFRunLoopTimerCreateWithHandler(nil, date, 0, 0, 0) { _ in body() }
+      CFRunLoopAddTimer(loop, timer, kCFRunLoopDefaultMode)
+    }
+  }
+}

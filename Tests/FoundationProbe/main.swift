@@ -21,6 +21,7 @@ let subjects: [String: () -> Void] = [
   "sleep": sleepWell,
   "fork": forkChild,
   "idle": idle,
+  "quiet": stayQuiet,
   "given-back": runModeGivenBack,
   "streams": serveStreams,
   "streams-modes": scheduleStreamsInModes,

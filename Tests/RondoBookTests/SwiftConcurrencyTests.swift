@@ -53,40 +53,17 @@ private final class Shared<Value: Sendable>: Sendable {
 
   // MARK: - Cancellation and timeouts
 
-  @Test func `a body that takes too long is cancelled when its time is over, and its error is the time's`() {
-    let outcome = Shared("")
-    withVirtualLoop { virtual in
-      let loop = virtual.loop
-      Task(executorPreference: loop) {
-        do {
-          _ = try await limited(.seconds(30), on: loop) {
-            try await loop.clock.sleep(for: .seconds(3600))
-            return 0
-          }
-        } catch {
-          outcome.value = "\(type(of: error))"
-        }
-      }
-      virtual.advance(by: .seconds(29))
-      #expect(outcome.value == "")
-      virtual.advance(by: .seconds(1))
-      virtual.runUntilIdle()
-      #expect(outcome.value == "TimedOut")
-      // Both sleeps have left the loop.
-      #expect(loop.nextFireDate(in: .default) == nil)
-    }
-  }
-
-  @Test func `a body that ends in time gives its value, and leaves no timer`() {
+  @Test func `a closure that ends in time gives its value, and leaves no timer`() {
     let outcome = Shared(0)
     withVirtualLoop { virtual in
       let loop = virtual.loop
       Task(executorPreference: loop) {
-        let value = try await limited(.seconds(30), on: loop) {
-          try await loop.clock.sleep(for: .seconds(10))
+        @Sendable func ask() async throws -> Int {
+          try await loop.clock.sleep(for: .seconds(4))
           return 7
         }
-        outcome.value = value
+        let answer = try await withTimeout(.seconds(5), on: loop) { try await ask() }
+        outcome.value = answer
       }
       virtual.advance(by: .seconds(10))
       virtual.runUntilIdle()
@@ -270,27 +247,6 @@ func countBeats(on loop: Loop) async throws -> Int {
   await metronome.start()
   try await loop.clock.sleep(for: .seconds(1))
   return await metronome.beats
-}
-
-private func limited(
-  _ limit: Duration, on loop: Loop, _ body: @escaping @Sendable () async throws -> Int
-) async throws -> Int {
-  struct TimedOut: Error {}
-
-  func withTimeout<Value: Sendable>(
-    _ limit: Duration, on loop: Loop, _ body: @escaping @Sendable () async throws -> Value
-  ) async throws -> Value {
-    try await withThrowingTaskGroup { group in
-      defer { group.cancelAll() }
-      group.addTask(operation: body)
-      group.addTask {
-        try await loop.clock.sleep(for: limit)
-        throw TimedOut()
-      }
-      return try await group.next()!
-    }
-  }
-  return try await withTimeout(limit, on: loop, body)
 }
 
 private func goodbye(to connection: Connection) async {

@@ -16,8 +16,7 @@ struct FirstServer: Sendable {
 
   /// Serves until its task is cancelled, and then lets clients finish for up to `grace`.
   func run(grace: Duration = .zero) async throws {
-    try await listener.serve(on: loop, atMost: 1_000, grace: grace) { connection in
-      connection.idleLimit = limit
+    try await listener.serve(on: loop, limits: ServerLimits(idle: limit), grace: grace) { connection in
       while try await connection.awaitRequest(), let bytes = try await connection.read() {
         try await connection.write(bytes)
       }

@@ -13,14 +13,15 @@ import Testing
   @Test(.offThePool) func `signals are told in order, and those of one number that wait are counted together`() async {
     await #expect(processExitsWith: .success) {
       try await withLoopThread(name: "signals") { thread in
-        let signals = try thread.loop.signals([SIGUSR1, SIGUSR2, SIGUSR1])
+        // A handler tells who came last first: what the witness hears of is counted for the other.
         var witness = try thread.loop.signals([SIGUSR1, SIGUSR2]).makeAsyncIterator()
+        let signals = try thread.loop.signals([SIGUSR1, SIGUSR2, SIGUSR1])
         for signal in [SIGUSR1, SIGUSR1, SIGUSR2, SIGUSR1] {
           kill(getpid(), signal)
           // The kernel would merge it with the next one.
           _ = try await witness.next()
         }
-        // The witness may have been told first, and a turn beside Foundation's loop may serve one source.
+        // The loop may have called the witness first, and a turn beside Foundation's loop may serve one source.
         for _ in 0..<10 { try await thread.loop.call {} }
         var iterator = signals.makeAsyncIterator()
         let first = try await iterator.next()!

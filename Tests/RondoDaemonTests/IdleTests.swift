@@ -1,6 +1,5 @@
 import Glibc
 import Rondo
-import RondoDaemon
 import RondoSockets
 import RondoTesting
 import Testing

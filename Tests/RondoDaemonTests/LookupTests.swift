@@ -1,12 +1,12 @@
 import Glibc
 import Rondo
-import RondoSockets
+import RondoDaemon
 import RondoTestSupport
 import RondoTesting
 import Synchronization
 import Testing
 
-@testable import RondoDaemon
+@testable import RondoSockets
 
 /// Names that are looked up off the loop.
 @Suite struct LookupTests {

@@ -129,6 +129,17 @@ import Testing
       ])
   }
 
+  @Test func `a busy loop does not enter Foundation's, and gives it all that other threads leave`()
+    throws
+  {
+    #expect(
+      try lines("quiet", on: .worker) == [
+        "wakes 100 few entries true", "a sleep is heard of true",
+        "turns 10000 few entries true block true", "a source from elsewhere true",
+        "a block from elsewhere true", "a timer from elsewhere true", "a source from elsewhere, in a nested run true",
+      ])
+  }
+
   @Test(arguments: Place.allCases)
   func `Foundation's run sleeps in a mode that Rondo's loop has given back`(_ place: Place) throws {
     #expect(try lines("given-back", on: place) == ["known false turns few"])

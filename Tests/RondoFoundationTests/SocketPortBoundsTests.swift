@@ -342,6 +342,34 @@ import Testing
     let text = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
     #expect(text.contains("A socket port cannot let its next sender in: no descriptor is left."))
   }
+
+  // MARK: - Without a socket
+
+  /// In a process of its own.
+  private static func loseSocket(of port: SocketPort) {
+    RunLoop.current.add(port, forMode: .default)
+    // epoll(7) takes no regular file.
+    let file = unsafe open("/proc/self/exe", O_RDONLY)
+    precondition(dup2(file, port.socket) >= 0)
+    RunLoop.current.run(mode: .default, before: .distantPast)
+    precondition(!port.isValid)
+  }
+
+  @Test(.offThePool) func `a port whose socket the kernel does not watch says why, and becomes invalid`() async throws {
+    let streams = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+      Self.loseSocket(of: SocketPort())
+    }
+    let datagrams = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+      let address = SocketAddress.loopback().data
+      let type = CInt(SOCK_DGRAM.rawValue)
+      Self.loseSocket(
+        of: SocketPort(protocolFamily: AF_INET, socketType: type, protocol: CInt(IPPROTO_UDP), address: address)!)
+    }
+    for result in [streams, datagrams] {
+      let text = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
+      #expect(text.contains("A socket port can receive nothing more, and becomes invalid: "))
+    }
+  }
 }
 
 /// Takes all descriptors of the process.

@@ -39,7 +39,7 @@ import Testing
   @Test func `a loop that wakes says so to a watcher that sleeps, though nothing is called`() {
     withVirtualLoop { virtual in
       let recorder = Recorders.recorder(of: virtual.loop)
-      virtual.loop.tellSleeps()
+      virtual.loop.reportSleeps()
       recorder.setListening(rondo_listener_parked, true)
       virtual.loop.add(Loop.Source {})
       virtual.advance(by: .seconds(1))
@@ -47,19 +47,26 @@ import Testing
     }
   }
 
-  @Test func `a watcher that is parked sleeps beside a loop that is awake for moments`() throws {
+  @Test
+  func `a watcher that is parked sleeps beside a loop that is seldom awake, and is called to one that wakes often`()
+    throws
+  {
     let watcher = try Watcher.shared()
     let thread = try LoopThread(name: "moments")
     defer { thread.stop() }
     let recorder = Recorders.recorder(of: thread.loop)
-    thread.loop.tellSleeps()
-    Self.onWatcher(watcher) { recorder.park(delay: 60_000_000_000) }
-    for _ in 0..<100 {
+    thread.loop.reportSleeps()
+    while !thread.loop.isWaiting { sched_yield() }
+    Self.onWatcher(watcher) { recorder.park(delay: 600_000_000_000) }
+    for _ in 0..<WakePace.most {
+      #expect(recorder.isHeard(by: rondo_listener_parked))
       try thread.sync {}
       while !thread.loop.isWaiting { sched_yield() }
     }
-    // To be called would have ended that.
     #expect(recorder.isHeard(by: rondo_listener_parked))
+    // From here on it is looked at: it arms no alarm.
+    try thread.sync {}
+    #expect(!recorder.isHeard(by: rondo_listener_parked))
     recorder.unpark()
   }
 
@@ -68,7 +75,7 @@ import Testing
     let thread = try LoopThread(name: "awake")
     defer { thread.stop() }
     let recorder = Recorders.recorder(of: thread.loop)
-    thread.loop.tellSleeps()
+    thread.loop.reportSleeps()
     Self.onWatcher(watcher) { recorder.park(delay: 1_000_000) }
     // The callout ends when the watcher has been called.
     try thread.sync { while recorder.isHeard(by: rondo_listener_parked) { sched_yield() } }

@@ -189,6 +189,8 @@ import Testing
     #expect(served.isServing())
     #expect(SuspendingClock.now - start >= time)
     for attacker in attackers { #expect(try attacker.receive() == [.failure(.tooSlow)]) }
+    // The port tells an end after it has closed the connection.
+    waitUntil { served.ends.value.count >= 4 }
     #expect(served.ends.value.filter { $0 == .refused(.tooSlow) }.count == 4)
   }
 
@@ -223,6 +225,8 @@ import Testing
       usleep(5_000)
       return (try? attacker.send([1])) == nil
     }
+    // The port tells its end after it has closed the connection.
+    waitUntil { !served.ends.value.isEmpty }
     #expect(served.ends.value == [.refused(.tooSlow)])
     #expect(SuspendingClock.now - start >= time)
     #expect(served.isServing())
@@ -256,6 +260,28 @@ import Testing
     waitUntil { served.port.heldByteCount == 0 }
     #expect(served.port.heldByteCount == 0)
     #expect(served.isServing())
+  }
+
+  // MARK: - Without a listener
+
+  /// In a process of its own.
+  private static func loseListener() throws {
+    let loop = Loop.current
+    let port = try LocalMessagePort(uniqueName()) { _ in }
+    loop.add(port)
+    // epoll(7) takes no regular file.
+    let file = unsafe open("/proc/self/exe", O_RDONLY)
+    precondition(dup2(file, port.loopItems.listener!.descriptor) >= 0)
+    loop.run(for: .zero)
+    precondition(!port.isValid)
+  }
+
+  @Test func `a port whose listener the kernel does not watch says why, and becomes invalid`() async throws {
+    let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+      try Self.loseListener()
+    }
+    let text = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
+    #expect(text.contains("can receive nothing more, and becomes invalid: "))
   }
 
   // MARK: - Connections

@@ -91,7 +91,7 @@ import Testing
     let listener = try Socket.listening(at: .loopback())
     let task = Task {
       try await listener.serve(
-        on: front, atMost: .max, grace: .seconds(3_600), in: .common, onError: nil, place: { (back, {}) },
+        on: front, limits: .none, grace: .seconds(3_600), in: .common, onError: nil, place: { (back, {}) },
         { try await $0.write("\($0.read() ?? [])") })
     }
     let client = try await Connection.connected(to: listener.localAddress!, on: back)

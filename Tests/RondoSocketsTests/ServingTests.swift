@@ -52,7 +52,7 @@ import Testing
       let listener = try Socket.listening(at: .loopback())
       let tally = Tally()
       let serving = Task {
-        try await listener.serve(on: loop, atMost: 3) { connection in
+        try await listener.serve(on: loop, limits: ServerLimits(connections: 3)) { connection in
           tally.enter()
           defer { tally.leave() }
           try await echo(connection)
@@ -78,7 +78,7 @@ import Testing
   @Test func `a server that is full can be cancelled`() async throws {
     try await withLoop { loop in
       let listener = try Socket.listening(at: .loopback())
-      let serving = Task { try await listener.serve(on: loop, atMost: 1, echo) }
+      let serving = Task { try await listener.serve(on: loop, limits: ServerLimits(connections: 1), echo) }
       let clients = [
         try await Connection.connected(to: listener.localAddress!, on: loop),
         try await Connection.connected(to: listener.localAddress!, on: loop),

@@ -146,6 +146,19 @@ case "observer":
       begin()
       stuckInSleep()
     })
+// Rests, then has a descriptor that is always ready, and is stuck in one of its callouts.
+case "busy":
+  var ends: [CInt] = [0, 0]
+  precondition(unsafe pipe(&ends) == 0)
+  close(ends[1])
+  let turns = Atomic(0)
+  let ready = try Loop.DescriptorSource(ends[0], for: .read) { source, _ in
+    if turns.add(1, ordering: .relaxed).newValue < 20_000 { return }
+    begin()
+    stuckInSleep()
+    source.invalidate()
+  }
+  loop.add(Loop.Timer(after: .milliseconds(limit)) { _ in loop.add(ready) })
 // Without a monitor, until it is ended: for whoever asks.
 case "hold":
   let timer = Loop.Timer(after: .milliseconds(5)) { _ in

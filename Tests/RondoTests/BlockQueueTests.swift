@@ -15,7 +15,7 @@ import Testing
   @Test(arguments: UInt64(1)...20)
   func `random posts for random modes are taken in the order of a plain list`(seed: UInt64) {
     var random = SeededRandom(seed: seed)
-    let modes = (0..<4).map { ModeState(index: $0, name: Loop.Mode("mode \($0)"), isCommon: $0 < 2) }
+    let modes = (0..<4).map { ModeState(index: $0, name: Loop.Mode("mode \($0)"), isCommon: $0 < 2, own: 0) }
     let noted = Later<[Int]>([])
     var queue = BlockQueue()
     var list: [(number: Int, modes: ModeSet)] = []

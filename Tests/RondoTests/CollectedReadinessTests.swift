@@ -34,6 +34,29 @@ import Testing
     #expect(text == "( read 1 )")
   }
 
+  @Test func `an edge that a nested run has told is not told again in the place of what its callout found ready`() {
+    let text = onLoopThread { stage in
+      let loop = stage.loop
+      let (edge, other) = (stage.pipe(), stage.pipe())
+      stage.descriptor("edge", edge.reader, trigger: .edge)
+      stage.descriptor("other", other.reader) { _, _ in other.drain() }
+      let levels = (0..<5).map { _ in stage.pipe() }
+      for (number, level) in levels.enumerated() {
+        stage.descriptor("level\(number)", level.reader) { _, _ in
+          for level in levels { level.drain() }
+          other.write(1)
+          edge.write(1)
+          // It collects these two, in the memory where two of the five were.
+          loop.run(for: .zero)
+        }
+        level.write(1)
+      }
+      for _ in 0..<3 { loop.run(for: .zero) }
+      return stage.text
+    }
+    #expect(text == "level0 other edge")
+  }
+
   @Test func `edges that a run nested in the wait has told are not looked for among what the wait collects`() {
     let text = onLoopThread { stage in
       let loop = stage.loop

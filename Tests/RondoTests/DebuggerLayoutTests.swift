@@ -9,7 +9,7 @@ import Testing
   private enum Place {
     enum Table {
       static let slots = 16
-      static let count = 32
+      static let count = 28
     }
     enum Slot {
       static let size = 64
@@ -18,9 +18,9 @@ import Testing
     }
     enum Item {
       static let modes = 24
-      static let kind = 48
-      static let label = 56
-      static let descriptor = 64
+      static let kind = 44
+      static let label = 48
+      static let descriptor = 56
     }
   }
 
@@ -40,12 +40,12 @@ import Testing
   }
 
   @Test func `a timer table has its timers where a debugger looks, and tells them from timeouts`() {
-    let table = TimerTable()
+    let table = TimerStore()
     let timer = Loop.Timer(after: .seconds(1)) { _ in }
-    let slot = table.insert(timer, group: 0)
+    let slot = unsafe table.insert(.timer(.passRetained(timer)), group: 0, at: nil)
     let timeouts = [
-      table.insert(.timeout(.closure { _ = timer }), group: 0),
-      unsafe table.insert(.timeout(.function({ _ in }, nil)), group: 0),
+      table.insert(.timeout(.closure { _ = timer }), group: 0, at: nil),
+      unsafe table.insert(.timeout(.function({ _ in }, nil)), group: 0, at: nil),
     ]
     let slots = unsafe load(UnsafeRawPointer.self, of: table, at: Place.Table.slots)
     #expect(load(UInt32.self, of: table, at: Place.Table.count) == 3)
@@ -57,7 +57,7 @@ import Testing
     #expect(tag(slot) == 0 && timeouts.allSatisfy { tag($0) != 0 })
     for slot in timeouts { _ = table.remove(slot) }
     #expect(timeouts.allSatisfy { tag($0) != 0 })
-    _ = table.freeSlot(slot)
+    if case .timer(let timer) = table.remove(slot).target { unsafe timer.release() }
     #expect(tag(slot) != 0)
   }
 

@@ -39,7 +39,7 @@ import Testing
     try lines("Sources/Rondo/Turn/Loop+Run.swift").compactMap { line in
       guard let comment = line.firstMatch(of: /\S  \/\/ (\d+)(?: (.+))?$/) else { return nil }
       if let name = comment.2 { return "\(comment.1) \(name)" }
-      guard let call = line.firstMatch(of: /tellObservers\(\.(\w+)/) else { return nil }
+      guard let call = line.firstMatch(of: /callObservers\(\.(\w+)/) else { return nil }
       return "\(comment.1) \(call.1) observers"
     }
   }

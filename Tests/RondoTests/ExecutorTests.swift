@@ -26,6 +26,19 @@ import Testing
     await thread.end()
   }
 
+  @Test(.offThePool) func `threads that name a loop for the first time find the same lanes`() throws {
+    let racers = try (0..<3).map { _ in try LoopThread() }
+    for _ in 0..<300 {
+      let thread = try LoopThread()
+      let found = Guarded<Set<ObjectIdentifier>>([])
+      for racer in racers {
+        racer.execute { found.withLock { _ = $0.insert(ObjectIdentifier(thread.loop.actorLane)) } }
+      }
+      for racer in racers { try racer.sync {} }
+      #expect(found.withLock { $0 } == [ObjectIdentifier(thread.loop.actorLane)])
+    }
+  }
+
   @Test func `a job that comes while the loop is about to sleep keeps it awake`() {
     withStage { stage in
       stage.keepAlive()

@@ -8,16 +8,16 @@ import Testing
 
   /// Rows with a date and no tolerance, and a heap of their entries.
   private struct Rows: ~Copyable {
-    let table = TimerTable()
+    let table = TimerStore()
     var heap = DeadlineHeap()
     private(set) var slots: [UInt32] = []
 
     mutating func push(_ deadline: Int64) {
-      let slot = table.insert(.timeout(.closure {}), group: 0)
+      let slot = table.insert(.timeout(.closure {}), group: 0, at: nil)
       table[slot].date = Instant(nanoseconds: deadline)
       table[slot].isArmed = true
       slots.append(slot)
-      heap.push(table[slot].date, slot, in: table)
+      heap.push(table[slot].date, slot, in: table.rows)
     }
 
     /// The dates of the rows that have an entry, after a look at each entry's place.
@@ -34,7 +34,7 @@ import Testing
       var drained: [Int64] = []
       while let top = heap.top {
         drained.append(top.deadline.nanoseconds)
-        heap.remove(top.slot, in: table)
+        heap.remove(top.slot, in: table.rows)
         let isQueued = table[top.slot].isQueued
         #expect(!isQueued)
       }
@@ -70,15 +70,15 @@ import Testing
         reference.insert(deadline, at: reference.firstIndex { $0 > deadline } ?? reference.count)
       case 5..<7 where !reference.isEmpty:
         let later = reference[0] + deadline
-        rows.heap.putOffTop(to: Instant(nanoseconds: later), in: rows.table)
+        rows.heap.putOffTop(to: Instant(nanoseconds: later), in: rows.table.rows)
         replace(reference[0], by: later)
       case 7..<9 where !reference.isEmpty:
         let entry = rows.heap[place]
-        rows.heap.remove(entry.slot, in: rows.table)
+        rows.heap.remove(entry.slot, in: rows.table.rows)
         replace(entry.deadline.nanoseconds, by: nil)
       case 9..<11 where !reference.isEmpty:
         let entry = rows.heap[place]
-        rows.heap.bringForward(entry.slot, to: Instant(nanoseconds: deadline), in: rows.table)
+        rows.heap.bringForward(entry.slot, to: Instant(nanoseconds: deadline), in: rows.table.rows)
         if deadline < entry.deadline.nanoseconds { replace(entry.deadline.nanoseconds, by: deadline) }
       default:
         let divisor = Int64.random(in: 2...7, using: &random)
@@ -90,7 +90,7 @@ import Testing
           default: entry.deadline
           }
         }
-        rows.heap.revise(in: rows.table, revised)
+        rows.heap.revise(in: rows.table.rows, revised)
         reference = reference.filter { $0 % divisor != 0 }.map { $0 % divisor == 1 ? $0 + 1_000_000 : $0 }.sorted()
       }
       let deadlines = rows.checked()
@@ -107,7 +107,7 @@ import Testing
     for kept in 0..<(1 << count) {
       var rows = Rows()
       for slot in (0..<count).reversed() { rows.push(Int64(slot)) }
-      rows.heap.revise(in: rows.table) { kept & (1 << $0.deadline.nanoseconds) != 0 ? $0.deadline : nil }
+      rows.heap.revise(in: rows.table.rows) { kept & (1 << $0.deadline.nanoseconds) != 0 ? $0.deadline : nil }
       let deadlines = rows.checked()
       #expect(deadlines == (0..<count).filter { kept & (1 << $0) != 0 }.map(Int64.init))
       let drained = rows.drain()

@@ -99,6 +99,8 @@ private final class Unlocked: ForeignLoop {
   func isPresent(in mode: Loop.Mode) -> Bool { false }
   func isEmpty(_ mode: Loop.Mode) -> Bool { true }
   func wait(in mode: Loop.Mode, sleeps: Bool, isTold: Bool) -> Bool { false }
+  func enclose(_ run: () -> Void) -> Bool { false }
+  func descriptor(of mode: Loop.Mode) -> CInt? { nil }
   func end() {}
 
   deinit { Lock.assertNoneHeld() }

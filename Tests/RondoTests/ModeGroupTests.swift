@@ -3,7 +3,7 @@ import Testing
 
 @testable import Rondo
 
-/// The rules of `ModeGroup`: a timer waits once, in the group of its set of modes.
+/// The rules of `TimerGroup`: a timer waits once, in the group of its set of modes.
 @Suite struct ModeGroupTests {
   @Test(arguments: [Duration.zero, .milliseconds(3)])
   func `a timer of three modes has the entries of one, and fires in each of them`(_ tolerance: Duration) {
@@ -67,9 +67,9 @@ import Testing
         for bit in 0..<6 where set >> bit & 1 != 0 { loop.add(timer, to: Loop.Mode("mode \(bit)")) }
         timers.append(timer)
       }
-      #expect(loop.core.otherGroups.all.count == 63 - 6)
+      #expect(loop.core.timers.shared.count == 63 - 6)
       for timer in timers { timer.invalidate() }
-      #expect(loop.core.otherGroups.all.isEmpty)
+      #expect(loop.core.timers.shared.isEmpty)
       #expect(loop.core.modes.allSatisfy { $0.others.isEmpty })
     }
   }
@@ -82,7 +82,7 @@ import Testing
       loop.addCommonMode("m")
       #expect(loop.modes == [.default, "m"])
       loop.discard(timeout)
-      #expect(loop.core.otherGroups.all.isEmpty)
+      #expect(loop.core.timers.shared.isEmpty)
       loop.addCommonMode("n")
       #expect(loop.modes == [.default, "m"])
       let next = loop.makeTimeout(in: .common) {}

@@ -8,7 +8,7 @@ import Testing
 @Suite struct RoomTests {
   /// The folders, from the bottom up.
   private static let rooms = [
-    "Base", "Kernel", "Mail", "Registry", "Turn", "API", "Guests", "Inspection", "Simulation", "Async",
+    "Base", "Kernel", "Mail", "Registry", "Timers", "Turn", "API", "Guests", "Inspection", "Simulation", "Async",
   ]
   private static let core = rooms.prefix { $0 != "API" }
   private static let rondo = files(in: "Rondo")
@@ -37,25 +37,22 @@ import Testing
 
   /// By file: the types of higher rooms that the file names.
   private static let upwardUses: [String: String] = [
-    "API/Loop.swift": "JobLane",
+    "API/Loop.swift": "JobLanes",
     "Kernel/RejectedSource.swift": "Loop.DescriptorSource Loop.DescriptorSource.InvalidationReason",
-    "Kernel/KernelWait.swift": "Loop.DescriptorSource ModeState RunFrame SlotTable Wakeup",
+    "Kernel/KernelWait.swift": "Loop.DescriptorSource Wakeup",
     "Kernel/Libevent.swift": "Loop.DescriptorSource Loop.DescriptorSource.Readiness Loop.DescriptorSource.Trigger",
-    "Kernel/ReadyList.swift": "Loop.DescriptorSource.Readiness",
-    "Kernel/Wait.swift": "Loop.DescriptorSource ModeState RunFrame ScriptedWait SlotTable",
     "Kernel/WaitSet+Watches.swift": """
-    FileIdentity Loop.DescriptorSource Loop.DescriptorSource.InvalidationReason Loop.DescriptorSource.Readiness \
-    SlotTable
+    FileIdentity Loop.DescriptorSource Loop.DescriptorSource.InvalidationReason Loop.DescriptorSource.Readiness
     """,
     "Mail/ChangeList.swift": "Loop.DescriptorSource Loop.Item Loop.Source Loop.Timer",
     "Mail/Mailbox.swift": "ModeState QueuedJob",
-    "Mail/ModeTable.swift": "Hint",
     "Mail/SignalStack.swift": "Loop.Source",
     "Registry/ModeState.swift": "RunFrame",
     "Registry/ObserverList.swift": "Loop.Observer",
     "Registry/Resident.swift": "Loop.Item",
     "Registry/SlotTable.swift": "Loop.Item",
-    "Registry/TimerTable.swift": "Loop.Timer",
+    "Timers/TimerRow.swift": "Loop.Timer",
+    "Timers/TimerStore.swift": "Loop.Timer",
     "Inspection/LoopDelegate.swift": "QueuedJob",
     "Turn/CallingOut.swift": """
     Loop.DescriptorSource Loop.DescriptorSource.Readiness Loop.Observer Loop.Source Loop.Timer Loop.Timer.Tick \
@@ -65,10 +62,13 @@ import Testing
     "Turn/LoopCore+Mail.swift": "Loop.Item Loop.Item.Note Loop.Source",
     "Turn/LoopCore+Phases.swift": "Loop.Observer Loop.Source",
     "Turn/LoopCore+Residents.swift": "Loop Loop.DescriptorSource Loop.Item Loop.Observer Loop.Source Loop.Timer",
-    "Turn/LoopCore+Sleep.swift": "Guest Loop.DescriptorSource",
-    "Turn/LoopCore+Timers.swift": "Loop.Item Loop.Timeout Loop.Timer Loop.Timer.Tick",
+    "Turn/LoopCore+Sleep.swift": "Guest",
+    "Turn/LoopCore+Watches.swift": "Loop.DescriptorSource",
+    "Turn/LoopCore+Fire.swift": "Loop.Timer Loop.Timer.Tick",
+    "Turn/LoopCore+Timers.swift": "Loop.Item Loop.Timeout Loop.Timer",
+    "Turn/Wait.swift": "Loop.DescriptorSource ScriptedWait",
     "Turn/LoopCore.swift": """
-    DelegateBox ForeignBox Guest JobGroup JobRelay JobSleep Loop Loop.Item Loop.Source DetachedJobQueue
+    DelegateBox DetachedJobQueue ForeignBox Guest JobRelay JobService Loop Loop.Item Loop.Source
     """,
   ]
 
@@ -136,10 +136,11 @@ import Testing
   private static let sleep = [
     "Kernel/KernelWait.swift": "choose arm wait select selectAnew waitSet openWaitSet open",
     "Kernel/Libevent.swift": "sleepInKernel poll",
-    "Kernel/Wait.swift": "choose arm wait",
+    "Turn/Wait.swift": "choose arm wait",
     "Mail/Wakeup.swift": "prepareToSleep sleeps wokeTaking update",
     "Guests/LoopCore+Guest.swift": "goToHost comeBack collect",
-    "Turn/LoopCore+Sleep.swift": "announceSleep announce endSleep countSleep collect mergeRepeated",
+    "Turn/LoopCore+Sleep.swift": "announceSleep announce endSleep countSleep collect",
+    "Turn/LoopCore+Watches.swift": "mergeRepeated",
   ]
 
   // MARK: - Sizes
@@ -153,7 +154,7 @@ import Testing
   }
 
   private static let longFiles: [String: Int] = [:]
-  private static let mostLinesOfTheCore = 6_413
+  private static let mostLinesOfTheCore = 6_650
 
   // MARK: - Walks
 

@@ -69,10 +69,10 @@ import Testing
       tokens.removeSubrange(size...)
       #expect(memory.used == tokens.map(\.slot).sorted())
       #expect(tokens.allSatisfy { memory[$0.slot].date == mark($0) })
-      #expect(memory.usedCount == size)
-      #expect(memory.backedCount >= size && memory.backedCount <= Int(memory.count))
+      #expect(memory.usedCount == UInt32(size))
+      #expect(memory.backedCount >= UInt32(size) && memory.backedCount <= memory.count)
       // At the worst, twice as many were in use when pages went back last, each on a page of its own.
-      #expect(memory.backedCount <= max(1_024, 2 * size * Self.slotsPerPage))
+      #expect(Int(memory.backedCount) <= max(1_024, 2 * size * Self.slotsPerPage))
     }
   }
 

@@ -13,12 +13,12 @@ import Testing
       let kernel = core.wait.kernel!
       let mode = core.modeState(0)
       unsafe mode.frameForRun()._withUnsafeGuaranteedRef { frame in
-        let epoll = kernel.choose(mode, servesMainQueue: false)
+        let epoll = kernel.choose(mode.index, servesMainQueue: false)
         let date = kernel.now.advanced(by: 1_000_000)
         for _ in 0..<3 {
           kernel.arm(date)
           #expect(isReadable(epoll))
-          _ = kernel.wait(frame, blocks: false)
+          _ = kernel.wait(in: mode.index, false, into: &frame.ready, blocks: false)
         }
       }
     }
@@ -30,14 +30,14 @@ import Testing
       stage.loop.run(for: .zero)
       let core = stage.loop.core
       let kernel = core.wait.kernel!
-      let epolls = (0..<2).map { kernel.choose(core.modeState($0), servesMainQueue: false) }
+      let epolls = (0..<2).map { kernel.choose($0, servesMainQueue: false) }
       let date = kernel.now.advanced(by: 1_000_000)
       for index in [0, 1, 0, 1] {
         unsafe core.modeState(index).frameForRun()._withUnsafeGuaranteedRef { frame in
-          _ = kernel.choose(frame.mode, servesMainQueue: false)
+          _ = kernel.choose(index, servesMainQueue: false)
           kernel.arm(date)
           #expect(isReadable(epolls[index]))
-          _ = kernel.wait(frame, blocks: false)
+          _ = kernel.wait(in: index, false, into: &frame.ready, blocks: false)
         }
       }
     }

@@ -5,16 +5,14 @@ import Testing
 
 /// Timers that meet: in one nanosecond, and in several modes.
 @Suite struct TimerTieTests {
-  private func due(_ slot: UInt32, stamp: UInt32) -> DueTimer {
-    DueTimer(token: Token(slot: slot, generation: 0), date: Instant(nanoseconds: 5), order: 0, stamp: stamp)
-  }
-
   @Test func `timers of one date fire in the sequence of scheduling when its numbers begin anew`() {
-    var batch: ContiguousArray<DueTimer> = [
-      due(0, stamp: 1), due(1, stamp: .max), due(2, stamp: 0), due(3, stamp: .max - 1),
-    ]
-    DueTimer.sort(&batch, from: 0)
-    #expect(batch.map(\.token.slot) == [3, 1, 2, 0])
+    let store = TimerStore()
+    let slots = ([1, .max, 0, .max - 1] as [UInt32]).map {
+      store.insert(.timeout(.closure {}), group: 0, at: Instant(nanoseconds: 5), stamp: $0)
+    }
+    var batch = ContiguousArray(slots.map { DueTimer($0, in: store.rows) })
+    DueTimer.sort(&batch, from: 0, in: store.rows)
+    #expect(batch.map(\.token.slot) == [3, 1, 2, 0].map { slots[$0] })
   }
 
   /// Sooner than it was, and later: the two ways in which a date is set.

@@ -115,7 +115,7 @@ extension WakeMemoryModel {
       return waitFault
     case .endWait:
       absorb()
-      if flaw == .wakeNotSpent { memory.keep() } else { memory.spend() }
+      if flaw == .wakeNotSpent { memory.carryOver() } else { memory.waitEnded() }
       if flaw == .remembersAfterTheWait { memory.beginTurn() }
       runs[runs.count - 1].debt = .nothing
       runs[runs.count - 1].step = .afterWait
@@ -123,12 +123,12 @@ extension WakeMemoryModel {
       // Whatever else the wait returned for comes first, so it still has to return for a wakeup.
       absorb()
       if memory.isWoken { runs[runs.count - 1].debt = .wait }
-      memory.keep()
+      memory.carryOver()
       runs[runs.count - 1].step = .afterWait
     case .endTurn:
       // Without a wait the next turn, which comes after the wakeup, may sleep.
       if runs.last!.step == .beforeWait, runs.last!.debt == .wait { runs[runs.count - 1].debt = .either }
-      memory.keep()
+      memory.carryOver()
       absorb()
       runs[runs.count - 1].step = memory.isStopped ? .over : .between
       return stopFault

@@ -41,16 +41,16 @@ import Testing
     var memory = running()
     memory.wake(at: .distantPast)
     #expect(memory.isWoken)
-    memory.spend()
+    memory.waitEnded()
     memory.beginTurn()
     #expect(!memory.isWoken)
   }
 
   @Test func `a wakeup after the wait is not remembered, because the loop goes round anyway`() {
     var memory = running()
-    memory.spend()
+    memory.waitEnded()
     memory.wake(at: .distantPast)
-    memory.keep()
+    memory.carryOver()
     memory.wake(at: .distantPast)
     memory.beginTurn()
     #expect(!memory.isWoken)
@@ -107,7 +107,7 @@ import Testing
     var memory = running()
     memory.wake(at: Instant(nanoseconds: 1))
     memory.wake(at: Instant(nanoseconds: 2))
-    memory.keep()
+    memory.carryOver()
     memory.beginTurn()
     #expect(memory.isWoken)
     #expect(memory.wokenAt == Instant(nanoseconds: 1))

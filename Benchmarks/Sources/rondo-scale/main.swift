@@ -39,7 +39,7 @@ func measure(_ count: Int, isServed: Bool) throws -> Costs {
     let loop = server.loop
     if isServed {
       server.start {
-        try await listener.serve(on: loop, atMost: .max) { connection in
+        try await listener.serve(on: loop, limits: .none) { connection in
           for try await bytes in connection { try await connection.write(bytes) }
         }
       }

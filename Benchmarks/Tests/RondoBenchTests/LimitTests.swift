@@ -36,7 +36,8 @@ import Testing
     let meter = TickMeter(every: 1_000_000, count: 5)
     try subject("raw.spin").runTimer(hitting: meter)
     #expect(meter.fires + meter.missed >= 5 && meter.early == 0)
-    #expect(meter.drift == 0)
+    // Where the machine was away for all ticks but one, there is no schedule.
+    #expect(meter.drift == (meter.fires > 1 ? 0 : nil))
     #expect(throws: Refusal.self) {
       try TimerLateness.everyTenMilliseconds.countedRound(of: subject("raw.spin"), size: 1)
     }
@@ -48,7 +49,8 @@ import Testing
     do throws(Refusal) {
       try fifo.runTimer(hitting: meter)
       #expect(meter.fires + meter.missed >= 5 && meter.early == 0)
-      #expect(meter.drift == 0)
+      // Where the machine was away for all ticks but one, there is no schedule.
+      #expect(meter.drift == (meter.fires > 1 ? 0 : nil))
     } catch {
       #expect(error == .cannot("SCHED_FIFO is not permitted (RLIMIT_RTPRIO, CAP_SYS_NICE)"))
     }

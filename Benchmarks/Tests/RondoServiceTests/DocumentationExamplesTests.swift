@@ -36,6 +36,7 @@ private enum Examples {
   static func log() throws {
     let sink = try LogSink()
     LoggingSystem.bootstrap { LoopLogHandler(label: $0, to: sink) }
+    Loop.logMessages(to: Logger(label: "rondo"))
 
     Logger(label: "example").info("hello")
     precondition(sink.flush(within: .seconds(60)))

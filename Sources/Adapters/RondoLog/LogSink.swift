@@ -90,6 +90,8 @@
     private static let sinks = PerProcess<[Weak]>([])
 
     private static let exitHook: CInt = atexit {
+      // A forked child without a sink may find a lock of the Swift runtime held by a thread that it does not have.
+      guard LogSink.sinks.isOwn else { return }
       for sink in LogSink.sinks.withLock({ $0.compactMap(\.sink) }) { sink.flush(within: .seconds(1)) }
     }
   }

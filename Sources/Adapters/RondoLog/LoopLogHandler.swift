@@ -1,6 +1,7 @@
 #if Log
   internal import Glibc
   public import Logging
+  public import Rondo
 
   /// Writes swift-log's messages to a ``LogSink``, one line each, without waiting.
   ///
@@ -113,5 +114,12 @@
       case .critical: 2
       }
     }
+  }
+
+  extension Loop {
+    /// Passes the library's messages to a logger, as warnings. Any thread.
+    ///
+    /// The handler of the logger may not wait, as ``LoopLogHandler`` does not.
+    public static func logMessages(to logger: Logger) { setMessageHandler { logger.warning("\($0)") } }
   }
 #endif

@@ -35,10 +35,14 @@ case $runtime in
   shared) link=() whole=() ;;
   *) echo "RUNTIME is 'inside' or 'shared', not '$runtime'." >&2; exit 1 ;;
 esac
-mapfile -t files < <(find "$objects"/{CInspect,CRondo,CRondoCF,Rondo,RondoAsync,RondoC,RondoCF,RondoInspect,RondoPorts,RondoSockets}.build -name '*.o' | sort)
+mapfile -t files < <(find "$objects"/{CInspect,CRondo,CRondoCF,Rondo,RondoC,RondoCF,RondoInspect}.build -name '*.o' | sort)
 read -ra event < <(pkg-config --libs libevent_core)
+# Of the modules between, what these ask for: CFRunLoop needs neither names nor async connections.
+between=$scratch/between.a
+rm -f "$between"
+ar rcs "$between" "$objects"/{RondoAsync,RondoPorts,RondoSockets}.build/*.o
 # Not to be unloaded: threads have ends that the library has a part in.
-swiftc -emit-library -o "$scratch/$library" "${files[@]}" "${event[@]}" -lBlocksRuntime "${link[@]}" \
+swiftc -emit-library -o "$scratch/$library" "${files[@]}" "$between" "${event[@]}" -lBlocksRuntime "${link[@]}" \
   -Xlinker -soname=librondo.so.$major -Xlinker --version-script="$here/rondo.map" \
   -Xlinker -z -Xlinker nodelete -Xlinker --gc-sections -Xlinker --icf=safe -Xlinker --strip-all
 

@@ -15,8 +15,7 @@ let listener = try Socket.listening(at: address)
 print("Listening at \(listener.localAddress!). Ctrl-C ends the server.")
 fflush(nil)
 try await withCancellation(by: [SIGINT, SIGTERM], on: .main) {
-  try await listener.serve(on: .main, grace: .seconds(5)) { connection in
-    connection.idleLimit = .seconds(30)
+  try await listener.serve(on: .main, limits: ServerLimits(idle: .seconds(30)), grace: .seconds(5)) { connection in
     while try await connection.awaitRequest(), let bytes = try await connection.read() {
       try await connection.write(bytes)
     }

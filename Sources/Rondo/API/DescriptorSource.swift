@@ -106,7 +106,7 @@ extension Loop {
       return evicted
     }
 
-    override func wasFreed() { closeIfFree() }
+    override func didLeaveLoop() { closeIfFree() }
 
     /// The ways for which the handler is called at present. Any thread.
     ///

@@ -17,7 +17,7 @@ package enum Hint {
   @inline(never)
   package static func say(of subject: String, _ text: String) {
     let isNew = said.withLock { $0.count < most && $0.insert(subject).inserted }
-    if isNew { Notice.say(text) }
+    if isNew { warn(text) }
   }
 }
 
@@ -52,7 +52,7 @@ extension Loop.Item {
         The \(kindName) \(name) is invalid, and was not added to a loop. One that was invalidated is over, and so is a \
         one-shot that has fired: make a new one.
         """)
-    case .itemIsElsewhere where !lock.withLock { isUnregistered }:
+    case .itemIsElsewhere where !membership.withLock { isUnregistered }:
       Hint.say(
         of: name,
         """
@@ -87,17 +87,19 @@ extension Loop {
       of: "mode \(mode.rawValue)",
       "A run in mode '\(mode.rawValue)' finished at once, for nothing was added to it. Did you mean \(meant)?")
   }
-}
 
-extension ModeTable {
-  /// Says that a mode is made whose name looks like another one's.
-  func hintAtNewMode(_ mode: Loop.Mode) {
-    guard let meant = likelyMeant(by: mode) else { return }
+  /// Says that a mode is made whose name looks like another one's. In debug builds alone.
+  func hintAtNewMode(_ mode: Mode) {
+    guard Hint.isOn else { return }
+    let meant = mailbox.withLock { $0.modes.likelyMeant(by: mode) }
+    guard let meant else { return }
     Hint.say(
       of: "mode \(mode.rawValue)",
       "A mode '\(mode.rawValue)' is made, which runs of other modes do not serve. Did you mean \(meant)?")
   }
+}
 
+extension ModeTable {
   /// The mode that the caller likely meant by this name, if the name looks misspelt.
   fileprivate func likelyMeant(by mode: Loop.Mode) -> String? {
     switch mode.rawValue.lowercased() {

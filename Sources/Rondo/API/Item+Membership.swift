@@ -4,17 +4,17 @@ import Synchronization
 extension Loop.Item {
   /// The loop the item is in. Any thread.
   var loop: Loop? {
-    lock.withLock { unsafe owner.load(ordering: .relaxed)?.takeUnretainedValue() }
+    // Under the lock, so that the loop is not freed before it is retained.
+    membership.withLock { unsafe membership.load().owner?.takeUnretainedValue() }
   }
 
   /// Whether the item is in a loop of the process that this one was forked from.
-  var isOfParent: Bool { loop.map { !$0.thread.isOfThisProcess } ?? false }
+  var isOfParent: Bool { membership.isLeftLocked || loop.map { !$0.thread.isOfThisProcess } ?? false }
 
   /// The loop the item is in, if that is the calling thread's: neither a lock nor a reference count.
   @inline(__always)
   var ownLoop: Unmanaged<Loop>? {
-    guard let owner = unsafe owner.load(ordering: .acquiring), unsafe owner.toOpaque() == ThreadRecord.loopAddress
-    else {
+    guard let owner = unsafe membership.load().owner, unsafe owner.toOpaque() == ThreadRecord.loopAddress else {
       return nil
     }
     return unsafe owner
@@ -23,37 +23,42 @@ extension Loop.Item {
   /// Whether the item is in the loop. Certain on the loop's thread, which alone frees it, and which then sees what the
   /// thread of the loop before has left of it.
   @inline(__always)
-  func isIn(_ loop: Loop) -> Bool {
-    unsafe owner.load(ordering: .acquiring)?.toOpaque() == Unmanaged.passUnretained(loop).toOpaque()
-  }
+  func isIn(_ loop: Loop) -> Bool { membership.load().isIn(loop.address) }
+
+  /// Whether it stands in its loop's common-mode item set. Certain under the item lock.
+  @inline(__always)
+  var isCommon: Bool { membership.load().isCommon }
 
   /// Runs `body` under the item lock, if the item is in `loop`.
   @inline(__always)
   func whileIn<Result>(_ loop: Loop, _ body: () -> Result) -> Result? {
-    lock.withLock { isIn(loop) ? body() : nil }
+    membership.withLock { isIn(loop) ? body() : nil }
   }
 
   /// Makes the item a member of modes of `loop`, as far as other threads can see.
   ///
-  /// - Parameter mail: Called under the item lock with the modes it has newly joined.
+  /// - Parameters:
+  ///   - isOwn: The loop's thread calls, and gives the item a slot next if it has none and has joined a mode. The item's
+  ///     handlers are held for that slot.
+  ///   - mail: Called under the item lock with the modes it has newly joined.
   /// - Returns: These modes; nil if it is invalid or in another loop.
   @inline(__always)
-  func join(_ loop: Loop, _ seats: ModeSet, mail: (UInt64) -> Void) -> UInt64? {
-    lock.withLock {
-      guard mayJoin(loop) else { return nil }
-      if !isIn(loop) {
-        unsafe owner.store(Unmanaged.passUnretained(loop), ordering: .releasing)
-        // Mail that its last loop has not looked at says nothing to this one.
-        if notes.load(ordering: .relaxed) != 0 { notes.store(0, ordering: .sequentiallyConsistent) }
-      }
-      if seats.isCommon, !isCommon {
-        isCommon = true
-        loop.mailbox.commonItemCount.add(1, ordering: .relaxed)
-      }
-      let joined = join(seats.modes)
-      mail(joined)
-      return joined
+  func join(_ loop: Loop, _ seats: ModeSet, isOwn: Bool, mail: (UInt64) -> Void) -> UInt64? {
+    guard let isNew = membership.change({ $0.lock(joining: loop.address) }) else { return nil }
+    // Mail that its last loop has not looked at says nothing to this one.
+    if isNew, notes.load(ordering: .relaxed) != 0 { notes.store(0, ordering: .sequentiallyConsistent) }
+    if seats.isCommon, !isCommon {
+      membership.amend { $0.setCommon(true) }
+      loop.mailbox.commonItemCount.add(1, ordering: .relaxed)
     }
+    let joined = join(seats.modes)
+    mail(joined)
+    let takesSlot = isOwn && joined != 0 && slot < 0
+    membership.amend {
+      if takesSlot { $0.hold() }
+      $0.unlock()
+    }
+    return joined
   }
 
   /// Makes the item a member of modes of the loop it is in. Under the item lock.
@@ -68,9 +73,7 @@ extension Loop.Item {
 
   /// Whether it is valid, and in no other loop. Certain under the item lock.
   @inline(__always)
-  func mayJoin(_ loop: Loop) -> Bool {
-    unsafe isValid && (isIn(loop) || owner.load(ordering: .relaxed) == nil)
-  }
+  func mayJoin(_ loop: Loop) -> Bool { membership.load().mayJoin(loop.address) }
 
   /// Takes the item out of modes. Under the item lock, of an item in `loop`.
   ///
@@ -79,8 +82,10 @@ extension Loop.Item {
   func leave(_ loop: Loop, _ seats: ModeSet) -> UInt64? {
     if seats.isCommon {
       if !isCommon, seats.modes != .max { return nil }
-      if isCommon { loop.mailbox.commonItemCount.subtract(1, ordering: .relaxed) }
-      isCommon = false
+      if isCommon {
+        loop.mailbox.commonItemCount.subtract(1, ordering: .relaxed)
+        membership.amend { $0.setCommon(false) }
+      }
     }
     let old = modes.load(ordering: .relaxed)
     modes.store(old & ~seats.modes, ordering: .releasing)
@@ -93,7 +98,21 @@ extension Loop.Item {
   }
 
   /// Frees a homeless item for another loop. Under the item lock.
-  func clearOwnerIfUnregistered() {
-    if isUnregistered { unsafe owner.store(nil, ordering: .releasing) }
+  func leaveLoopIfUnregistered() {
+    if isUnregistered { membership.amend { $0.leaveLoop() } }
   }
+}
+
+extension Membership {
+  /// The loop, as a reference that is not counted.
+  @inline(__always)
+  fileprivate var owner: Unmanaged<Loop>? {
+    unsafe UnsafeRawPointer(bitPattern: loop).map { unsafe Unmanaged.fromOpaque($0) }
+  }
+}
+
+extension Loop {
+  /// Where the loop is in memory, by which an item names it.
+  @inline(__always)
+  var address: UInt { unsafe UInt(bitPattern: Unmanaged.passUnretained(self).toOpaque()) }
 }

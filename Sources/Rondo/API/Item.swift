@@ -6,8 +6,8 @@ import Synchronization
 //   last `remove`, so the user need not.
 // - Its validity begins with `init` and ends once: by `invalidate()`, on any thread; or by its loop, when a
 //   one-shot has fired, a descriptor has gone, or the loop's thread ends.
-// - Its membership is what other threads see: which loop it is in (`owner`), and in which of its modes (`modes`). `add`
-//   and `remove` change both at once, under the item lock, on whatever thread they are called.
+// - Its membership is what other threads see: which loop it is in (`membership`), and in which of its modes (`modes`).
+//   `add` and `remove` change both at once, under the item lock, on the thread of their caller.
 // - Its residence is what the loop's thread keeps of it: a slot, entries in heaps and lists, a watch in the kernel. It
 //   follows membership, by mail if another thread has changed that, and ends with `releaseSlot`, which frees the item for
 //   another loop.
@@ -21,29 +21,23 @@ extension Loop {
   /// captures of its handler until you invalidate the item or remove it from every mode. You need not keep a reference.
   /// Every member is callable from any thread.
   @safe public class Item: @unchecked Sendable {
-    /// *constant* `order`, in half the room.
-    private let place: Int32
-    /// *atomic* Whether it is valid, and how many may still call its handlers. Ordering: a holder adds itself, then
-    /// reads `invalid`; `invalidate()` sets `invalid`, then reads the holders. The last of them drops the handlers.
-    private let lifetime = Atomic<UInt32>(0)
+    /// *atomic* Which loop it is in, whether it is valid, how many hold its handlers, and the item lock: taken inside the
+    /// mailbox lock, never around it. Nothing is called out in it. The loop leaves it before the loop is freed.
+    let membership = MembershipWord()
     /// *item lock* for writing, any thread for reading: one bit for each mode the item belongs to.
     let modes = Atomic<UInt64>(0)
-    /// *item lock* for writing, any thread for comparing: the one loop the item is in; nil before that loop is freed.
-    let owner = unsafe Atomic<Unmanaged<Loop>?>(nil)
-    /// *constant* The item lock: taken inside the mailbox lock, never around it. Nothing is called out in it.
-    let lock = Lock()
     /// *loop thread* of the owner: where its slot table keeps what it keeps of the item; -1 when it does not.
     @safe @exclusivity(unchecked) var slot: Int32 = -1
+    /// *constant* `order`, in half the room.
+    private let place: Int32
+    /// *atomic* Where the last change of its modes may stand in its loop's mail.
+    let mailed = Atomic<UInt32>(.max)
     /// *constant*
     let kind: Kind
     /// *atomic* What its loop's thread has been mailed, or is about to be, and has not looked at yet: `Note` bits.
     /// Ordering: a poster changes the item (its date, its interest), then sets the bit; the loop's thread clears the bit,
     /// then reads the item. A change that it does not see is mailed again.
     let notes = Atomic<UInt8>(0)
-    /// *item lock* Whether it stands in the loop's common-mode item set.
-    @safe @exclusivity(unchecked) var isCommon = false
-    /// *atomic* Where the last change of its modes may stand in its loop's mail.
-    let mailed = Atomic<UInt32>(.max)
     /// *atomic* What it is called, or where it was made.
     private let labelWord: Atomic<UInt64>
 
@@ -60,7 +54,7 @@ extension Loop {
     }
 
     deinit {
-      if Hint.isOn, lifetime.load(ordering: .relaxed) & (Lifetime.invalid | Lifetime.hints) == 0 { hintAtNeverAdded() }
+      if Hint.isOn, membership.load().wasForgotten { hintAtNeverAdded() }
     }
 
     /// The position among items of its kind: lower runs first. Clamped to `Int32`.
@@ -87,22 +81,20 @@ extension Loop {
     /// The user made the item at this place in the source, and is to add it to a loop.
     package final func wasMade(at label: Label) {
       self.label = label
-      if Hint.isOn { lifetime.bitwiseAnd(~Lifetime.own, ordering: .relaxed) }
+      if Hint.isOn { membership.change { $0.noteOwn(false) } }
     }
 
     /// The library has made the item for itself. In debug builds alone.
-    final func noteOwn() { lifetime.bitwiseOr(Lifetime.own, ordering: .relaxed) }
+    final func noteOwn() { membership.change { $0.noteOwn(true) } }
 
     /// A loop was asked to take the item. In debug builds alone.
     final func noteAdded(to loop: Loop, _ isMember: Bool) {
-      let old = lifetime.bitwiseOr(Lifetime.added, ordering: .relaxed).oldValue
-      if !isMember, old & Lifetime.own == 0 { hintAtRefusal(by: loop) }
+      membership.change { $0.noteAdded() }
+      if !isMember, !membership.load().isOwn { hintAtRefusal(by: loop) }
     }
 
     /// Whether the loop can still call the item. Any thread.
-    public final var isValid: Bool {
-      lifetime.load(ordering: .sequentiallyConsistent) & Lifetime.invalid == 0
-    }
+    public final var isValid: Bool { membership.load().isValid }
 
     /// Removes the item from every mode permanently. Its handlers are not called again. Any thread.
     ///
@@ -121,29 +113,32 @@ extension Loop {
     final func end(because note: () -> Void) -> Bool {
       Lock.assertNoneHeld()
       if ProcessGeneration.isForked, isOfParent { return false }
+      if kind != .source, let loop = unsafe ownLoop {
+        return unsafe loop._withUnsafeGuaranteedRef { $0.end(self, because: note) }
+      }
+      return endElsewhere(because: note)
+    }
+
+    /// The same for a source, and on another thread than its loop's.
+    private func endElsewhere(because note: () -> Void) -> Bool {
       // A source calls its cancel handler here. Held before it is invalid, so that no other holder is the last.
       let isHeld = kind == .source
       if isHeld { holdHandlers() }
       defer { if isHeld { unholdHandlers() } }
-      let (old, _) = lifetime.bitwiseOr(Lifetime.invalid, ordering: .sequentiallyConsistent)
-      guard old & Lifetime.invalid == 0 else { return false }
+      guard membership.change({ $0.end() }) else { return false }
       note()
       // Kept until the end: the loop may have had the last reference.
       let evicted = leaveLoops()
       wasInvalidated()
-      if let evicted { evicted.unholdHandlers() } else { releaseHandlersIfFree(lifetime.load(ordering: .relaxed)) }
+      let isLast = membership.change { evicted == nil ? $0.releaseIfFree() : $0.unhold() }
+      if isLast { releaseHandlers() }
       return true
     }
 
     /// Takes the item, which is invalid, out of the loops it is in. Calls out.
     ///
     /// - Returns: The item if it has been evicted, with its table's hold on the handlers.
-    func leaveLoops() -> Item? {
-      if let loop = unsafe ownLoop {
-        return unsafe loop._withUnsafeGuaranteedRef { $0.removeFromAllModes(self).evicted }
-      }
-      return loop?.removeFromAllModes(self).evicted
-    }
+    func leaveLoops() -> Item? { loop?.removeFromAllModes(self).evicted }
 
     /// Called once, by the thread that made the item invalid, with no lock held.
     func wasInvalidated() {}
@@ -175,7 +170,7 @@ extension Loop {
     }
 
     /// Its loop's thread has taken it out of modes, and may have freed it. With no lock held.
-    func wasFreed() {}
+    func didLeaveLoop() {}
 
     // MARK: - The life of the handlers
 
@@ -192,43 +187,17 @@ extension Loop {
     /// Keeps the handlers alive until `unholdHandlers()`.
     ///
     /// The slot table that the item is in does; so does a thread that calls a handler outside of a turn: `fire()`.
-    final func holdHandlers() {
-      lifetime.add(Lifetime.holder, ordering: .sequentiallyConsistent)
-    }
+    final func holdHandlers() { membership.change { $0.hold() } }
 
-    /// The last to stop holding an invalid item's handlers lets go of them. Closures may die here.
+    /// Drops one hold. The last hold of an invalid item frees the handlers: closures may die here.
     final func unholdHandlers() {
       Lock.assertNoneHeld()
-      let (_, left) = lifetime.subtract(Lifetime.holder, ordering: .sequentiallyConsistent)
-      releaseHandlersIfFree(left)
-    }
-
-    @inline(__always)
-    private func releaseHandlersIfFree(_ state: UInt32) {
-      guard state & ~Lifetime.hints == Lifetime.invalid else { return }
-      let (old, _) = lifetime.bitwiseOr(Lifetime.released, ordering: .sequentiallyConsistent)
-      if old & Lifetime.released == 0 { releaseHandlers() }
+      if membership.change({ $0.unhold() }) { releaseHandlers() }
     }
 
     /// Drops the handlers: no thread is calling them, and none will.
     func releaseHandlers() {
       preconditionFailure("Each kind of item lets go of its own handlers.")
-    }
-
-    /// The bits of `lifetime`.
-    private enum Lifetime {
-      /// Set once, never cleared.
-      static let invalid: UInt32 = 1
-      /// The handlers have been let go of.
-      static let released: UInt32 = 2
-      /// One holder of the handlers, which may call them.
-      static let holder: UInt32 = 4
-      /// A loop was asked to take it. In debug builds alone.
-      static let added: UInt32 = 1 << 31
-      /// The library made it for itself. In debug builds alone.
-      static let own: UInt32 = 1 << 30
-      /// These two; no bits in a release build.
-      static var hints: UInt32 { Hint.isOn ? added | own : 0 }
     }
   }
 }

@@ -56,7 +56,7 @@ extension LoopCore {
   fileprivate func run(_ name: Loop.Mode, limit: RunLimit, returnsAfterSourceHandled: Bool) -> Loop.RunResult {
     assertOwnThread()
     // What was posted until now is meant for the run that is about to be interrupted, if any.
-    absorbPosts()
+    takePosts()
     // A guest's own thread finds mail whenever it is its host's.
     if applyMail() { checkWhoRuns() }
     guard let index = index(of: name) else {
@@ -65,9 +65,9 @@ extension LoopCore {
     }
     // The loop keeps its modes, and they their frames.
     return unsafe Unmanaged.passUnretained(modeState(index))._withUnsafeGuaranteedRef { mode in
-      if isEmpty(mode) { return .finished }
       let waits = waitCount
       if case .duration(let time) = limit, time <= 0, findsNothing(in: mode) { return .timedOut }
+      if isEmpty(mode) { return .finished }
       let looks = waitCount &- waits
       return unsafe mode.frameForRun()._withUnsafeGuaranteedRef { frame in
         let result = run(frame, limit: limit, returnsAfterSourceHandled: returnsAfterSourceHandled)
@@ -83,14 +83,14 @@ extension LoopCore {
   /// left for its wait.
   @inline(__always)
   func findsNothing(in mode: ModeState) -> Bool {
-    guard isQuiet(mode) else { return false }
+    guard looksOnly(in: mode) else { return false }
     waitCount &+= 1
     guard wait.findsNothing(in: mode, servesMainQueue: servesMainQueue(in: mode)), !wakeup.has(.all) else {
       return false
     }
     counters.turns.count()
     counters.polls.count()
-    pulse.rest()
+    counters.pulse.rest()
     wasStopped = false
     assertInvariants()
     return true
@@ -103,31 +103,21 @@ extension LoopCore {
     frame.begin(frame.run)
     _ = collect(frame, until: .distantPast, blocks: false)
     forgetClock()
-    if frame.turn.isMainQueueReady { owesMainQueue = true }
+    if frame.turn.isMainQueueReady { agenda.insert(.mainQueue) }
     dropReadyDescriptors(frame, from: 0)
   }
 
-  /// Whether nothing waits for a turn of the mode but what the kernel may know.
+  /// Whether nothing waits for a turn of the mode but what the kernel may know, and the loop serves it for itself alone.
   @inline(__always)
-  private func isQuiet(_ mode: ModeState) -> Bool {
-    guard depth == 0, !wakeup.has(.all), !mayHaveWork, !owesMainQueue, !slots.hasRetired, isPlain, mode.wasRun,
-      mode.observers.activities.isEmpty, mode.signalled.isEmpty, mode.dirtyDescriptors.isEmpty,
-      mode.carriedDescriptors.isEmpty, mode.others.isEmpty
-    else { return false }
-    if mode.own.timers.isEmpty { return true }
+  private func looksOnly(in mode: ModeState) -> Bool {
+    guard depth == 0, isQuiet(mode), mode.agenda.isEmpty, mode.wasRun, !mode.hasOthers,
+      !has([.foreign, .delegate, .relay, .guest])
+    else {
+      return false
+    }
+    if timers[mode.own].isEmpty { return true }
     forgetClock()
-    return !mode.own.timers.mayHaveDue(now)
-  }
-
-  /// Whether the loop serves all that is ready, for itself alone: there is no host, foreign loop, delegate or relay.
-  @inline(__always)
-  private var isPlain: Bool {
-    if hasForeignLoop || hasDelegate { return false }
-    // Compared with nil, an object would be retained.
-    if case .some = oneEvent { return false }
-    if case .some = guest { return false }
-    if case .some = jobRelay { return false }
-    return true
+    return !timers[mode.own].mayHaveDue(now)
   }
 
   /// One run in its frame.
@@ -140,7 +130,7 @@ extension LoopCore {
       returnReadyDescriptors(to: mode)
     }
     pushFrame(frame, returnsAfterSourceHandled: returnsAfterSourceHandled)
-    let result = runTurns(frame, until: limit)
+    let result = has(.foreign) ? runBesideForeign(frame, until: limit) : runTurns(frame, until: limit)
     popFrame(frame)
     // A turn within a foreign loop's run is no run that a caller asked to stop.
     if depth == foreignTurns {
@@ -160,7 +150,7 @@ extension Wait {
   @inline(__always)
   fileprivate func findsNothing(in mode: ModeState, servesMainQueue: Bool) -> Bool {
     switch self {
-    case .kernel(let kernel): kernel.findsNothing(in: mode, servesMainQueue: servesMainQueue)
+    case .kernel(let kernel): kernel.findsNothing(in: mode.index, servesMainQueue: servesMainQueue)
     case .scripted: false
     }
   }

@@ -52,10 +52,10 @@ extension Loop {
       // What other threads mailed before is applied before.
       core.applyMailQuietly()
       guard mailbox.life == .open else { return nil }
-      if mode == .default { return item.join(self, .default) { _ in } }
+      if mode == .default { return item.join(self, .default, isOwn: true) { _ in } }
       guard item.mayJoin(self) else { return nil }
       core.makeRoom(for: mode)
-      return item.join(self, mailbox.withLock { $0.makeSeats(mode) }) { _ in }
+      return item.join(self, mailbox.withLock { $0.makeSeats(mode) }, isOwn: true) { _ in }
     }
     return enrollFromElsewhere(item, mode)
   }
@@ -65,7 +65,7 @@ extension Loop {
       guard mailbox.life == .open, item.mayJoin(self) else { return nil }
       let seats = state.makeSeats(mode)
       state.modes.pin(seats.modes)
-      return item.join(self, seats) { joined in
+      return item.join(self, seats, isOwn: false) { joined in
         if joined != 0 { state.mail.changes.append(item, joins: joined) }
       }
     }
@@ -86,7 +86,7 @@ extension Loop {
   @inline(__always)
   func settle(_ item: Item, _ joined: UInt64, isOwn: Bool, isQuiet: Bool = false) {
     if isOwn {
-      if joined != 0 { core.install(item, in: joined) }
+      if joined != 0 { core.install(item, in: joined, isHeld: true) }
       if isQuiet { core.callOutLater() } else { core.callOutAfterMail() }
     } else if joined != 0 {
       wakeup.post([.mail, .wake])
@@ -100,6 +100,31 @@ extension Loop {
     let departure = removeFromModes(item, from: mode)
     departure.evicted?.unholdHandlers()
     return departure.left
+  }
+
+  /// Ends an item of the loop that is no source, on the loop's thread: under one hold of its lock it becomes invalid, and
+  /// leaves every mode and its slot. Calls out.
+  ///
+  /// - Parameter note: Called under the lock.
+  /// - Returns: False if it was invalid.
+  func end(_ item: Item, because note: () -> Void) -> Bool {
+    // Without its mail: what others did to an invalid item no longer counts, and applying it could let go of an item that
+    // the turn has borrowed.
+    core.cancelHostSleep()
+    guard item.membership.change({ $0.lockToEnd() }) else { return false }
+    note()
+    _ = item.leave(self, .all)
+    // Kept until the end: the slot may have had the last reference.
+    let evicted = core.uninstall(item, from: .max).evicted
+    let isLast = item.membership.amend {
+      $0.unlock()
+      return evicted == nil ? $0.releaseIfFree() : $0.unhold()
+    }
+    item.didLeaveLoop()
+    core.callOutAfterMail()
+    item.wasInvalidated()
+    if isLast { item.releaseHandlers() }
+    return true
   }
 
   /// An invalid item leaves every mode and the common set. Calls out.
@@ -124,11 +149,8 @@ extension Loop {
     core.applyMailQuietly()
     // No mail is applied from here on, so that no mode becomes common that is not among these.
     let seats = mode == .default ? .default : mailbox.withLock { $0.seats(mode) }
-    var departure: Departure?
-    if let seats {
-      item.lock.lock()
-      if item.isIn(self), let left = item.leave(self, seats) { departure = core.uninstall(item, from: left) }
-      item.lock.unlock()
+    let departure = seats.flatMap { seats in
+      item.whileIn(self) { item.leave(self, seats).map { core.uninstall(item, from: $0) } } ?? nil
     }
     return finish(departure, of: item)
   }
@@ -136,7 +158,7 @@ extension Loop {
   /// Tells of a departure, with no lock held. Calls out.
   @inline(__always)
   private func finish(_ departure: Departure?, of item: Item) -> Departure {
-    if departure != nil { item.wasFreed() }
+    if departure != nil { item.didLeaveLoop() }
     core.callOutAfterMail()
     return departure ?? Departure()
   }
@@ -152,7 +174,7 @@ extension Loop {
           state.mail.changes.append(item, leaves: left)
         } else {
           // The loop has ended and reads no more mail: this thread frees the item.
-          item.clearOwnerIfUnregistered()
+          item.leaveLoopIfUnregistered()
         }
         return left
       } ?? nil
@@ -169,7 +191,7 @@ extension Loop {
   /// - Parameter isNew: Whether no signal of it was waiting.
   func noteSignal(of source: Source, isNew: Bool, waking: Bool) {
     if isCurrent { return noteOwnSignal(of: source, isNew: isNew, waking: waking) }
-    if isNew, core.hasMailListener { core.tellSignal(source.ticket, isOwn: false) }
+    if isNew, core.hasMailListener { core.reportSignal(source.ticket, isOwn: false) }
     checkProcess()
     if waking, mailbox.signals.push(source) {
       let isAccepted = wakeup.post([.signals, .wake])
@@ -185,7 +207,7 @@ extension Loop {
   func noteOwnSignal(of source: Source, isNew: Bool, waking: Bool) {
     // A forked child has the thread's loop as well.
     checkProcess()
-    if isNew, core.hasMailListener { core.tellSignal(source.ticket, isOwn: true) }
+    if isNew, core.hasMailListener { core.reportSignal(source.ticket, isOwn: true) }
     if isNew { core.noteSignal(of: source) }
     if waking, isHome(of: source) { core.wakeFromOwnThread() }
   }

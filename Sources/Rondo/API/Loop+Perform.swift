@@ -43,13 +43,13 @@ extension Loop {
 
   @inline(__always)
   private func post(_ block: consuming Block, waking: Bool) -> Bool {
-    if core.hasMailListener { return postTelling(block, waking: waking) }
+    if core.hasMailListener { return postReporting(block, waking: waking) }
     return deliver(block, waking: waking)
   }
 
   @inline(never)
-  private func postTelling(_ block: consuming Block, waking: Bool) -> Bool {
-    deliver(core.tellPost(block), waking: waking)
+  private func postReporting(_ block: consuming Block, waking: Bool) -> Bool {
+    deliver(core.reportPost(block), waking: waking)
   }
 
   @inline(__always)
@@ -59,7 +59,7 @@ extension Loop {
     _ = core.applyMailForLater()
     guard mailbox.life == .open else { return false }
     core.blocks.append(block)
-    core.mayHaveWork = true
+    core.agenda.insert(.work)
     if waking { core.wakeFromOwnThread() }
     return true
   }

@@ -26,6 +26,6 @@ extension Loop {
     if !item.isValid { return .itemIsInvalid }
     if mailbox.life != .open { return .loopHasEnded }
     // A source may be in several loops.
-    return item is Source || item.lock.withLock { item.mayJoin(self) } ? nil : .itemIsElsewhere
+    return item is Source || item.membership.withLock { item.mayJoin(self) } ? nil : .itemIsElsewhere
   }
 }

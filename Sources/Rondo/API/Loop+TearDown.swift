@@ -36,7 +36,7 @@ extension Loop {
     core.end()
     if wakeup.descriptor >= 0 { OwnDescriptors.close(wakeup.descriptor) }
     freeCompanions()
-    core.detachedJobs.open()
+    core.detachedJobs!.open()
   }
 
   /// Frees them outside of the lock: what is freed with them finds an ended loop. Calls out.
@@ -54,7 +54,7 @@ extension Loop {
     let items = core.allItems
     guard let first = items.first else { return }
     let others = items.count == 1 ? "" : " and \(items.count - 1) more"
-    Notice.say(
+    warn(
       """
       The main thread ends, and Loop.main with it: \(first.name)\(others) became invalid. In a program whose main is async, \
       import RondoMain; else call Loop.main.run().
@@ -104,10 +104,10 @@ extension LoopCore {
       mailbox.advance(to: .ended)
       let unread = state.takeMail()
       // Taken out since the table was emptied. From here on, a thread that takes an item out also frees it.
-      for item in unread?.changes.members ?? [] { _ = item.whileIn(loop) { item.clearOwnerIfUnregistered() } }
+      for item in unread?.changes.members ?? [] { _ = item.whileIn(loop) { item.leaveLoopIfUnregistered() } }
       return unread
     }
-    for item in unread?.changes.members ?? [] { item.wasFreed() }
+    for item in unread?.changes.members ?? [] { item.didLeaveLoop() }
     wait.close()
   }
 

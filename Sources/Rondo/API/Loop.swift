@@ -7,7 +7,7 @@ import Synchronization
 /// A thread has one loop. It is made when you first ask for it, and ends with the thread. You may add, remove, post,
 /// signal, wake and stop from any thread. Only the loop's own thread may run it, and only that thread may use its
 /// timeouts, guests, embedding and event bases. After a fork, the child has loops of its own. See CFRunLoop.
-public final class Loop: @unchecked Sendable {
+@safe public final class Loop: @unchecked Sendable {
   /// *constant* The thread the loop belongs to.
   let thread: ThreadRecord
   /// *constant* What the loop's thread owns.
@@ -16,18 +16,14 @@ public final class Loop: @unchecked Sendable {
   let mailbox = Mailbox()
   /// *constant*
   let wakeup: Wakeup
-  /// *constant* One writer, any reader.
-  let counters = Counters()
-  /// *constant* One writer, any reader.
-  let pulse = Pulse()
   /// *atomic* Nanoseconds a second that may be spun for precise timers.
   private let spinAllowance = Atomic<Int64>(100_000_000)
   /// *atomic* What the loop is called, if it was given a name.
   private let labelWord = Atomic<UInt64>(0)
-  /// *constant* How jobs of the loop's actors come in.
-  package let actorLane: JobLane
-  /// *constant* How jobs of tasks that prefer the loop come in.
-  let taskLane: JobLane
+  /// *atomic* How jobs come in, once an actor or a task names the loop. Ordering: a thread that finds the lanes sees what
+  /// their maker wrote.
+  let lanesMade = unsafe Atomic<Unmanaged<JobLanes>?>(nil)
+
   /// A loop for `thread` that waits in the kernel. It makes all the descriptors that a run needs.
   convenience init(thread: ThreadRecord) throws(DescriptorShortage) {
     let isMain = thread.canServeMainQueue
@@ -51,12 +47,14 @@ public final class Loop: @unchecked Sendable {
   init(_ thread: ThreadRecord, isMain: Bool, _ wakeup: Wakeup, _ wait: Wait) {
     self.thread = thread
     self.wakeup = wakeup
-    core = LoopCore(
-      isMain: isMain, mailbox: mailbox, wakeup: wakeup, counters: counters, pulse: pulse, wait: wait)
-    actorLane = JobLane(core: core, thread: thread, group: core.jobs)
-    taskLane = JobLane(core: core, thread: thread, group: core.jobs)
+    core = LoopCore(isMain: isMain, mailbox: mailbox, wakeup: wakeup, wait: wait)
     core.loop = self
-    taskLane.serveTasks(preferring: self)
+    require(
+      Membership.canName(address), "A loop was made at an address of more than 48 bits, which Rondo does not support.")
+  }
+
+  deinit {
+    unsafe lanesMade.load(ordering: .acquiring)?.release()
   }
 
   /// The calling thread's loop, made on first use. Not from async code, which has no fixed thread.
@@ -142,7 +140,7 @@ public final class Loop: @unchecked Sendable {
 
   /// Whether the loop sleeps at this moment. Any thread. See CFRunLoopIsWaiting.
   public var isWaiting: Bool {
-    pulse.isWaiting
+    core.counters.pulse.isWaiting
   }
 
   // MARK: - Precision
@@ -165,7 +163,10 @@ public final class Loop: @unchecked Sendable {
   /// waits for up to 10 us.
   public var busyPollBudget: Duration {
     get { .nanoseconds(core.busyPollAllowance.load(ordering: .relaxed)) }
-    set { core.busyPollAllowance.store(Self.nanoseconds(of: newValue, "busy-poll budget"), ordering: .relaxed) }
+    set {
+      core.busyPollAllowance.store(Self.nanoseconds(of: newValue, "busy-poll budget"), ordering: .relaxed)
+      core.note(.spin)
+    }
   }
 
   private static func nanoseconds(of budget: Duration, _ name: String) -> Int64 {
@@ -181,16 +182,16 @@ public final class Loop: @unchecked Sendable {
   // MARK: - Measures
 
   /// A snapshot of the loop's counters. Any thread.
-  public var statistics: Statistics { counters.snapshot }
+  public var statistics: Statistics { core.counters.snapshot }
 
   /// Whether the loop measures its sleeps for ``Statistics/timeAsleep``; false at first. Any thread.
   ///
   /// It costs two readings of the clock a sleep. A mode without timers otherwise reads no clock.
   public var timesSleep: Bool {
-    get { counters.timesSleep.load(ordering: .relaxed) }
+    get { core.counters.timesSleep.load(ordering: .relaxed) }
     set {
-      counters.timesSleep.store(newValue, ordering: .relaxed)
-      if newValue { counters.watchesSleep.store(true, ordering: .relaxed) }
+      core.counters.timesSleep.store(newValue, ordering: .relaxed)
+      if newValue { core.note(.watchedSleep) }
     }
   }
 
@@ -207,5 +208,5 @@ public final class Loop: @unchecked Sendable {
   package var label: Label { Label(word: labelWord.load(ordering: .acquiring)) }
 
   /// A snapshot of the loop's state, for a watcher on another thread. Any thread.
-  public var heartbeat: Heartbeat { pulse.snapshot }
+  public var heartbeat: Heartbeat { core.counters.pulse.snapshot }
 }

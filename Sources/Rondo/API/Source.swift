@@ -98,8 +98,7 @@ extension Loop {
     /// - Parameter waking: False leaves sleeping loops asleep, as CFRunLoopSourceSignal does.
     public func signal(waking: Bool = true) {
       guard isValid else { return }
-      let (isFirst, _) = signalTicket.compareExchange(
-        expected: 0, desired: Self.takeTicket(), ordering: .sequentiallyConsistent)
+      let isFirst = renewTicket()
       guard isFirst || waking else { return }
       // A loop it joins after the ticket was taken finds the signal itself.
       if isShared.load(ordering: .sequentiallyConsistent) {
@@ -108,6 +107,22 @@ extension Loop {
         unsafe loop._withUnsafeGuaranteedRef { $0.noteOwnSignal(of: self, isNew: isFirst, waking: waking) }
       } else {
         loop?.noteSignal(of: self, isNew: isFirst, waking: waking)
+      }
+    }
+
+    /// Gives the source a ticket, unless it has one.
+    ///
+    /// One that it has is exchanged for itself: the perform that takes it then sees what this poster did before.
+    ///
+    /// - Returns: Whether it had none.
+    @inline(__always)
+    private func renewTicket() -> Bool {
+      var waiting = signalTicket.load(ordering: .relaxed)
+      while true {
+        let (exchanged, seen) = signalTicket.compareExchange(
+          expected: waiting, desired: waiting == 0 ? Self.takeTicket() : waiting, ordering: .sequentiallyConsistent)
+        if exchanged { return waiting == 0 }
+        waiting = seen
       }
     }
 
@@ -136,7 +151,7 @@ extension Loop {
       let isOwn = loop.isCurrent
       let (seat, joined) = standInsLock.withLock { enroll(in: loop, mode, isOwn) }
       loop.settle(seat, joined ?? 0, isOwn: isOwn)
-      if let joined, joined != 0 { tellSchedule(loop, loop.names(of: joined)) }
+      if let joined, joined != 0 { callSchedule(loop, loop.names(of: joined)) }
       return joined != nil
     }
 
@@ -157,7 +172,7 @@ extension Loop {
       source.holdHandlers()
       defer { source.unholdHandlers() }
       let left = loop.removeAndReport(self, from: mode)
-      if left != 0 { source.tellCancel(loop, loop.names(of: left)) }
+      if left != 0 { source.callCancel(loop, loop.names(of: left)) }
     }
 
     /// The same for every mode of a loop. Calls out.
@@ -166,7 +181,7 @@ extension Loop {
       source.holdHandlers()
       defer { source.unholdHandlers() }
       let departure = loop.removeFromAllModes(self)
-      if departure.left != 0 { source.tellCancel(loop, loop.names(of: departure.left)) }
+      if departure.left != 0 { source.callCancel(loop, loop.names(of: departure.left)) }
       departure.evicted?.unholdHandlers()
     }
 
@@ -178,7 +193,7 @@ extension Loop {
     }
 
     /// A stand-in that has left its loop is forgotten, unless it has joined again.
-    override func wasFreed() {
+    override func didLeaveLoop() {
       guard let original else { return }
       original.standInsLock.withLock {
         if !isInLoop { original.standIns.removeAll { $0 === self } }
@@ -192,13 +207,13 @@ extension Loop {
     }
 
     /// Calls out.
-    func tellSchedule(_ loop: Loop, _ modes: [Mode]) {
+    func callSchedule(_ loop: Loop, _ modes: [Mode]) {
       Lock.assertNoneHeld()
       if let schedule = membershipHandlers?.schedule { for mode in modes { schedule(loop, mode) } }
     }
 
     /// Calls out.
-    func tellCancel(_ loop: Loop, _ modes: [Mode]) {
+    func callCancel(_ loop: Loop, _ modes: [Mode]) {
       Lock.assertNoneHeld()
       if let cancel = membershipHandlers?.cancel { for mode in modes { cancel(loop, mode) } }
     }

@@ -143,7 +143,7 @@ import Synchronization
   @inline(never)
   private static func noteEndOfMain() {
     if hasNotedEndOfMain.exchange(true, ordering: .relaxed) { return }
-    Notice.say(
+    warn(
       """
       The main thread has ended, and Loop.main with it: it takes nothing any more. In a program whose main is async, import \
       RondoMain; else call Loop.main.run().

@@ -57,8 +57,8 @@ extension Loop {
     guard let group = timeoutGroup(of: mode) else {
       return Timeout(token: Token(slot: .max, generation: 0), loop: core.timers.number)
     }
-    let token = core.makeTimeout(group: group, tolerance: tolerance, .closure(consume handler))
-    if let delay { core.arm(token.slot, at: Schedule.date(after: delay, from: now)) }
+    let date = delay.map { Schedule.date(after: $0, from: now) }
+    let token = core.makeTimeout(group: group, at: date, tolerance: tolerance, .closure(consume handler))
     return Timeout(token: token, loop: core.timers.number)
   }
 
@@ -76,8 +76,9 @@ extension Loop {
     checkTimeoutThread()
     guard let group = timeoutGroup(of: mode) else { return nil }
     let handler = unsafe TimeoutHandler.function(function, context)
-    let token = core.makeTimeout(group: group, tolerance: min(tolerance, Schedule.longest), handler)
-    if date != .distantFuture { core.arm(token.slot, at: Schedule.date(at: date)) }
+    let token = core.makeTimeout(
+      group: group, at: date == .distantFuture ? nil : Schedule.date(at: date),
+      tolerance: min(tolerance, Schedule.longest), handler)
     return Timeout(token: token, loop: core.timers.number)
   }
 
@@ -183,7 +184,7 @@ extension Loop {
   @inline(never)
   private func makeTimeoutGroup(of mode: Mode) -> GroupNumber {
     let common = ModeSet(modes: 0, isCommon: true)
-    if mode == .common, let group = core.otherGroups.number(of: common) { return group }
+    if mode == .common, let group = core.timers.group(of: common) { return group }
     core.makeRoom(for: mode)
     let modes = mailbox.withLock { state in
       if mode != .common { return ModeSet(modes: 1 << UInt64(state.modes.makeIndex(of: mode)), isCommon: false) }

@@ -17,8 +17,8 @@ import Synchronization
   private let thread: ThreadRecord
   /// *constant* The jobs that are served in the lane's modes.
   let group: JobGroup
-  /// *constant* Whether it lives as long as the loop: its jobs need not keep it.
-  let isLoopsOwn: Bool
+  /// Whether it lives as long as the loop: its jobs need not keep it.
+  var isLoopsOwn: Bool { group.isLoopsOwn }
   /// *constant* once set. What tasks call the executor; nil for the lane of actors.
   @safe @exclusivity(unchecked) private(set) var preference: UnownedTaskExecutor?
 
@@ -26,7 +26,6 @@ import Synchronization
     self.core = core
     self.thread = thread
     self.group = group
-    isLoopsOwn = group === core.jobs
   }
 
   /// Makes it the lane of tasks that prefer `executor`, which owns it.
@@ -41,7 +40,7 @@ import Synchronization
   /// Queues a job for the loop's thread, and wakes it. Any thread. O(1), no allocation once the queues have grown.
   package func enqueue(_ job: UnownedJob) {
     if !thread.isOfThisProcess { ThreadRecord.failAfterFork() }
-    if core.hasMailListener { core.tellJob(job) }
+    if core.hasMailListener { core.reportJob(job) }
     let job = QueuedJob(job, by: self)
     if thread.isCurrent, !core.hasOrphanedJobs {
       // What others enqueued before comes first. Quietly: a task may be made, or resumed, under any lock.
@@ -62,7 +61,7 @@ import Synchronization
       if state.mail.jobs.count == 1 { owed = core.wakeup.announce([.mail, .wake]) }
       return true
     }
-    if !isAccepted { core.detachedJobs.enqueue(job) }
+    if !isAccepted { core.detachedJobs!.enqueue(job) }
     if owed == .write { core.wakeup.write() }
     relay?()
   }
@@ -83,7 +82,7 @@ import Synchronization
 
   /// Whether what the calling thread does excludes every job of the loop.
   var isolatesCurrentThread: Bool {
-    core.hasOrphanedJobs ? core.detachedJobs.isServed(byCurrentThreadOf: thread) : thread.isCurrent
+    core.hasOrphanedJobs ? core.detachedJobs!.isServed(byCurrentThreadOf: thread) : thread.isCurrent
   }
 
   package func isIsolatingCurrentContext() -> Bool? {
@@ -108,13 +107,50 @@ import Synchronization
   }
 }
 
+/// The lanes of a loop's actors and of the tasks that prefer it, made when the first of them names the loop.
+final class JobLanes {
+  /// *constant*
+  let actors: JobLane
+  /// *constant*
+  let tasks: JobLane
+
+  init(of loop: Loop) {
+    let group = JobGroup(ModeSet(modes: 0, isCommon: true), isLoopsOwn: true)
+    actors = JobLane(core: loop.core, thread: loop.thread, group: group)
+    tasks = JobLane(core: loop.core, thread: loop.thread, group: group)
+    tasks.serveTasks(preferring: loop)
+  }
+}
+
+extension Loop {
+  /// How jobs of the loop's actors come in.
+  package var actorLane: JobLane { unsafe lanes._withUnsafeGuaranteedRef { $0.actors } }
+
+  /// Any thread. They live as long as the loop.
+  @inline(__always)
+  var lanes: Unmanaged<JobLanes> { unsafe lanesMade.load(ordering: .acquiring) ?? makeLanes() }
+
+  @inline(never)
+  private func makeLanes() -> Unmanaged<JobLanes> {
+    let made = unsafe Unmanaged.passRetained(JobLanes(of: self))
+    let (isFirst, found) = unsafe lanesMade.compareExchange(
+      expected: nil, desired: made, ordering: .acquiringAndReleasing)
+    if isFirst { return unsafe made }
+    unsafe made.release()
+    return unsafe found!
+  }
+}
+
 /// The jobs of a loop that are served in the same modes. *loop thread*
 final class JobGroup {
   /// *constant*
   let modes: ModeSet
+  /// *constant* Whether it is the one for the common modes, which lives as long as the loop.
+  let isLoopsOwn: Bool
   @safe @exclusivity(unchecked) var queue = JobQueue()
 
-  init(_ modes: ModeSet) {
+  init(_ modes: ModeSet, isLoopsOwn: Bool = false) {
     self.modes = modes
+    self.isLoopsOwn = isLoopsOwn
   }
 }

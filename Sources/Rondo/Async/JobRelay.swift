@@ -4,7 +4,10 @@ package typealias JobRelay = @Sendable () -> Void
 /// Jobs that wait while the loop is not run: RondoMain has the main dispatch queue serve them.
 extension Loop {
   /// Has `relay` called when jobs wait and the loop is not run. Once, before another thread uses the loop.
-  package func leaveJobs(to relay: @escaping JobRelay) { core.jobRelay = relay }
+  package func leaveJobs(to relay: @escaping JobRelay) {
+    core.jobRelay = relay
+    core.note(.relay)
+  }
 
   /// Serves the jobs that wait, unless a run does. The loop's own thread. Calls out.
   package func serveJobsOutsideRuns() {
@@ -13,7 +16,7 @@ extension Loop {
 
   /// Makes a lane for tasks that prefer `executor`, which keeps it.
   package func makeLane(forTasksOf executor: some TaskExecutor) -> JobLane {
-    let lane = JobLane(core: core, thread: thread, group: core.jobs)
+    let lane = JobLane(core: core, thread: thread, group: actorLane.group)
     lane.serveTasks(preferring: executor)
     return lane
   }
@@ -27,7 +30,7 @@ extension LoopCore {
     assertOwnThread()
     guard depth == 0, !isServingJob else { return }
     applyMail()
-    serveJobs(atMost: min(jobs.queue.count, Self.jobsAtATime)) { $0 === jobs }
+    serveJobs(atMost: min(knownJobs?.common?.queue.count ?? 0, Self.jobsAtATime)) { $0.isLoopsOwn }
     retire()
     relayJobs()
   }
@@ -44,6 +47,6 @@ extension LoopCore {
     guard let jobRelay, !isServingJob else { return }
     // Under the lock: another thread that enqueues later sees there that the run is over.
     let isMailed = mailbox.withLock { !$0.mail.jobs.isEmpty }
-    if isMailed || !jobs.queue.isEmpty { jobRelay() }
+    if isMailed || knownJobs?.common?.queue.isEmpty == false { jobRelay() }
   }
 }

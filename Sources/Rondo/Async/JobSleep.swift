@@ -25,7 +25,7 @@ final class JobSleep: ItemDelegate, @unchecked Sendable {
     let timer = DelegatingTimer(oneShotAt: date, tolerance: max(tolerance, .zero)) { [sleep] _ in sleep.fire() }
     timer.delegate = sleep
     sleep.timer = timer
-    if isOwn, let sleeper = sleep.sleeper { lane.core.sleeps[sleeper] = sleep }
+    if isOwn, let sleeper = sleep.sleeper { lane.core.jobService.sleeps[sleeper] = sleep }
     let loop = lane.core.loop!
     let isIn = lane.modeNames.reduce(false) { loop.add(timer, to: $1) || $0 }
     // The loop has ended.
@@ -75,8 +75,8 @@ final class JobSleep: ItemDelegate, @unchecked Sendable {
   }
 
   private func forget() {
-    guard let sleeper, lane.core.sleeps[sleeper] === self else { return }
-    lane.core.sleeps[sleeper] = nil
+    guard let sleeper, let jobs = lane.core.knownJobs, jobs.sleeps[sleeper] === self else { return }
+    jobs.sleeps[sleeper] = nil
   }
 }
 
@@ -85,7 +85,7 @@ extension LoopCore {
   @inline(never)
   func endCancelledSleep(of job: QueuedJob) {
     assertOwnThread()
-    guard let task = RuntimeInsides.cancelled(job.job), let sleep = sleeps[task] else { return }
+    guard let task = RuntimeInsides.cancelled(job.job), let sleep = knownJobs?.sleeps[task] else { return }
     if let job = sleep.cancel() { callOutJob(job) }
   }
 
@@ -94,10 +94,10 @@ extension LoopCore {
     assertOwnThread()
     // Inside a job no other job runs, and the loop cannot know that this one only resumes a task.
     if isServingJob { return enqueue(job) }
-    isServingJob = true
-    operationsLeft = Self.operationsOfJob
+    jobService.isServing = true
+    jobService.operationsLeft = Self.operationsOfJob
     callOutJob(job)
-    isServingJob = false
+    jobService.isServing = false
   }
 }
 

@@ -13,12 +13,13 @@ extension Loop: SerialExecutor, TaskExecutor {
   /// The concurrency runtime calls it. O(1), without an allocation once the queues have grown. Costs one epoll_ctl(2)
   /// if the loop sleeps.
   public func enqueue(_ job: consuming ExecutorJob) {
-    taskLane.enqueue(UnownedJob(job))
+    let job = UnownedJob(job)
+    unsafe lanes._withUnsafeGuaranteedRef { $0.tasks.enqueue(job) }
   }
 
   /// Returns the loop for an actor's `unownedExecutor`. The actor must keep the loop: the reference does not.
   public func asUnownedSerialExecutor() -> UnownedSerialExecutor {
-    unsafe actorLane.asUnownedSerialExecutor()
+    unsafe lanes._withUnsafeGuaranteedRef { unsafe $0.actors.asUnownedSerialExecutor() }
   }
 
   /// Whether the calling thread is the loop's. Any thread. After the loop's end, whether the thread runs a job of the

@@ -5,8 +5,8 @@ extension Loop {
   /// - Returns: False if the budget is spent: the task yields before the operation. Nil outside the loop's jobs.
   package func takeOperation() -> Bool? {
     guard isCurrent, core.isServingJob else { return nil }
-    core.operationsLeft -= 1
-    return core.operationsLeft >= 0
+    core.jobService.operationsLeft -= 1
+    return core.jobService.operationsLeft >= 0
   }
 
   /// Takes from the budget of the job that runs what an operation cost that moved so many bytes. Any thread.
@@ -17,6 +17,6 @@ extension Loop {
   }
 
   private func payForOperations(_ count: Int) {
-    if isCurrent, core.isServingJob { core.operationsLeft -= count }
+    if isCurrent, core.isServingJob { core.jobService.operationsLeft -= count }
   }
 }

@@ -1,5 +1,56 @@
 import Synchronization
 
+/// What a loop knows of its jobs, once it has had one. *loop thread*
+@safe final class JobService {
+  /// The jobs of the common modes; nil until there was one.
+  @safe @exclusivity(unchecked) var common: JobGroup?
+  /// Groups for other modes, those that have a job.
+  @safe @exclusivity(unchecked) var modal: ContiguousArray<JobGroup> = []
+  /// A job is running.
+  @safe @exclusivity(unchecked) var isServing = false
+  /// How many operations that succeed at once the running job may still do before it lets others run.
+  @safe @exclusivity(unchecked) var operationsLeft = 0
+  /// Sleeps of tasks that the concurrency runtime has left to the loop, by task.
+  @safe @exclusivity(unchecked) var sleeps: [UInt: JobSleep] = [:]
+
+  /// How many jobs wait.
+  var count: Int { modal.reduce(common?.queue.count ?? 0) { $0 + $1.queue.count } }
+
+  var isEmpty: Bool { modal.isEmpty && common?.queue.isEmpty != false }
+
+  /// How many jobs wait that a run of the mode may serve.
+  func count(in mode: ModeState) -> Int {
+    let modal = modal.reduce(0) { $0 + ($1.modes.contains(mode) ? $1.queue.count : 0) }
+    return mode.isCommon ? modal + (common?.queue.count ?? 0) : modal
+  }
+
+  func push(_ job: QueuedJob) {
+    let group = job.group
+    if group.isLoopsOwn {
+      if common == nil { common = group }
+    } else if group.queue.isEmpty {
+      modal.append(group)
+    }
+    group.queue.push(job)
+  }
+
+  /// The next job of the groups that `mayRun` lets run; the common one goes first among equals.
+  @inline(__always)
+  func pop(_ mayRun: (JobGroup) -> Bool) -> QueuedJob? {
+    if modal.isEmpty { return common.flatMap { mayRun($0) ? $0.queue.pop() : nil } }
+    var best: JobGroup?
+    var priority = -1
+    if let common, mayRun(common) { (best, priority) = (common, common.queue.topPriority) }
+    for group in modal where mayRun(group) && group.queue.topPriority > priority {
+      (best, priority) = (group, group.queue.topPriority)
+    }
+    guard let best else { return nil }
+    let job = best.queue.pop()
+    if !best.isLoopsOwn, best.queue.isEmpty { modal.removeAll { $0 === best } }
+    return job
+  }
+}
+
 /// Jobs of actors and tasks, on the loop's thread.
 extension LoopCore {
   /// The most jobs that are served at a time, so that a flood of them delays timers and descriptors by no more.
@@ -19,11 +70,19 @@ extension LoopCore {
 
   func enqueue(_ job: QueuedJob) {
     assertOwnThread()
-    let group = job.group
-    if group !== jobs, group.queue.isEmpty { modalJobs.append(group) }
-    group.queue.push(job)
-    mayHaveWork = true
+    jobService.push(job)
+    agenda.insert(.work)
   }
+
+  /// Made for the first job.
+  var jobService: JobService {
+    if knownJobs == nil { knownJobs = JobService() }
+    return knownJobs!
+  }
+
+  /// A job of the loop is running.
+  @inline(__always)
+  var isServingJob: Bool { knownJobs?.isServing ?? false }
 
   /// Whether a job waits that a run of the mode may serve.
   ///
@@ -31,8 +90,9 @@ extension LoopCore {
   @inline(__always)
   func hasJobs(in mode: ModeState) -> Bool {
     assertOwnThread()
-    if jobs.queue.isEmpty && modalJobs.isEmpty { return false }
-    return !isServingJob && (!jobs.queue.isEmpty && mode.isCommon || modalJobs.contains { $0.modes.contains(mode) })
+    guard let knownJobs, !knownJobs.isEmpty, !knownJobs.isServing else { return false }
+    return mode.isCommon && knownJobs.common?.queue.isEmpty == false
+      || knownJobs.modal.contains { $0.modes.contains(mode) }
   }
 
   /// 4, 11. Runs jobs of the mode that wait now, highest priority first; jobs they enqueue wait. Calls out.
@@ -46,43 +106,26 @@ extension LoopCore {
   @inline(never)
   private func serveJobsPresent(_ mode: ModeState) {
     assertOwnThread()
-    pulse.enter(.jobs)
-    jobs.queue.permute(by: wait)
-    let modal = modalJobs.reduce(0) { $0 + ($1.modes.contains(mode) ? $1.queue.count : 0) }
-    serveJobs(atMost: min(modal + (mode.isCommon ? jobs.queue.count : 0), Self.jobsAtATime)) { $0.modes.contains(mode) }
+    counters.pulse.enter(.jobs)
+    jobService.common?.queue.permute(by: wait)
+    serveJobs(atMost: min(jobService.count(in: mode), Self.jobsAtATime)) { $0.modes.contains(mode) }
   }
 
   /// Calls out.
   func serveJobs(atMost limit: Int, _ mayRun: (JobGroup) -> Bool) {
     assertOwnThread()
-    isServingJob = true
+    let service = jobService
+    service.isServing = true
     var operations = Self.operationsAtATime
     for _ in 0..<limit where operations > 0 {
-      guard let job = takeJob(mayRun) else { break }
-      if !sleeps.isEmpty { endCancelledSleep(of: job) }
+      guard let job = service.pop(mayRun) else { break }
+      if !service.sleeps.isEmpty { endCancelledSleep(of: job) }
       counters.jobCallouts.count()
-      operationsLeft = Self.operationsOfJob
+      service.operationsLeft = Self.operationsOfJob
       if hasDelegate { callOutRecorded(job) } else { callOutJob(job) }
-      operations -= Self.operationsOfJob - max(0, operationsLeft)
+      operations -= Self.operationsOfJob - max(0, service.operationsLeft)
     }
-    isServingJob = false
-  }
-
-  /// The next job of the groups that `mayRun` lets run; the common one goes first among equals.
-  @inline(__always)
-  private func takeJob(_ mayRun: (JobGroup) -> Bool) -> QueuedJob? {
-    assertOwnThread()
-    if modalJobs.isEmpty { return mayRun(jobs) ? jobs.queue.pop() : nil }
-    var best: JobGroup?
-    var priority = -1
-    if mayRun(jobs) { (best, priority) = (jobs, jobs.queue.topPriority) }
-    for group in modalJobs where mayRun(group) && group.queue.topPriority > priority {
-      (best, priority) = (group, group.queue.topPriority)
-    }
-    guard let best else { return nil }
-    let job = best.queue.pop()
-    if best !== jobs, best.queue.isEmpty { modalJobs.removeAll { $0 === best } }
-    return job
+    service.isServing = false
   }
 
   // MARK: - The end
@@ -99,7 +142,7 @@ extension LoopCore {
     guard !isServingJob else { return }
     for _ in 0..<Self.lastRounds {
       applyMail()
-      let count = modalJobs.reduce(jobs.queue.count) { $0 + $1.queue.count }
+      let count = knownJobs?.count ?? 0
       if count == 0 { return }
       serveJobs(atMost: count) { _ in true }
     }
@@ -110,10 +153,12 @@ extension LoopCore {
   func orphanJobs() {
     assertOwnThread()
     applyMail()
+    let detached = DetachedJobQueue()
+    detachedJobs = detached
     mailbox.withLock { state in
       // In order: what the loop has taken over came before what is still in the mailbox.
-      while let job = takeJob({ _ in true }) { detachedJobs.take(job) }
-      for job in state.mail.jobs { detachedJobs.take(job) }
+      while let job = knownJobs?.pop({ _ in true }) { detached.take(job) }
+      for job in state.mail.jobs { detached.take(job) }
       state.mail.jobs = []
       mailbox.advance(to: .orphaned)
     }

@@ -17,15 +17,15 @@ extension Loop {
       defer { unholdHandlers() }
       guard end(because: reason) else { return }
       handler?(self, .givenUp)
-      tellDelegate()
+      callDelegate()
     }
 
     override func wasInvalidated() {
       // With a reason, the handler is called first.
-      if invalidationReason == nil { tellDelegate() }
+      if invalidationReason == nil { callDelegate() }
     }
 
-    private func tellDelegate() {
+    private func callDelegate() {
       delegateLock.withLock { delegate.take() }?.itemWasInvalidated(self)
     }
   }

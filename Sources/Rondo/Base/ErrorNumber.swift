@@ -1,13 +1,9 @@
 import Glibc
 
-/// An errno as errors tell of it: its number, and what it means. See strerror(3).
+/// An errno in the text of an error: its number and its meaning. See strerror(3).
 package func describe(errno number: CInt) -> String {
-  let text =
-    switch number {
-    case EMFILE: "too many open files in this process"
-    case ENFILE: "too many open files in the system"
-    case ENOMEM: "out of memory"
-    default: unsafe String(cString: strerror(number))
-    }
-  return "errno \(number) (\(text))"
+  let known = [
+    EMFILE: "too many open files in this process", ENFILE: "too many open files in the system", ENOMEM: "out of memory",
+  ]
+  return "errno \(number) (\(unsafe known[number] ?? String(cString: strerror(number))))"
 }

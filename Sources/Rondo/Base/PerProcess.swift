@@ -30,8 +30,12 @@ package import Synchronization
   }
 
   deinit {
-    let last = unsafe copy.load(ordering: .acquiring)
-    if unsafe last.takeUnretainedValue().generation == ProcessGeneration.current { unsafe last.release() }
+    if isOwn { unsafe copy.load(ordering: .acquiring).release() }
+  }
+
+  /// Whether this process has asked for its value: a forked child has not at first. Takes no lock.
+  package var isOwn: Bool {
+    unsafe copy.load(ordering: .acquiring).takeUnretainedValue().generation == ProcessGeneration.current
   }
 
   /// Nothing may be called out inside `body`, nor anything of the user's released.

@@ -2,9 +2,9 @@ import CLinux
 import Glibc
 package import Synchronization
 
-/// How many forks lie between the first process and this one: one relaxed load tells a child from its parent.
+/// How many forks lie between the first process and this one: one relaxed load distinguishes a child from its parent.
 ///
-/// The kernel wipes the word in a child, however it was made: _Fork(3) and clone(2) tell no handler.
+/// The kernel wipes the word in a child, however it was made: _Fork(3) and clone(2) call no handler.
 package enum ProcessGeneration {
   package typealias Word = UnsafeMutablePointer<Atomic<UInt32>>
 

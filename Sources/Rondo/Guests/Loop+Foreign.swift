@@ -10,6 +10,7 @@ extension Loop {
       guard mailbox.life == .open else { return false }
       return unsafe core.foreign.compareExchange(expected: nil, desired: box, ordering: .releasing).exchanged
     }
+    core.note(.foreign)
     if !isFirst { unsafe box.release() }
   }
 
@@ -20,7 +21,7 @@ extension Loop {
     guard let kernel = core.wait.kernel, let index = core.index(of: mode) else { return nil }
     let state = core.modeState(index)
     kernel.beforeClosing = beforeClosing
-    return kernel.choose(state, servesMainQueue: core.servesMainQueue(in: state))
+    return kernel.choose(state.index, servesMainQueue: core.servesMainQueue(in: state))
   }
 
   /// Arms the timerfd for what `mode` waits for, and says that the loop sleeps: posters ring from here on.

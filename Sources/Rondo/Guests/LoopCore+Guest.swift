@@ -35,7 +35,7 @@ extension LoopCore {
         return nil
       }
       turns += 1
-      if approachWait(guest.frame) {
+      if firstHalf(guest.frame) {
         if fallAsleep(guest) { return nil }
         result = finishTurn(guest)
       } else {
@@ -48,7 +48,7 @@ extension LoopCore {
 
   /// The rest of a turn whose wait is over. Calls out.
   private func finishTurn(_ guest: Guest) -> Loop.RunResult? {
-    passWait(guest.frame, isOver: true)
+    secondHalf(guest.frame, hostWaited: true)
     return orEnding(guest, endTurn(guest.frame))
   }
 
@@ -61,7 +61,7 @@ extension LoopCore {
   /// - Returns: False if there is nothing to run for.
   private func beginRun(_ guest: Guest) -> Bool {
     // What was posted until now finds no run.
-    absorbPosts()
+    takePosts()
     applyMail()
     if isEmpty(guest.frame.mode) { return false }
     pushFrame(guest.frame, returnsAfterSourceHandled: false)
@@ -84,7 +84,7 @@ extension LoopCore {
     if guest.isEnding { return dismiss(guest) }
     while true {
       applyMail()
-      absorbPosts()
+      takePosts()
       if !isEmpty(guest.frame.mode) || wakeup.has(.stopRequest) { break }
       // In an empty mode nothing is told that a later run would miss.
       if guest.owesPoll { collect(guest) }
@@ -93,7 +93,7 @@ extension LoopCore {
       else { continue }
       return goToHost(guest, .resting)
     }
-    wakeup.returnReadable()
+    wakeup.returnToHostReadable()
     goToHost(guest, .resting)
   }
 
@@ -113,10 +113,16 @@ extension LoopCore {
 
   /// - Returns: False if something may be there to do; it has then been collected.
   private func goToSleep(_ guest: Guest) -> Bool {
-    guard let sleep = prepareSleep(guest.frame, host: guest) else { return false }
-    guest.sleep = sleep
-    goToHost(guest, .asleep)
-    return true
+    while true {
+      switch prepareSleep(guest.frame, host: guest) {
+      case .again: continue
+      case .over: return false
+      case .announced(let sleep):
+        guest.sleep = sleep
+        goToHost(guest, .asleep)
+        return true
+      }
+    }
   }
 
   /// Collects what is ready. The host may have come for nothing, and goes on sleeping then.
@@ -148,7 +154,7 @@ extension LoopCore {
   private func leaveWork(_ guest: Guest) {
     // A nested run may have waited in another mode.
     wait.choose(guest.frame.mode, servesMainQueue: guest.frame.run.servesMainQueue)
-    wakeup.returnReadable()
+    wakeup.returnToHostReadable()
     goToHost(guest, .awake)
   }
 

@@ -10,6 +10,7 @@ extension Loop {
     let (isFirst, old) = unsafe core.delegate.compareExchange(
       expected: nil, desired: new, ordering: .acquiringAndReleasing)
     if isFirst {
+      core.note(.delegate)
       unsafe new._withUnsafeGuaranteedRef { $0.showItems(of: core) }
       return delegate
     }
@@ -18,8 +19,8 @@ extension Loop {
   }
 
   /// Has the delegate told of sleeps from now on, too. Any thread; permanent.
-  package func tellSleeps() {
-    counters.watchesSleep.store(true, ordering: .relaxed)
+  package func reportSleeps() {
+    core.note(.watchedSleep)
   }
 
   /// Any thread.

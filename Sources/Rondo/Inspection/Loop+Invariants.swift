@@ -72,9 +72,7 @@ extension LoopCore {
     sizes.items = slots.slotCount.used + timers.slotCount.used - timeoutCount
     sizes.retired = slots.retiredCount
     sizes.timeouts = timeoutCount
-    for group in modes.map(\.own) + otherGroups.all {
-      sizes.timerEntries += group.timers.entryCount
-    }
+    for number in modes.map(\.own) + timers.shared { sizes.timerEntries += timers[number].entryCount }
     for mode in modes {
       sizes.dirtyDescriptors += mode.dirtyDescriptors.tokens.count
       sizes.carriedDescriptors += mode.carriedDescriptors.count
@@ -100,9 +98,11 @@ extension LoopCore {
     for mode in modes { check(mode, items, expect) }
     expect(timers.all.count == timers.slotCount.used, "every row is free or used")
     for token in timers.all { checkRow(token, expect) }
-    for group in modes.map(\.own) + otherGroups.all { check(group, expect) }
-    let hasWork = !blocks.isEmpty || !jobs.queue.isEmpty || !modalJobs.isEmpty
-    expect(mayHaveWork || !hasWork, "the loop knows that blocks or jobs wait")
+    for number in modes.map(\.own) + timers.shared { checkGroup(number, expect) }
+    let hasWork = !blocks.isEmpty || knownJobs?.isEmpty == false
+    expect(agenda.contains(.work) || !hasWork, "the loop knows that blocks or jobs wait")
+    expect(agenda.contains(.retired) == slots.hasRetired, "the loop knows that removed items wait")
+    expect(agenda.contains(.afterMail) == !afterMail.isEmpty, "the loop knows what its mail has led to")
     expect(frames.count { _ in true } == depth, "there is a frame for each run")
     return broken
   }
@@ -128,11 +128,18 @@ extension LoopCore {
     let members = items.filter { slots[$0.token].installed & mode.bit != 0 }
     let name = "mode \(mode.index)"
     expect(mode.itemCount == members.count { $0.item.kind != .observer }, "\(name) counts its items")
-    let served = otherGroups.all.filter { $0.modes.contains(mode) }
-    expect(
-      Set(mode.others.map(ObjectIdentifier.init)) == Set(served.map(ObjectIdentifier.init)),
-      "\(name) lists the groups that contain it")
+    let served = timers.shared.filter { timers[$0].modes.contains(mode) }
+    expect(mode.others.sorted() == served, "\(name) lists the groups that contain it")
     expect(mode.observers.count == members.count { $0.item.kind == .observer }, "\(name) lists its observers")
+    let lists: [(Agenda, Bool)] = [
+      (.signalled, mode.signalled.isEmpty), (.dirty, mode.dirtyDescriptors.isEmpty),
+      (.carried, mode.carriedDescriptors.isEmpty),
+    ]
+    expect(lists.allSatisfy { mode.agenda.contains($0) != $1 }, "\(name) has each list that is not empty on its agenda")
+    expect(
+      mode.agenda.rawValue & 0xFF == UInt32(mode.observers.activities.rawValue & 0xFF),
+      "\(name) has what its observers want to hear of on its agenda")
+    expect(mode.hasOthers == !mode.others.isEmpty, "\(name) knows that it has further groups")
     expect(mode.observers.isInOrder, "\(name) has its observers in order, and counts who wants to hear what")
     let ordered = members.count { $0.item.kind == .descriptor && $0.item.order != 0 }
     expect(mode.orderedDescriptorCount == ordered, "\(name) counts its ordered descriptor sources")
@@ -164,14 +171,14 @@ extension LoopCore {
     expect(row.isArmed || timer.hasNothingToFire || isCalling(timer), "\(name) is armed unless its only fire has begun")
   }
 
-  /// The queue of a group has the entries of the rows that say so.
-  private func check(_ group: ModeGroup, _ expect: Expectation) {
-    let name = "group \(group.modes)"
-    let rows = timers.all.filter { unsafe self.group($0.slot).toOpaque() == Unmanaged.passUnretained(group).toOpaque() }
-    expect(group.rowCount == rows.count, "\(name) counts its rows")
+  /// A group has the entries of the rows that say so.
+  private func checkGroup(_ number: GroupNumber, _ expect: Expectation) {
+    let name = "group \(timers[number].modes)"
+    let rows = timers.all.filter { timers[$0.slot].group == number }
+    expect(timers[number].rowCount == rows.count, "\(name) counts its rows")
     let kept = rows.count { timers[$0.slot].isArmed || timers.timer($0.slot) != nil }
-    expect(group.keptCount == kept, "\(name) counts what keeps its modes from being empty")
-    for fault in group.timers.faults(of: rows.map(\.slot), in: timers) { expect(false, "\(name): \(fault)") }
+    expect(timers[number].keptCount == kept, "\(name) counts what keeps its modes from being empty")
+    for fault in timers[number].faults(of: rows.map(\.slot), in: timers.rows) { expect(false, "\(name): \(fault)") }
   }
 
   /// A list of tokens holds each live item once, and only items that say they stand on it.
@@ -185,28 +192,28 @@ extension LoopCore {
   }
 }
 
-extension TimerQueue {
-  /// What is wrong with the entries of the rows that are in this queue, in words. O(n).
-  fileprivate func faults(of rows: [UInt32], in table: TimerTable) -> [String] {
-    let queued = rows.filter { table[$0].isQueued }
-    let tolerant = queued.count { table[$0].tolerance > 0 }
+extension TimerGroup {
+  /// What is wrong with the entries of the rows that are in this group, in words. O(n).
+  fileprivate func faults(of slots: [UInt32], in rows: TimerRows) -> [String] {
+    let queued = slots.filter { rows[$0].isQueued }
+    let tolerant = queued.count { rows[$0].tolerance > 0 }
     return [
-      exact.faults(in: table, "exact"), soft.faults(in: table, "soft"), hard.faults(in: table, "hard"),
+      exact.faults(in: rows, "exact"), soft.faults(in: rows, "soft"), hard.faults(in: rows, "hard"),
       exact.count == queued.count - tolerant ? [] : ["exact has an entry of each queued row without tolerance"],
       soft.count == tolerant && hard.count == tolerant ? [] : ["soft and hard have an entry of each tolerant row"],
-      precise.sorted() == queued.filter { table[$0].isPrecise }.sorted() ? [] : ["its precise rows are known, once"],
+      precise.sorted() == queued.filter { rows[$0].isPrecise }.sorted() ? [] : ["its precise rows are known, once"],
     ].flatMap { $0 }
   }
 }
 
 extension DeadlineHeap {
-  fileprivate func faults(in table: TimerTable, _ name: String) -> [String] {
+  fileprivate func faults(in rows: TimerRows, _ name: String) -> [String] {
     (0..<count).flatMap { index -> [String] in
       let entry = self[index]
       return [
-        place(of: entry.slot, table) == UInt32(index) ? nil : "a row of \(name) knows its place",
+        place(of: entry.slot, rows) == UInt32(index) ? nil : "a row of \(name) knows its place",
         index == 0 || self[(index - 1) / 4].deadline <= entry.deadline ? nil : "\(name) is a heap",
-        entry.deadline <= deadline(of: entry.slot, in: table) ? nil : "an entry of \(name) is not late",
+        entry.deadline <= deadline(of: entry.slot, in: rows) ? nil : "an entry of \(name) is not late",
       ].compactMap { $0 }
     }
   }

@@ -39,7 +39,7 @@ extension Loop: CustomStringConvertible, CustomDebugStringConvertible {
       let date = core.nextFireDate(in: mode)
       return Inventory.ModeEntry(
         name: name.rawValue, isCommon: mode.isCommon, wasRun: mode.wasRun,
-        items: mode.groups.reduce(mode.itemCount) { $0 + $1.keptCount },
+        items: mode.groups.reduce(mode.itemCount) { $0 + core.timers[$1].keptCount },
         observers: mode.observers.entries.count, nextDate: date == .distantFuture ? nil : date.nanoseconds)
     }
     inventory.items = core.allItems.map { item in
@@ -50,7 +50,7 @@ extension Loop: CustomStringConvertible, CustomDebugStringConvertible {
     inventory.timeouts = timeouts.count
     inventory.armedTimeouts = timeouts.count { core.timers[$0.slot].isArmed }
     inventory.blocks = core.blocks.count
-    inventory.jobs = core.modalJobs.reduce(core.jobs.queue.count) { $0 + $1.queue.count }
+    inventory.jobs = core.knownJobs?.count ?? 0
     return inventory
   }
 

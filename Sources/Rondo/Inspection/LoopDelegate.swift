@@ -184,7 +184,7 @@ extension LoopCore {
         $0.delegate.calloutBegins(
           LoopCallout(
             kind: kind, code: code, label: label, item: item, detail: detail, due: due.nanoseconds, missed: missed,
-            turn: counters.turns.load(ordering: .relaxed), phase: pulse.beats))
+            turn: counters.turns.load(ordering: .relaxed), phase: counters.pulse.beats))
       }
     }
     callOut()
@@ -204,13 +204,13 @@ extension LoopCore {
 
   /// The loop is about to sleep.
   @inline(never)
-  func tellSleep() {
+  func reportSleep() {
     if hasSleepListener { tell { $0.sleepBegins() } }
   }
 
   /// A sleep is over, and what was posted during it has not been applied yet.
   @inline(never)
-  func tellWake(_ frame: RunFrame, _ alarm: Instant) {
+  func reportWake(_ frame: RunFrame, _ alarm: Instant) {
     guard hasSleepListener else { return }
     let (reason, turn) = (endOfSleep(frame, alarm), counters.turns.load(ordering: .relaxed))
     tell { $0.sleepEnded(by: reason, turn: turn) }
@@ -232,7 +232,7 @@ extension LoopCore {
 
   /// Any thread.
   @inline(never)
-  func tellPost(_ block: consuming Block) -> Block {
+  func reportPost(_ block: consuming Block) -> Block {
     let call = block.call
     guard let other = tell({ $0.blockPosted(call) }) ?? nil else { return block }
     return Block(other, modes: block.modes)
@@ -240,13 +240,13 @@ extension LoopCore {
 
   /// Any thread.
   @inline(never)
-  func tellSignal(_ ticket: UInt64, isOwn: Bool) {
+  func reportSignal(_ ticket: UInt64, isOwn: Bool) {
     tell { $0.sourceSignalled(ticket, isOwn: isOwn) }
   }
 
   /// Any thread.
   @inline(never)
-  func tellJob(_ job: UnownedJob) {
+  func reportJob(_ job: UnownedJob) {
     let address = unsafe unsafeBitCast(job, to: UInt.self)
     tell { $0.jobEnqueued(address) }
   }

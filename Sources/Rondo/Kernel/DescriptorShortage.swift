@@ -21,7 +21,7 @@ package struct DescriptorShortage: Error, CustomStringConvertible {
 
   /// Reports it on stderr, once in a process: what follows works, but slowly.
   static func note(_ shortage: DescriptorShortage, _ consequence: String) {
-    if !isNoted.exchange(true, ordering: .relaxed) { Notice.say("\(shortage) \(consequence)") }
+    if !isNoted.exchange(true, ordering: .relaxed) { warn("\(shortage) \(consequence)") }
   }
 
   /// *atomic*
@@ -30,7 +30,7 @@ package struct DescriptorShortage: Error, CustomStringConvertible {
 
 /// The program has closed a descriptor of the loop's own, and its number may stand for another file by now.
 package enum ClosedBehindTheLoop {
-  /// Ends the process: the loop can be neither woken nor told the time, and a guess would hit that file.
+  /// Ends the process: the loop can neither be woken nor wait for a date, and a guess would hit that file.
   package static func fail(_ what: String, _ descriptor: CInt, _ errno: CInt) -> Never {
     fatalError(
       """

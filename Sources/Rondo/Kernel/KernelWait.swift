@@ -3,6 +3,8 @@ import Glibc
 
 /// Waiting in the kernel: an event base for each mode, one timerfd and one eventfd for the loop. *loop thread*
 ///
+/// A mode is named by its index.
+///
 /// Both are watched edge-triggered by every wait set, hence never read. An edge left from another mode's wait ends a
 /// sleep early; the turn notices that nothing happened and sleeps on.
 @safe final class KernelWait {
@@ -48,26 +50,28 @@ import Glibc
   ///
   /// - Returns: The mode's epoll set.
   @inline(__always)
-  func choose(_ mode: ModeState, servesMainQueue: Bool) -> CInt {
+  func choose(_ mode: Int, servesMainQueue: Bool) -> CInt {
     select(mode, servesMainQueue).epoll
   }
 
+  /// Sleeps in the mode until something is ready, a poster wakes the loop or the timerfd's date has come; or polls.
+  ///
+  /// - Returns: Whether the main dispatch queue has something.
   @inline(__always)
-  func wait(_ frame: RunFrame, blocks: Bool) -> WaitOutcome {
-    let selection = select(frame.mode, frame.run.servesMainQueue)
+  func wait(in mode: Int, _ servesMainQueue: Bool, into ready: inout ReadyList, blocks: Bool) -> Bool {
+    let selection = select(mode, servesMainQueue)
     let collection = selection.collection
     let error = blocks ? collection.sleepInKernel() : collection.poll()
     if error != 0 { WaitFailure("its epoll set", selection.epoll, error, in: "epoll_wait(2)").end() }
-    // The timerfd tells of a date once. It was collected with this wait, and the timerfd is disarmed since.
-    if collection.hasTold(.timer) { alarm.collected() }
-    for index in 0..<collection.count { frame.ready.append(collection[index]) }
-    if collection.hasTold(.mainQueue) { frame.turn.isMainQueueReady = true }
-    return .returned
+    // The kernel reports a date of the timerfd once. It was collected with this wait, and the timerfd is disarmed since.
+    if collection.hasCollected(.timer) { alarm.collected() }
+    collection.deliver(to: &ready)
+    return collection.hasCollected(.mainQueue)
   }
 
   /// Looks whether anything is ready in the mode, and leaves it for the next wait.
   @inline(__always)
-  func findsNothing(in mode: ModeState, servesMainQueue: Bool) -> Bool {
+  func findsNothing(in mode: Int, servesMainQueue: Bool) -> Bool {
     if mustPrepare(mode) { return false }
     let selection = select(mode, servesMainQueue)
     let found = selection.collection.look()
@@ -76,18 +80,17 @@ import Glibc
   }
 
   @inline(__always)
-  private func select(_ mode: ModeState, _ servesMainQueue: Bool) -> Selection {
-    if let selected, selected.mode == mode.index, selected.servesMainQueue == servesMainQueue { return selected }
+  private func select(_ mode: Int, _ servesMainQueue: Bool) -> Selection {
+    if let selected, selected.mode == mode, selected.servesMainQueue == servesMainQueue { return selected }
     return selectAnew(mode, servesMainQueue)
   }
 
   @inline(never)
-  private func selectAnew(_ mode: ModeState, _ servesMainQueue: Bool) -> Selection {
+  private func selectAnew(_ mode: Int, _ servesMainQueue: Bool) -> Selection {
     let set = waitSet(of: mode)
     set.watchMainQueue(servesMainQueue)
     let epoll = set.base!.epoll
-    let selection = Selection(
-      mode: mode.index, servesMainQueue: servesMainQueue, epoll: epoll, collection: set.collection)
+    let selection = Selection(mode: mode, servesMainQueue: servesMainQueue, epoll: epoll, collection: set.collection)
     selected = selection
     wakeup.sleeps(in: epoll)
     return selection
@@ -116,18 +119,18 @@ import Glibc
 
   /// The mode's wait set, with a base.
   @inline(__always)
-  private func waitSet(of mode: ModeState) -> WaitSet {
-    if mode.index < sets.count, let set = sets[mode.index], set.base != nil { return set }
+  private func waitSet(of mode: Int) -> WaitSet {
+    if mode < sets.count, let set = sets[mode], set.base != nil { return set }
     return openWaitSet(of: mode)
   }
 
   /// Gives the mode's set a base of its own, or that of another mode while descriptors are short.
   @inline(never)
-  private func openWaitSet(of mode: ModeState) -> WaitSet {
-    while sets.count <= mode.index { sets.append(nil) }
-    let set = sets[mode.index] ?? WaitSet(own: own)
-    sets[mode.index] = set
-    if let hosted, hosted.mode == mode.index, let borrower = sets.first(where: { $0?.base?.epoll == hosted.epoll }) {
+  private func openWaitSet(of mode: Int) -> WaitSet {
+    while sets.count <= mode { sets.append(nil) }
+    let set = sets[mode] ?? WaitSet(own: own)
+    sets[mode] = set
+    if let hosted, hosted.mode == mode, let borrower = sets.first(where: { $0?.base?.epoll == hosted.epoll }) {
       open(set, letGo(of: borrower!)!)
       return set
     }
@@ -165,29 +168,27 @@ import Glibc
   }
 
   /// Has the mode keep its epoll set's number, for a host to wait by.
-  func beginHosting(_ frame: RunFrame) -> CInt {
-    let epoll = select(frame.mode, frame.run.servesMainQueue).epoll
-    hosted = HostedSet(mode: frame.mode.index, epoll: epoll)
+  func beginHosting(_ mode: Int, _ servesMainQueue: Bool) -> CInt {
+    let epoll = select(mode, servesMainQueue).epoll
+    hosted = HostedSet(mode: mode, epoll: epoll)
     return epoll
   }
 
-  func endHosting() {
-    hosted = nil
-  }
+  func endHosting() { hosted = nil }
 
   // MARK: - Descriptor sources
 
   /// Brings the kernel in line with what a source wants in a mode.
-  func watch(_ source: Loop.DescriptorSource, _ token: Token, in mode: ModeState, _ slots: SlotTable) {
+  func watch(_ source: Loop.DescriptorSource, _ token: Token, in mode: Int, _ watches: inout WatchList) {
     let wanted = source.enabled
-    let known = slots[token].watches[mode.index]
+    let known = watches[mode]
     if wanted == known?.interest ?? [] { return }
     if known == nil, source.identity.isDevice {
       let error = rondo_is_refused(source.descriptor)
       if error != 0 { return rejected.append(RejectedSource(source: source, reason: .refused(errno: error))) }
     }
     let set = waitSet(of: mode)
-    rejected += set.watch(source, token, in: mode.index, wanted, slots)
+    rejected += set.watch(source, token, in: mode, wanted, &watches)
     if set.mayHaveStaleRegistrations { preparedMode = -1 }
   }
 
@@ -198,11 +199,9 @@ import Glibc
     return taken
   }
 
-  func unwatch(
-    _ source: Loop.DescriptorSource, _ token: Token, in mode: ModeState, _ slots: SlotTable
-  ) -> [RejectedSource] {
-    guard mode.index < sets.count, let set = sets[mode.index] else { return [] }
-    let rejected = set.unwatch(source, token, in: mode.index, slots)
+  func unwatch(_ source: Loop.DescriptorSource, in mode: Int, _ watches: inout WatchList) -> [RejectedSource] {
+    guard mode < sets.count, let set = sets[mode] else { return [] }
+    let rejected = set.unwatch(source, in: mode, &watches)
     if set.mayHaveStaleRegistrations { preparedMode = -1 }
     return rejected
   }
@@ -218,14 +217,14 @@ import Glibc
 
   /// Whether the mode's wait set has to be prepared before a wait in it.
   @inline(__always)
-  func mustPrepare(_ mode: ModeState) -> Bool { preparedMode != mode.index }
+  func mustPrepare(_ mode: Int) -> Bool { preparedMode != mode }
 
   /// Gives the mode's set a base, and a new one if a descriptor closed behind the loop's back may have stayed in it.
   ///
-  /// The kernel keeps reporting a closed descriptor while a duplicate is open, and can no longer be told to stop.
-  func prepare(_ mode: ModeState) {
+  /// The kernel keeps reporting a closed descriptor while a duplicate is open, and no call makes it stop.
+  func prepare(_ mode: Int) {
     let set = waitSet(of: mode)
-    defer { preparedMode = set.mayHaveStaleRegistrations ? -1 : mode.index }
+    defer { preparedMode = set.mayHaveStaleRegistrations ? -1 : mode }
     guard set.mayHaveStaleRegistrations else { return }
     do {
       open(

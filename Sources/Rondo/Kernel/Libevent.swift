@@ -122,20 +122,35 @@ import Glibc
     return found
   }
 
-  /// How many records the last wait has collected.
+  /// Leaves what the last wait has collected, if any wait has, to a list, until the next wait.
   @inline(__always)
-  var count: Int { Int(unsafe pointer.pointee.count) }
-
-  @inline(__always)
-  subscript(index: Int) -> ReadyDescriptor {
-    let record = unsafe pointer.pointee.ready[index]
-    let readiness = Loop.DescriptorSource.Readiness(rawValue: UInt8(truncatingIfNeeded: unsafe record.readiness))
-    return ReadyDescriptor(token: Token(unsafe record.token), readiness: readiness)
+  func deliver(to list: inout ReadyList) {
+    guard let first = unsafe pointer.pointee.ready else { return }
+    let records = unsafe UnsafeMutableRawPointer(first).assumingMemoryBound(to: ReadyDescriptor.self)
+    unsafe list.take(records, Int(pointer.pointee.count))
   }
 
   /// Whether the last wait has collected an edge of one of the loop's own.
   @inline(__always)
-  func hasTold(_ own: Own) -> Bool { unsafe pointer.pointee.edges & 1 << UInt32(own.rawValue) != 0 }
+  func hasCollected(_ own: Own) -> Bool { unsafe pointer.pointee.edges & 1 << UInt32(own.rawValue) != 0 }
+}
+
+/// A descriptor that a wait found ready: a record as the C side writes it.
+@safe struct ReadyDescriptor {
+  private var record: rondo_ready
+
+  init(token: Token, readiness: Loop.DescriptorSource.Readiness) {
+    unsafe record = rondo_ready(token: token.packed, readiness: UInt32(readiness.rawValue), watch: nil)
+  }
+
+  @inline(__always)
+  var token: Token { Token(unsafe record.token) }
+
+  @inline(__always)
+  var readiness: Loop.DescriptorSource.Readiness {
+    get { .init(rawValue: UInt8(truncatingIfNeeded: unsafe record.readiness)) }
+    set { unsafe record.readiness = UInt32(newValue.rawValue) }
+  }
 }
 
 /// A descriptor number in one wait set: one event of libevent's for all its watches.
@@ -176,7 +191,7 @@ import Glibc
     return (outcome.error, outcome.has_moved != 0)
   }
 
-  /// Has the kernel tell once more what is ready. Whether the file that is watched is the one under the number.
+  /// Has the kernel report once more what is ready. Whether the file that is watched is the one under the number.
   func confirm(_ descriptor: CInt, in epoll: CInt) -> Bool {
     unsafe rondo_number_confirm(pointer, epoll, descriptor) == 0
   }
@@ -239,7 +254,7 @@ import Glibc
   /// What it wants.
   var interest: Loop.DescriptorSource.Readiness { unsafe .init(rawValue: pointer.pointee.interest) }
 
-  /// Notes what it wants from now on; its number's `update` tells the kernel.
+  /// Notes what it wants from now on; its number's `update` asks the kernel for it.
   func want(_ readiness: Loop.DescriptorSource.Readiness) {
     unsafe rondo_watch_want(pointer, readiness.rawValue)
   }

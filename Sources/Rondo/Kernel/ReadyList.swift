@@ -1,22 +1,20 @@
-/// A descriptor the wait found ready.
-struct ReadyDescriptor {
-  var token: Token
-  var readiness: Loop.DescriptorSource.Readiness
-}
-
-/// What a wait found ready, in the order in which it is told. *loop thread*
+/// What a wait found ready, in the order of its callouts. *loop thread*
 ///
-/// In memory of its own: an array would check at every change whether it is shared.
+/// The records stay where the wait set has them, unless there are others before them or a nested run may wait there. An
+/// array would check at every change whether it is shared.
 @safe struct ReadyList: ~Copyable {
-  private var records = UnsafeMutablePointer<ReadyDescriptor>.allocate(capacity: leastCapacity)
-  private var capacity = leastCapacity
+  /// The list's own memory, or the wait set's, which the next wait by it overwrites.
+  private var records = unsafe UnsafeMutablePointer<ReadyDescriptor>(bitPattern: MemoryLayout<ReadyDescriptor>.stride)!
+  /// The list's own memory, made when it is first needed.
+  private var own: UnsafeMutablePointer<ReadyDescriptor>?
+  private var capacity = 0
   private(set) var count = 0
 
-  /// Chosen: more than most turns have ready. It doubles.
-  private static let leastCapacity = 16
+  /// Chosen. It doubles.
+  private static let leastCapacity = 4
 
   deinit {
-    unsafe records.deallocate()
+    unsafe own?.deallocate()
   }
 
   @inline(__always)
@@ -34,20 +32,33 @@ struct ReadyDescriptor {
     }
   }
 
+  /// Puts what a wait set has collected behind what is in the list.
   @inline(__always)
+  mutating func take(_ collected: UnsafeMutablePointer<ReadyDescriptor>, _ number: Int) {
+    if count == 0 {
+      unsafe (records, count) = (collected, number)
+    } else {
+      for index in 0..<number { unsafe append(collected[index]) }
+    }
+  }
+
   mutating func append(_ record: ReadyDescriptor) {
-    if count == capacity { grow() }
+    if unsafe count == capacity || records != own { keep(capacity: max(Self.leastCapacity, 2 * count)) }
     unsafe records[count] = record
     count += 1
   }
 
-  @inline(never)
-  private mutating func grow() {
-    let larger = UnsafeMutablePointer<ReadyDescriptor>.allocate(capacity: capacity * 2)
-    unsafe larger.moveInitialize(from: records, count: count)
-    unsafe records.deallocate()
-    unsafe records = larger
-    capacity *= 2
+  /// Has the list keep what it has, whatever becomes of the wait set's memory.
+  mutating func keep() {
+    if unsafe count > 0 && records != own { keep(capacity: max(Self.leastCapacity, count)) }
+  }
+
+  private mutating func keep(capacity wanted: Int) {
+    let larger = UnsafeMutablePointer<ReadyDescriptor>.allocate(capacity: max(capacity, wanted))
+    unsafe larger.initialize(from: records, count: count)
+    unsafe own?.deallocate()
+    unsafe (own, records) = (larger, larger)
+    capacity = max(capacity, wanted)
   }
 
   /// Forgets the records from `start` on.

@@ -17,7 +17,7 @@ package struct WaitFailure: Error {
     self.call = call
   }
 
-  /// Ends the process with the cause: the loop can be neither woken nor told the time.
+  /// Ends the process with the cause: the loop can neither be woken nor wait for a date.
   package func end() -> Never {
     if Self.isOfClosedDescriptor(errno) { ClosedBehindTheLoop.fail(what, descriptor, errno) }
     fatalError(message)

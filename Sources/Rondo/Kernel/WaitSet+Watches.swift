@@ -11,10 +11,10 @@ extension WaitSet {
   /// - Returns: The sources that turn out to have lost their file.
   func watch(
     _ source: Loop.DescriptorSource, _ token: Token, in mode: Int, _ wanted: Loop.DescriptorSource.Readiness,
-    _ slots: SlotTable
+    _ watches: inout WatchList
   ) -> [RejectedSource] {
     var rejected: [RejectedSource] = []
-    let known = slots[token].watches[mode]
+    let known = watches[mode]
     let isNew = known?.interest.isEmpty ?? true
     if isNew {
       if let reason = source.obstacle { return [RejectedSource(source: source, reason: reason)] }
@@ -25,7 +25,7 @@ extension WaitSet {
         }
       }
     }
-    let watch = known ?? join(source, token, in: mode, slots)
+    let watch = known ?? join(source, token, in: mode, &watches)
     let number = watch.number
     watch.want(wanted)
     let outcome = number.update(source.descriptor)
@@ -47,11 +47,9 @@ extension WaitSet {
   /// Forgets a source: nothing of it is reported afterwards. At most one epoll_ctl(2) for each direction that ends.
   ///
   /// - Returns: Sources of the same number that turn out to have lost their file.
-  func unwatch(
-    _ source: Loop.DescriptorSource, _ token: Token, in mode: Int, _ slots: SlotTable
-  ) -> [RejectedSource] {
-    guard let watch = slots[token].watches[mode] else { return [] }
-    slots[token].watches.remove(watch)
+  func unwatch(_ source: Loop.DescriptorSource, in mode: Int, _ watches: inout WatchList) -> [RejectedSource] {
+    guard let watch = watches[mode] else { return [] }
+    watches.remove(watch)
     let number = watch.number
     watch.free()
     let hasMoved = number.update(source.descriptor).hasMoved
@@ -70,7 +68,7 @@ extension WaitSet {
     for descriptor in numbers.indices {
       guard let number = numbers[descriptor], !number.isUnwatched else { continue }
       // Its sources may be of several files: one that wanted nothing was not missed when its file was closed. One fstat(2)
-      // tells for all of them.
+      // finds it for all of them.
       let file = try? FileIdentity(of: CInt(descriptor))
       let sources = number.sources
       let lost = sources.filter { $0.identity != file }
@@ -94,7 +92,7 @@ extension WaitSet {
 
   /// Gives a source a watch that wants nothing yet, at its number.
   private func join(
-    _ source: Loop.DescriptorSource, _ token: Token, in mode: Int, _ slots: SlotTable
+    _ source: Loop.DescriptorSource, _ token: Token, in mode: Int, _ watches: inout WatchList
   ) -> DescriptorWatch {
     let index = Int(source.descriptor)
     let missing = index + 1 - numbers.count
@@ -102,14 +100,14 @@ extension WaitSet {
     let number = numbers[index] ?? collection.makeNumber()
     numbers[index] = number
     let watch = DescriptorWatch(source, token, in: mode, at: number)
-    slots[token].watches.insert(watch)
+    watches.insert(watch)
     return watch
   }
 
   /// Whether what is watched under a number is the file of a source that is about to join.
   ///
   /// Files without an inode of their own look alike: then the kernel is asked. It is asked about edge-triggered numbers
-  /// as well, for it then repeats, for the newcomer, the edges that the others were told.
+  /// as well, for it then repeats, for the newcomer, the edges that the others have had.
   private func isConfirmed(_ number: WatchedNumber, for source: Loop.DescriptorSource) -> Bool {
     if let first = number.firstAsked, first.identity != source.identity { return false }
     guard let base, !source.identity.isUnique || number.isAskedForEdges else { return true }

@@ -11,10 +11,10 @@ import Glibc
   private let own: KernelDescriptors
   @safe @exclusivity(unchecked) private(set) var base: EventBase?
   @safe @exclusivity(unchecked) private var watchesMainQueue = false
-  /// What is watched, by descriptor number.
-  @safe @exclusivity(unchecked) var numbers: ContiguousArray<WatchedNumber?> = []
   /// A watched descriptor was closed before it was unwatched: the kernel may report it again and again.
   @safe @exclusivity(unchecked) var mayHaveStaleRegistrations = false
+  /// What is watched, by descriptor number.
+  @safe @exclusivity(unchecked) var numbers: ContiguousArray<WatchedNumber?> = []
 
   init(own: KernelDescriptors) {
     self.own = own

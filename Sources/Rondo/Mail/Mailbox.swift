@@ -87,7 +87,7 @@ struct MailboxState {
   var mail = Mail()
   var modes = ModeTable()
   /// By mode index, for what a mode publishes to other threads.
-  var states: [ModeState] = []
+  var states: ContiguousArray<ModeState> = []
   /// What upper floors keep with the loop, as long as it lives: at most one of each type.
   var companions: [AnyObject] = []
 

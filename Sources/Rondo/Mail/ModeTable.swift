@@ -2,7 +2,8 @@
 struct ModeTable {
   /// By index; nil where a mode was given back.
   private(set) var names: [Loop.Mode?] = [.default]
-  private var indices: [Loop.Mode: Int] = [.default: 0]
+  /// But for the default mode, which most loops have alone.
+  private var indices: [Loop.Mode: Int] = [:]
   /// Names made common before their mode existed.
   private var awaitedCommonNames: Set<Loop.Mode> = []
   /// One bit for each mode that was given back, and whose index is taken next.
@@ -24,7 +25,6 @@ struct ModeTable {
     if let index = index(of: mode) { return index }
     let isAwaited = awaitedCommonNames.remove(mode) != nil
     if !isAwaited { checkRoom(for: mode) }
-    if Hint.isOn { hintAtNewMode(mode) }
     let index = free == 0 ? names.count : free.trailingZeroBitCount
     if free == 0 { names.append(mode) } else { names[index] = mode }
     free &= ~(1 << UInt64(index))

@@ -1,14 +1,14 @@
 /// What the runs under way remember of wakeups and stops, as a pure state machine.
 ///
-/// A wakeup has every run go round once more. A run remembers it from the beginning of a turn to the end of that turn's
-/// wait, which returns at once; a later one need not be remembered, because the run goes round anyway. A stop concerns
-/// the innermost run alone. `LoopCore` tells it what happens, and the tests tell it everything that can.
+/// Before a turn's wait, a wakeup makes that wait return at once. After the wait it changes nothing: another turn follows. A
+/// wakeup concerns every run under way, a stop the innermost run alone. `LoopCore` reports what happens, and the tests
+/// report everything that can.
 package struct WakeMemory: Hashable, Sendable {
   private struct Run: Hashable {
-    var isStopped = false
-    var isWoken = false
     /// When the wakeup came that is remembered.
     var wokenAt = Instant.distantPast
+    var isStopped = false
+    var isWoken = false
     /// The next wait is still to come, and shall know of a wakeup.
     var keepsWakes = true
     /// A source is being performed: the turn will poll and go round, whatever a nested run is woken for.
@@ -99,11 +99,11 @@ package struct WakeMemory: Hashable, Sendable {
   package mutating func endSource() { innermost.isPerformingSource = false }
 
   /// The wait is over, and a wakeup has had its effect.
-  package mutating func spend() {
+  package mutating func waitEnded() {
     innermost.isWoken = false
     innermost.keepsWakes = false
   }
 
   /// The run goes round now. What it remembers is kept for its next wait, and what comes later is not remembered.
-  package mutating func keep() { innermost.keepsWakes = false }
+  package mutating func carryOver() { innermost.keepsWakes = false }
 }

@@ -73,7 +73,7 @@ package struct WakeProtocol: Equatable, Hashable, Sendable {
     return .write
   }
 
-  /// The poster that was told to write has written.
+  /// The poster that owed a write has written.
   ///
   /// - Returns: Whether the loop's thread sleeps until then, and is to be woken.
   @discardableResult
@@ -104,7 +104,7 @@ package struct WakeProtocol: Equatable, Hashable, Sendable {
     return action
   }
 
-  /// The loop as a guest returns to its host awake, with work left that its descriptor tells of.
+  /// The loop as a guest returns to its host awake, with work left, for which its descriptor is readable.
   package mutating func leave() {
     word |= Bits.outside.rawValue
   }

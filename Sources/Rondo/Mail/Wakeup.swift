@@ -86,7 +86,7 @@ final class Wakeup: Sendable {
   }
 
   /// The thread of a guest loop returns to its host, which has to call it again immediately.
-  func returnReadable() {
+  func returnToHostReadable() {
     update { $0.leave() }
     wake()
   }

@@ -4,23 +4,30 @@ import Synchronization
 @safe final class ModeState {
   /// *constant*
   let index: Int
+  /// The index as a bit of a set.
+  var bit: UInt64 { 1 &<< UInt64(truncatingIfNeeded: index) }
   /// Nil until the mode is run, if its index was another mode's before.
   @safe @exclusivity(unchecked) var name: Loop.Mode?
-  /// *constant* `1 << index`.
-  let bit: UInt64
   /// Whether the mode is common, as far as mail has been applied.
   @safe @exclusivity(unchecked) var isCommon: Bool
-  @safe @exclusivity(unchecked) var observers = ObserverList()
-  /// *constant* What waits for runs of this mode alone.
-  let own: ModeGroup
+  @safe @exclusivity(unchecked) private(set) var hasOthers = false
+  /// *constant* The group of timers that wait for runs of this mode alone.
+  let own: GroupNumber
+  /// What a turn of the mode has to do but for timers, and what the loop has to do for it.
+  @safe @exclusivity(unchecked) private(set) var agenda = Agenda()
+  @safe @exclusivity(unchecked) var observers = ObserverList() { didSet { agenda.note(observers.activities) } }
   /// The other groups that runs of the mode serve.
-  @safe @exclusivity(unchecked) var others: ContiguousArray<ModeGroup> = []
+  @safe @exclusivity(unchecked) var others: ContiguousArray<GroupNumber> = [] { didSet { hasOthers = !others.isEmpty } }
   /// Attachments whose source was signalled and may not have been served yet.
-  @safe @exclusivity(unchecked) var signalled = TokenList()
+  @safe @exclusivity(unchecked) var signalled = TokenList() { didSet { agenda.note(.signalled, !signalled.isEmpty) } }
   /// Descriptor sources whose watch must change before the next wait in this mode.
-  @safe @exclusivity(unchecked) var dirtyDescriptors = TokenList()
-  /// What this mode's waits collected and no turn has told yet, where the kernel will not repeat it.
-  @safe @exclusivity(unchecked) var carriedDescriptors: ContiguousArray<ReadyDescriptor> = []
+  @safe @exclusivity(unchecked) var dirtyDescriptors = TokenList() {
+    didSet { agenda.note(.dirty, !dirtyDescriptors.isEmpty) }
+  }
+  /// What this mode's waits collected and no source was called for yet, where the kernel will not repeat it.
+  @safe @exclusivity(unchecked) var carriedDescriptors: ContiguousArray<ReadyDescriptor> = [] {
+    didSet { agenda.note(.carried, !carriedDescriptors.isEmpty) }
+  }
   /// How many sources and descriptor sources keep the mode from being empty. Timers are counted by their groups.
   @safe @exclusivity(unchecked) var itemCount = 0
   /// How many descriptor sources ask for an order other than 0.
@@ -34,16 +41,15 @@ import Synchronization
   /// *atomic* The date of the mode's next timer when the loop last went to sleep in it.
   let publishedFireDate = Atomic<Int64>(.max)
 
-  init(index: Int, name: Loop.Mode?, isCommon: Bool) {
+  init(index: Int, name: Loop.Mode?, isCommon: Bool, own: GroupNumber) {
     self.index = index
     self.name = name
-    self.bit = 1 << UInt64(index)
-    own = ModeGroup(ModeSet(modes: bit, isCommon: false))
+    self.own = own
     self.isCommon = isCommon
   }
 
   /// The groups that runs of the mode serve.
-  var groups: ContiguousArray<ModeGroup> { [own] + others }
+  var groups: ContiguousArray<GroupNumber> { [own] + others }
 
   /// The frame for another run of the mode, until `runEnded()`. The mode keeps it.
   @inline(__always)
@@ -59,10 +65,9 @@ import Synchronization
     runCount &-= 1
   }
 
-  /// Whether nothing is in the mode, not even observers, and no run of it is under way.
+  /// Whether no run of the mode is under way, and nothing is in it but for timers, not even observers.
   var isUnused: Bool {
-    runCount == 0 && itemCount == 0 && own.rowCount == 0 && others.isEmpty && observers.count == 0
-      && carriedDescriptors.isEmpty
+    runCount == 0 && itemCount == 0 && others.isEmpty && observers.count == 0 && carriedDescriptors.isEmpty
   }
 
   /// Whether a turn of the mode has ever begun.
@@ -79,6 +84,9 @@ import Synchronization
     publishedFireDate.store(date.nanoseconds, ordering: .relaxed)
   }
 }
+
+/// The number of a `TimerGroup`.
+typealias GroupNumber = UInt16
 
 extension ModeSet {
   @inline(__always)

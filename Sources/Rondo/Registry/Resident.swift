@@ -12,7 +12,7 @@
   /// list of signalled ones.
   var pending: UInt64 = 0
   /// Of an observer: the number it was given when it joined a mode last, which finds it in the mode's list. Of a descriptor
-  /// source: the wait after which a run that returns after a source told it last. In a free slot: the free one after it.
+  /// source: the wait after which a run that returns after one source called it last. In a free slot: the free one after it.
   var number: UInt64 = 0
   /// Of a descriptor source: one kernel watch for each mode that has one.
   var watches = WatchList()

@@ -25,36 +25,39 @@ protocol SlotRecord {
 @safe struct SlotMemory<Record: SlotRecord>: ~Copyable {
   /// No memory as long as the capacity is 0.
   private var records = unsafe UnsafeMutablePointer<Record>(bitPattern: SlotTable.cacheLine)!
-  private var capacity = 0
+  private var capacity: UInt32 = 0
   /// Slots from this one on are not in use, and on no list.
   private(set) var count: UInt32 = 0
   /// The free slot that is taken next; each names the one after it.
   private var firstFree = SlotMemory.none
   /// How many slots are in use.
-  private(set) var usedCount = 0
+  private(set) var usedCount: UInt32 = 0
   /// How many slots stand on pages that did not go back.
-  private(set) var backedCount = 0
-  /// Pages that went back, before `count`. The lowest is the last.
-  private var emptyPages: ContiguousArray<UInt32> = []
+  private(set) var backedCount: UInt32 = 0
   /// With fewer slots in use than this, pages go back.
-  private var trimmedBelow = 0
+  private var trimmedBelow: UInt32 = 0
   /// The highest generation of the slots whose pages went back.
   private var highest: UInt32 = 0
-  /// What holds `records`, and some bytes before them.
-  private var block: UnsafeMutableRawPointer?
+  /// How many bytes of the memory stand before `records`.
+  private var distance: UInt32 = 0
+  /// Pages that went back, before `count`. The lowest is the last.
+  private var emptyPages: ContiguousArray<UInt32> = []
 
   private static var none: UInt32 { .max }
   /// What a loop of a few items needs.
-  private static var leastCapacity: Int { 8 }
+  private static var leastCapacity: UInt32 { 8 }
   /// Below this many slots (64 KiB), pages are not worth a system call. Chosen.
-  private static var fewest: Int { 1_024 }
+  private static var fewest: UInt32 { 1_024 }
   private static var pageSize: Int { Int(getpagesize()) }
-  private static var slotsPerPage: Int { pageSize / SlotTable.cacheLine }
+  private static var slotsPerPage: UInt32 { UInt32(pageSize / SlotTable.cacheLine) }
 
   deinit {
     for slot in 0..<Int(count) where unsafe records[slot].isInUse { unsafe (records + slot).deinitialize(count: 1) }
-    unsafe Glibc.free(block)
+    if capacity > 0 { unsafe Glibc.free(block) }
   }
+
+  /// What holds `records`.
+  private var block: UnsafeMutableRawPointer { unsafe UnsafeMutableRawPointer(records) - Int(distance) }
 
   /// What stands in a slot, which may be free. Not to be held while anything else is called.
   @inline(__always)
@@ -69,12 +72,9 @@ protocol SlotRecord {
     }
   }
 
-  /// Where a slot is, until the memory grows.
+  /// Where slot 0 is, until the memory grows.
   @inline(__always)
-  func address(_ slot: UInt32) -> UnsafeMutableRawPointer {
-    assert(slot < count)
-    return unsafe UnsafeMutableRawPointer(records + Int(slot))
-  }
+  var base: UnsafeMutablePointer<Record> { unsafe records }
 
   /// The slots in use. O(slots).
   var used: [UInt32] { (0..<count).filter { self[$0].isInUse } }
@@ -102,11 +102,11 @@ protocol SlotRecord {
   @inline(never)
   private mutating func extend() {
     if let page = emptyPages.popLast() {
-      let first = page * UInt32(Self.slotsPerPage)
-      for slot in (first..<first + UInt32(Self.slotsPerPage)).reversed() { addNew(slot) }
+      let first = page * Self.slotsPerPage
+      for slot in (first..<first + Self.slotsPerPage).reversed() { addNew(slot) }
       backedCount += Self.slotsPerPage
     } else {
-      if Int(count) == capacity { grow() }
+      if count == capacity { grow() }
       count += 1
       addNew(count - 1)
       backedCount += 1
@@ -139,18 +139,17 @@ protocol SlotRecord {
     // Known when it is compiled, so that it costs nothing. One more word would put each record on two lines.
     require(MemoryLayout<Record>.stride == SlotTable.cacheLine, "A slot is one cache line.")
     let larger = max(Self.leastCapacity, 2 * capacity)
-    let byteCount = larger * SlotTable.cacheLine
+    let byteCount = Int(larger) * SlotTable.cacheLine
     let alignment = byteCount < Self.pageSize ? SlotTable.cacheLine : Self.pageSize
-    let distance = unsafe block.map { unsafe UnsafeMutableRawPointer(records) - $0 } ?? 0
-    guard let moved = unsafe realloc(block, byteCount + alignment) else {
+    guard let moved = unsafe realloc(capacity == 0 ? nil : block, byteCount + alignment) else {
       fatalError("No memory is left for \(larger) items or timeouts of a loop.")
     }
     let aligned = unsafe moved.alignedUp(toMultipleOf: alignment)
-    if unsafe aligned - moved != distance {
-      unsafe memmove(aligned, moved + distance, Int(count) * SlotTable.cacheLine)
+    if unsafe aligned - moved != Int(distance) {
+      unsafe memmove(aligned, moved + Int(distance), Int(count) * SlotTable.cacheLine)
     }
-    unsafe block = moved
-    unsafe records = aligned.bindMemory(to: Record.self, capacity: larger)
+    distance = unsafe UInt32(aligned - moved)
+    unsafe records = aligned.bindMemory(to: Record.self, capacity: Int(larger))
     capacity = larger
   }
 
@@ -159,7 +158,7 @@ protocol SlotRecord {
   /// O(slots). It comes again when half as many slots are in use, or when three quarters are free after others were added.
   @inline(never)
   private mutating func trim() {
-    let perPage = UInt32(Self.slotsPerPage)
+    let perPage = Self.slotsPerPage
     firstFree = Self.none
     emptyPages = []
     backedCount = 0
@@ -174,7 +173,7 @@ protocol SlotRecord {
         emptyEnd = slots.lowerBound
         if count == 0 { count = end }
         for slot in slots.reversed() where unsafe !records[Int(slot)].isInUse { list(slot) }
-        backedCount += slots.count
+        backedCount += UInt32(slots.count)
       } else {
         for slot in slots { highest = max(highest, unsafe records[Int(slot)].generation) }
         if count != 0 { emptyPages.append(page) }

@@ -1,6 +1,6 @@
 internal import CLinux
 
-/// A loop's items but for timers. Each has a slot, whose generation tells a stale token. *loop thread*
+/// A loop's items but for timers. Each has a slot, whose generation shows that a token is stale. *loop thread*
 @safe final class SlotTable {
   @safe @exclusivity(unchecked) private var residents = SlotMemory<Resident>()
   /// Removed items that may still be in a callout; released by `retire()`.
@@ -34,9 +34,11 @@ internal import CLinux
   }
 
   /// Gives the item a slot unless it has one.
-  func insert(_ item: Loop.Item) -> Token {
+  ///
+  /// - Parameter isHeld: Whether the item's handlers are held for a slot that it gets.
+  func insert(_ item: Loop.Item, isHeld: Bool = false) -> Token {
     if let token = token(of: item) { return token }
-    item.holdHandlers()
+    if !isHeld { item.holdHandlers() }
     let token = residents.take()
     unsafe self[token].item = Unmanaged.passRetained(item)
     item.slot = Int32(token.slot)
@@ -83,7 +85,7 @@ internal import CLinux
   /// The same without a reference count: usable until mail is applied or a callout is made, except for the item's own
   /// callout, which `retire()` waits for. After that, a use would be a use-after-free. Why no borrower does that:
   ///
-  /// - A source (`performOnlySource`) and a descriptor (`tell`) are called last; what follows asks tokens and flags.
+  /// - A source (`performOnlySource`) and a descriptor source (`call`) are called last; what follows asks tokens and flags.
   /// - A timer (`fire`) is borrowed from the table of timers, and ends in `finishFire`. Its end applies no mail
   ///   (`removeFromAllModes`), and the reference of its slot goes to `Item.invalidate()`, which keeps it until it is done.
   ///
@@ -119,5 +121,5 @@ internal import CLinux
   }
 
   /// How many slots there are, and how many of them are in use.
-  var slotCount: (all: Int, used: Int) { (Int(residents.count), residents.usedCount) }
+  var slotCount: (all: Int, used: Int) { (Int(residents.count), Int(residents.usedCount)) }
 }

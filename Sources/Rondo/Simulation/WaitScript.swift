@@ -25,6 +25,9 @@ package protocol WaitScript: AnyObject {
   /// Answers a system call without a descriptor, such as one that makes one; -ENOSYS to have the kernel answer it.
   func call(_ call: rondo_call, _ first: Int, _ second: Int) -> Int
 
+  /// The addresses of a host's name, as text; nil to have the system look it up.
+  func addresses(of host: String) -> [String]?
+
   /// Drops what has not happened: the loop ends.
   func close()
 }
@@ -84,8 +87,16 @@ final class ScriptedWait {
     return []
   }
 
-  func wait(_ frame: RunFrame, until deadline: Instant, blocks: Bool) -> WaitOutcome {
-    script.wait(ScriptedTurn(frame: frame, core: core), until: deadline, blocks: blocks) ? .returned : .exhausted
+  func wait(_ frame: RunFrame, until deadline: Instant, blocks: Bool) -> Bool {
+    script.wait(ScriptedTurn(frame: frame, core: core), until: deadline, blocks: blocks)
+  }
+}
+
+extension Loop {
+  /// What a simulation says of a host's name; nil outside of simulations. The loop's thread.
+  package func simulatedAddresses(of host: String) -> [String]? {
+    guard case .scripted(let scripted) = core.wait else { return nil }
+    return scripted.script.addresses(of: host)
   }
 }
 
@@ -104,7 +115,7 @@ extension LoopCore {
   @inline(never)
   func permuteDue(_ frame: RunFrame) {
     assertOwnThread()
-    wait.permute(&frame.due) { $0.date == $1.date && $0.order == $1.order }
+    wait.permute(&frame.due) { $0.date == $1.date && timers[$0.token.slot].order == timers[$1.token.slot].order }
   }
 }
 

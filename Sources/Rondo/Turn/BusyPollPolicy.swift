@@ -1,6 +1,6 @@
 /// Whether and how long to spin before a sleep, in case another processor's thread is about to end it. *loop thread*
 ///
-/// A pure machine: it is told what became of each spin, and knows no clock.
+/// A pure machine: its input is what became of each spin, and it reads no clock.
 package struct BusyPollPolicy: Equatable, Sendable {
   /// Nanoseconds of the next spin at most: four times what it usually takes until the loop is woken.
   package private(set) var patience = Self.patiences.upperBound

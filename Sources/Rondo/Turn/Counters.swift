@@ -19,8 +19,7 @@ final class Counters: Sendable {
   let nanosecondsAsleep = Atomic<UInt64>(0)
   /// *atomic*, written by any thread. Whether sleeps are timed.
   let timesSleep = Atomic<Bool>(false)
-  /// *atomic*, written by any thread, and never false again. Whether sleeps are timed, or a delegate is told of them.
-  let watchesSleep = Atomic<Bool>(false)
+  let pulse = Pulse()
   let observerCallouts = Atomic<UInt64>(0)
   let timerCallouts = Atomic<UInt64>(0)
   let sourceCallouts = Atomic<UInt64>(0)

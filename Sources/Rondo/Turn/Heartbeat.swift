@@ -19,15 +19,13 @@ extension Loop {
   }
 }
 
-/// The cache line behind `Loop.Heartbeat`: beat, phase and depth in one word, so that a watcher sees them together.
+/// The word behind `Loop.Heartbeat`: beat, phase and depth in one, so that a watcher sees them together.
 ///
-/// One writer, the loop's thread; any thread may read.
-final class Pulse: Sendable {
-  // Sixteen words around the pulse keep writers of neighbouring objects off its line of 64 bytes.
-  private let before: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0, 0)
+/// One writer, the loop's thread; any thread may read. It stands among the counters, which have the same writer, so that no
+/// other thread writes to its cache line.
+struct Pulse: ~Copyable, Sendable {
   /// *atomic* Beats in the upper 48 bits, depth in the next 8, phase in the lowest 8.
   private let word = Atomic<UInt64>(0)
-  private let after: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0, 0)
 
   private static let oneBeat: UInt64 = 1 << 16
 

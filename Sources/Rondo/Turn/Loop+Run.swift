@@ -6,7 +6,7 @@ extension LoopCore {
     assertOwnThread()
     var result = enter(frame, limit)
     while result == nil {
-      if approachWait(frame) { passWait(frame, isOver: false) }
+      if firstHalf(frame) { secondHalf(frame, hostWaited: false) }
       result = endTurn(frame)
     }
     leave(frame)
@@ -14,49 +14,53 @@ extension LoopCore {
   }
 
   // A guest's run, in `LoopCore+Guest.swift`, has the same parts: between the first half of a turn and the second it
-  // returns to its host.
+  // returns to its host. They are transparent because the optimizer makes functions of them otherwise, which cost twenty
+  // instructions a turn each.
 
   /// The beginning of a run. Calls out.
   ///
   /// - Returns: Why it is over, if it is over without a turn.
   @inline(__always)
   func enter(_ frame: RunFrame, _ limit: RunLimit) -> Loop.RunResult? {
-    tellObservers(.entry, frame)  // 0 entry observers
+    callObservers(.entry, frame)  // 0 entry observers
     startClock(frame, limit)
     // A stop in an entry observer, or one requested before the run, ends it without a turn.
-    absorbPosts()
+    takePosts()
     return isStopped ? .stopped : nil
   }
 
   /// A turn up to its wait. Calls out.
   ///
   /// - Returns: Whether there is something to wait for.
-  @inline(__always)
-  func approachWait(_ frame: RunFrame) -> Bool {
+  @_transparent
+  func firstHalf(_ frame: RunFrame) -> Bool {
     beginTurn(frame)
+    if isQuiet(frame.mode) {
+      frame.turn.isQuiet = true
+      frame.turn.polls = frame.run.isInstant
+      return true
+    }
     applyMail()  // 1 apply mail
-    tellObservers(.beforeTimers, frame)  // 2
-    tellObservers(.beforeSources, frame)  // 3
+    callObservers(.beforeTimers, frame)  // 2
+    callObservers(.beforeSources, frame)  // 3
     serveWork(frame)  // 4 blocks, jobs
     performSignalledSources(frame)  // 5 signalled sources
     if frame.turn.hasHandledSource { drainBlocks(frame) }
     if isEmpty(frame.mode) { return false }
     decideWhetherToPoll(frame)
-    if !frame.turn.polls { tellObservers(.beforeWaiting, frame) }  // 6
+    if !frame.turn.polls { callObservers(.beforeWaiting, frame) }  // 6
     return true
   }
 
   /// A turn's wait, and what comes of it. Calls out.
   ///
-  /// `@inline(__always)` does not suffice: the optimizer still makes a function of it, at twenty instructions a turn.
-  ///
-  /// - Parameter isOver: The wait was a host's.
+  /// - Parameter hostWaited: The wait was a host's.
   @_transparent
-  func passWait(_ frame: RunFrame, isOver: Bool) {
-    if !isOver { waitForEvents(frame) }  // 7 arm, sleep, collect
-    if !frame.turn.polls { tellObservers(.afterWaiting, frame) }  // 8
+  func secondHalf(_ frame: RunFrame, hostWaited: Bool) {
+    if !hostWaited { waitForEvents(frame) }  // 7 arm, sleep, collect
+    if !frame.turn.polls { callObservers(.afterWaiting, frame) }  // 8
     fireDueTimers(frame)  // 9 due timers
-    tellReadyDescriptors(frame)  // 10 ready descriptors
+    callReadySources(frame)  // 10 ready descriptors
     serveMainQueue(frame)  // 11 main dispatch queue, blocks, jobs
     serveWork(frame)
   }
@@ -75,10 +79,10 @@ extension LoopCore {
   /// The end of a run. Calls out.
   @inline(__always)
   func leave(_ frame: RunFrame) {
-    tellObservers(.exit, frame)  // 13 exit observers
+    callObservers(.exit, frame)  // 13 exit observers
   }
 
-  /// The run's time begins when its entry observers have been told.
+  /// The run's time begins after its entry observers.
   @inline(__always)
   private func startClock(_ frame: RunFrame, _ limit: RunLimit) {
     forgetClock()
@@ -93,22 +97,24 @@ extension LoopCore {
   @inline(__always)
   private func beginTurn(_ frame: RunFrame) {
     counters.turns.count()
-    absorbPosts()
+    takePosts()
     wakes.beginTurn()
     frame.beginTurn()
   }
 
   /// A turn that handled something does not sleep, and neither does one that was given no time, or one that finds jobs
-  /// or the main queue waiting. The queue is asked only where observers could tell the difference, and where its work is owed.
+  /// or the main queue waiting. The queue is asked, one poll(2), only if an observer would see a sleep, or if work is left from the last turn.
   @inline(__always)
   private func decideWhetherToPoll(_ frame: RunFrame) {
-    frame.turn.polls = frame.turn.hasHandledSource || frame.run.isInstant || mayHaveWork && hasJobs(in: frame.mode)
+    frame.turn.polls =
+      frame.turn.hasHandledSource || frame.run.isInstant || agenda.contains(.work) && hasJobs(in: frame.mode)
     guard frame.run.servesMainQueue else { return }
     let isWatched = !frame.mode.observers.activities.isDisjoint(with: [.beforeWaiting, .afterWaiting])
-    let wasOwed = owesMainQueue
+    let wasOwed = agenda.contains(.mainQueue)
     if wasOwed || (!frame.turn.followsMainQueue && (isWatched || servesOneEventPerTurn)) {
-      owesMainQueue = MainQueue.isReady
-      if owesMainQueue {
+      let isReady = MainQueue.isReady
+      agenda.note(.mainQueue, isReady)
+      if isReady {
         frame.turn.isMainQueueReady = true
         frame.turn.polls = true
         frame.turn.keepsDescriptorsBack = wasOwed && frame.run.returnsAfterSourceHandled
@@ -119,11 +125,11 @@ extension LoopCore {
   /// 12. decide: why the run is over, or nil for another turn.
   @inline(__always)
   private func decide(_ frame: RunFrame) -> Loop.RunResult? {
-    wakes.keep()
-    absorbPosts()
+    wakes.carryOver()
+    takePosts()
     let run = frame.run
     if frame.turn.hasHandledSource && run.returnsAfterSourceHandled { return .handledSource }
-    if run.isInstant || (run.deadline != .distantFuture && run.deadline <= wait.now) { return .timedOut }
+    if run.deadline != .distantFuture && (run.isInstant || run.deadline <= wait.now) { return .timedOut }
     if isStopped || frame.turn.isExhausted { return .stopped }
     applyMail()
     return isEmpty(frame.mode) ? .finished : nil

@@ -1,17 +1,17 @@
 /// 10. Ready descriptors.
 extension LoopCore {
-  /// 10. Tells the whole ready batch by order, or the first under `returnAfterSourceHandled`. Calls out.
+  /// 10. Calls the sources of the whole ready batch by order, or the first alone under `returnAfterSourceHandled`.
   @inline(__always)
-  func tellReadyDescriptors(_ frame: RunFrame) {
+  func callReadySources(_ frame: RunFrame) {
     assertOwnThread()
-    if !frame.ready.isEmpty { tellDescriptorsPresent(frame) }
+    if !frame.ready.isEmpty { callSourcesPresent(frame) }
   }
 
   @inline(never)
-  private func tellDescriptorsPresent(_ frame: RunFrame) {
+  private func callSourcesPresent(_ frame: RunFrame) {
     assertOwnThread()
     if frame.turn.keepsDescriptorsBack { return dropReadyDescriptors(frame, from: 0) }
-    pulse.enter(.descriptors)
+    counters.pulse.enter(.descriptors)
     if frame.run.returnsAfterSourceHandled {
       chooseDescriptor(frame)
     } else if frame.mode.orderedDescriptorCount > 0 {
@@ -19,19 +19,19 @@ extension LoopCore {
     }
     while frame.turn.nextReady < frame.ready.count {
       let index = frame.turn.nextReady
-      // A nested run has waited since: level-triggered readiness will be told again, and may be over.
+      // A nested run has waited since: the kernel will report level-triggered readiness again, unless it is over.
       if waitCount != frame.turn.waitsWhenCollected { return dropReadyDescriptors(frame, from: index) }
       let record = frame.ready[index]
       frame.turn.nextReady = index + 1
       guard let item = unsafe slots.borrowed(record.token) else { continue }
-      let isTold = unsafe item._withUnsafeGuaranteedRef {
-        tell(downcast($0, to: Loop.DescriptorSource.self), record.readiness, frame)
+      let isCalled = unsafe item._withUnsafeGuaranteedRef {
+        call(downcast($0, to: Loop.DescriptorSource.self), record.readiness, frame)
       }
-      if isTold && frame.run.returnsAfterSourceHandled { return dropReadyDescriptors(frame, from: index + 1) }
+      if isCalled && frame.run.returnsAfterSourceHandled { return dropReadyDescriptors(frame, from: index + 1) }
     }
   }
 
-  /// Of equal order, the one that has waited longest comes first: this run tells one alone, and the kernel lists those that
+  /// Of equal order, the one that has waited longest comes first: this run calls one alone, and the kernel lists those that
   /// stay ready in the same order each time.
   private func chooseDescriptor(_ frame: RunFrame) {
     if frame.ready.count > 1 {
@@ -41,25 +41,27 @@ extension LoopCore {
     }
   }
 
-  /// A nested run of the same mode must find what the kernel has told once, and enclosing runs have not passed on yet.
+  /// A nested run of the same mode must find what the kernel reports once, and enclosing runs have not passed on yet.
   func returnReadyDescriptors(to mode: ModeState) {
     assertOwnThread()
     for outer in frames where outer.mode === mode {
       outer.ready.removeAll(from: outer.turn.nextReady, where: isCarried(by: mode))
+      // The nested run waits by the same set.
+      outer.ready.keep()
     }
   }
 
   /// Has the mode's next wait begin with a record that the kernel will not repeat by itself.
   private func isCarried(by mode: ModeState) -> (ReadyDescriptor) -> Bool {
     { record in
-      guard self.isToldOnce(record) else { return false }
+      guard self.isEdge(record) else { return false }
       mode.carriedDescriptors.append(record)
       return true
     }
   }
 
   /// Whether the kernel will not repeat it by itself.
-  private func isToldOnce(_ record: ReadyDescriptor) -> Bool {
+  private func isEdge(_ record: ReadyDescriptor) -> Bool {
     guard let item = slots.item(record.token) else { return false }
     let source = downcast(item, to: Loop.DescriptorSource.self)
     return source.trigger == .edge || source.enabled == .closed
@@ -67,12 +69,12 @@ extension LoopCore {
 
   /// - Returns: Whether the source was called.
   @inline(__always)
-  private func tell(
+  private func call(
     _ source: Loop.DescriptorSource, _ collected: Loop.DescriptorSource.Readiness, _ frame: RunFrame
   ) -> Bool {
     assertOwnThread()
     guard source.belongs(to: frame.mode.bit), source.isValid else { return false }
-    let readiness = readinessToTell(collected, source)
+    let readiness = wantedReadiness(collected, source)
     guard !readiness.isEmpty else { return false }
     calloutsToTrust -= 1
     if calloutsToTrust == 0, !verify(source, frame) { return false }
@@ -87,7 +89,7 @@ extension LoopCore {
 
   /// Whether the number of a ready source still stands for its file; one that does not ends. Calls out.
   ///
-  /// The kernel goes on to tell of a closed descriptor while a duplicate of it is open, as in a child: a level-triggered
+  /// The kernel goes on to report a closed descriptor while a duplicate of it is open, as in a child: a level-triggered
   /// source would be called in every turn from then on. One fstat(2) in so many callouts finds out.
   @inline(never)
   private func verify(_ source: Loop.DescriptorSource, _ frame: RunFrame) -> Bool {
@@ -106,7 +108,7 @@ extension LoopCore {
 
   /// What of the collected readiness the source asked for.
   @inline(__always)
-  private func readinessToTell(
+  private func wantedReadiness(
     _ collected: Loop.DescriptorSource.Readiness, _ source: Loop.DescriptorSource
   ) -> Loop.DescriptorSource.Readiness {
     assertOwnThread()

@@ -14,7 +14,7 @@ extension LoopCore {
     assertOwnThread()
     Lock.assertNoneHeld()
     if !wakeup.has([.mail, .signals, .outside]) { return false }
-    takeAndApplyMail()
+    applyMailPresent()
     callOutAfterMail()
     return true
   }
@@ -23,7 +23,7 @@ extension LoopCore {
   @inline(__always)
   func applyMailQuietly() {
     assertOwnThread()
-    if wakeup.has([.mail, .signals, .outside]) { takeAndApplyMail() }
+    if wakeup.has([.mail, .signals, .outside]) { applyMailPresent() }
   }
 
   /// Applies mail for a caller that may hold a lock: what it has found to call waits for the loop's next look at its mail.
@@ -32,7 +32,7 @@ extension LoopCore {
   func applyMailForLater() -> Bool {
     assertOwnThread()
     if !wakeup.has([.mail, .signals, .outside]) { return false }
-    takeAndApplyMail()
+    applyMailPresent()
     callOutLater()
     return true
   }
@@ -46,7 +46,7 @@ extension LoopCore {
   @inline(__always)
   func callOutAfterMail() {
     Lock.assertNoneHeld()
-    if !afterMail.isEmpty { callOutAfterMailPresent() }
+    if agenda.contains(.afterMail) { callOutAfterMailPresent() }
   }
 
   @inline(never)
@@ -56,13 +56,13 @@ extension LoopCore {
     swap(&due, &afterMail)
     for callout in due {
       switch callout {
-      case .tellSchedule(let source, let mode):
+      case .callSchedule(let source, let mode):
         source.holdHandlers()
         defer { source.unholdHandlers() }
-        // Even if it has left since: the thread that took it out tells that it left.
-        source.tellSchedule(loop, loop.names(of: 1 << UInt64(mode)))
+        // Even if it has left since: the thread that took it out calls the handler that says so.
+        source.callSchedule(loop, loop.names(of: 1 << UInt64(mode)))
       case .left(let item, let departure):
-        item.wasFreed()
+        item.didLeaveLoop()
         departure.evicted?.unholdHandlers()
       case .letGo: break
       case .invalidate(let rejected):
@@ -72,15 +72,15 @@ extension LoopCore {
   }
 
   @inline(never)
-  private func takeAndApplyMail() {
+  private func applyMailPresent() {
     assertOwnThread()
     cancelHostSleep()
     // The bits go before the mail is taken: a poster that finds the mailbox empty afterwards sets it again.
-    applyQuietly(wakeup.take([.mail, .signals]))
+    applyTaken(wakeup.take([.mail, .signals]))
   }
 
   @inline(__always)
-  private func applyQuietly(_ bits: WakeProtocol.Bits) {
+  private func applyTaken(_ bits: WakeProtocol.Bits) {
     assertOwnThread()
     if bits.contains(.mail) { applyMailInBox() }
     // A source is installed before its signals count, and asks for them when it is.
@@ -141,7 +141,7 @@ extension LoopCore {
     }
     if mail.blocks.isEmpty { return }
     blocks.append(taking: &mail.blocks)
-    mayHaveWork = true
+    agenda.insert(.work)
   }
 
   /// Makes one change. Calls nothing of the user's.
@@ -200,25 +200,25 @@ extension LoopCore {
 
   /// Takes wakeups and stops that came from elsewhere to memory.
   @inline(__always)
-  func absorbPosts() {
+  func takePosts() {
     assertOwnThread()
     if wakeup.has([.wake, .stop]) { wakes.absorb(wakeup.take([.wake, .stop]), at: phaseTime()) }
   }
 
   /// Applies mail, and takes wakeups and stops to memory: both asked for in one test. Calls out.
   @inline(__always)
-  func heedPosts() {
+  func applyMailAndTakePosts() {
     assertOwnThread()
     guard wakeup.has([.mail, .signals, .outside, .wake, .stop]) else { return }
     applyMail()
-    absorbPosts()
+    takePosts()
   }
 
   /// Applies and remembers everything that was posted during a sleep.
-  @inline(__always)
+  @inline(never)
   func apply(afterSleep bits: WakeProtocol.Bits) {
     assertOwnThread()
-    applyQuietly(bits)
+    applyTaken(bits)
     callOutAfterMail()
     if !bits.isDisjoint(with: [.wake, .stop]) { wakes.absorb(bits, at: phaseTime()) }
   }

@@ -15,6 +15,7 @@ extension LoopCore {
     }
     guard let found else { return nil }
     let mode = modeState(found.index)
+    if mode.name == nil { loop.hintAtNewMode(name) }
     mode.name = name
     if found.isCommon, !mode.isCommon {
       mode.isCommon = true
@@ -38,17 +39,20 @@ extension LoopCore {
     mailbox.withLock { state in
       if name == .common || state.modes.hasRoom(for: name) { return }
       let staying = state.modes.pinned | state.modes.common
-      for mode in modes where mode.isUnused && staying & mode.bit == 0 && state.modes.names[mode.index] != nil {
-        if blocks.contains(for: mode, held: true) || modalJobs.contains(where: { $0.modes.contains(mode) }) { continue }
+      for mode in modes
+      where mode.isUnused && timers[mode.own].rowCount == 0 && staying & mode.bit == 0
+        && state.modes.names[mode.index] != nil
+      {
+        if blocks.contains(for: mode, held: true) || (knownJobs?.count(in: mode) ?? 0) > 0 { continue }
         // Items that have left may say that they are on its lists.
         for token in mode.signalled.tokens + mode.dirtyDescriptors.tokens where slots.holds(token) {
           slots[token].pending &= ~mode.bit
         }
         state.modes.giveBack(mode.index)
-        modes[mode.index] = ModeState(index: mode.index, name: nil, isCommon: false)
+        modes[mode.index] = ModeState(index: mode.index, name: nil, isCommon: false, own: mode.own)
         gone.append(mode)
       }
-      state.states = Array(modes)
+      state.states = modes
     }
     for mode in gone { mode.dropFrames() }
   }
@@ -67,10 +71,12 @@ extension LoopCore {
       let index = modes.count
       mailbox.withLock { state in
         let isCommon = state.modes.common & (1 << UInt64(index)) != 0
-        modes.append(ModeState(index: index, name: state.modes.names[index], isCommon: isCommon))
-        state.states = Array(modes)
+        let own = timers.makeGroup(ModeSet(modes: 1 << UInt64(index), isCommon: false))
+        modes.append(ModeState(index: index, name: state.modes.names[index], isCommon: isCommon, own: own))
+        state.states = modes
       }
       listGroups(of: modes[index])
+      if let name = modes[index].name { loop.hintAtNewMode(name) }
     }
     return modes[index]
   }

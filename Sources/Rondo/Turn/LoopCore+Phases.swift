@@ -5,16 +5,16 @@ import Synchronization
 extension LoopCore {
   /// 0, 2, 3, 6, 8, 13. Calls out.
   @inline(__always)
-  func tellObservers(_ activity: Loop.Activity, _ frame: RunFrame) {
+  func callObservers(_ activity: Loop.Activity, _ frame: RunFrame) {
     assertOwnThread()
-    if frame.mode.observers.activities.contains(activity) { tellObserversPresent(activity, frame) }
+    if frame.mode.agenda.hasObservers(of: activity) { callObserversPresent(activity, frame) }
   }
 
   @inline(never)
-  private func tellObserversPresent(_ activity: Loop.Activity, _ frame: RunFrame) {
+  private func callObserversPresent(_ activity: Loop.Activity, _ frame: RunFrame) {
     assertOwnThread()
     applyMail()
-    pulse.enter(.observers)
+    counters.pulse.enter(.observers)
     let mode = frame.mode
     let departures = mode.observers.departures
     for entry in mode.observers.entries where entry.activities.contains(activity) {
@@ -43,10 +43,10 @@ extension LoopCore {
   @inline(__always)
   func serveWork(_ frame: RunFrame) {
     applyMail()
-    guard mayHaveWork else { return }
+    guard agenda.contains(.work) else { return }
     drainBlocks(frame)
     serveJobs(frame)
-    mayHaveWork = !blocks.isEmpty || !jobs.queue.isEmpty || !modalJobs.isEmpty
+    agenda.note(.work, !blocks.isEmpty || knownJobs?.isEmpty == false)
   }
 
   /// 4. Runs the queued blocks that match the mode; blocks they queue wait for the next drain. Calls out.
@@ -62,7 +62,7 @@ extension LoopCore {
     assertOwnThread()
     guard blocks.isPlain else { return runBlocksByTicket(frame) }
     blocks.takePlain(for: frame.mode, into: &frame.blocks)
-    pulse.enter(.blocks)
+    counters.pulse.enter(.blocks)
     for index in frame.blocks.indices { run(frame.blocks[index].take()) }
     frame.blocks.empty()
   }
@@ -72,7 +72,7 @@ extension LoopCore {
     var drain = blocks.beginDrain()
     var isFirst = true
     while let call = blocks.take(&drain, for: frame.mode) {
-      if isFirst { pulse.enter(.blocks) }
+      if isFirst { counters.pulse.enter(.blocks) }
       isFirst = false
       run(call)
     }
@@ -91,13 +91,13 @@ extension LoopCore {
   @inline(__always)
   func performSignalledSources(_ frame: RunFrame) {
     assertOwnThread()
-    if !frame.mode.signalled.isEmpty { performSourcesPresent(frame) }
+    if frame.mode.agenda.contains(.signalled) { performSourcesPresent(frame) }
   }
 
   @inline(never)
   private func performSourcesPresent(_ frame: RunFrame) {
     assertOwnThread()
-    pulse.enter(.sources)
+    counters.pulse.enter(.sources)
     let mode = frame.mode
     if mode.signalled.tokens.count == 1 { return performOnlySource(mode, frame) }
     // What is signalled from here on has its turn in the next turn, so entries that are served or gone leave first.
@@ -165,39 +165,6 @@ extension LoopCore {
     frame.turn.hasHandledSource = true
   }
 
-  /// 9. Fires every timer and timeout of the mode whose date had passed when the wait ended. Calls out.
-  @inline(__always)
-  func fireDueTimers(_ frame: RunFrame) {
-    assertOwnThread()
-    guard frame.turn.firesTimers, hasQueuedTimers(in: frame.mode) else { return }
-    let limit = now
-    if frame.mode.own.timers.mayHaveDue(limit) || !frame.mode.others.isEmpty { fireTimersPresent(frame, limit) }
-  }
-
-  @inline(never)
-  private func fireTimersPresent(_ frame: RunFrame, _ limit: Instant) {
-    collectDue(limit, frame)
-    if frame.due.isEmpty { return }
-    pulse.enter(.timers)
-    frame.nextDue = 0
-    if frame.due.count > 1 { permuteDue(frame) }
-    while frame.nextDue < frame.due.count {
-      let token = frame.due[frame.nextDue].token
-      announceDue(frame)
-      frame.nextDue += 1
-      fire(token, frame, limit)
-    }
-    frame.due.empty()
-  }
-
-  /// Prefetches the memory of those that fire soon: a million timers do not fit into a cache.
-  @inline(__always)
-  private func announceDue(_ frame: RunFrame) {
-    guard frame.nextDue + 16 < frame.due.count else { return }
-    timers.prefetch(frame.due[frame.nextDue + 16].token.slot)
-    timers.prefetchTimer(frame.due[frame.nextDue + 8].token.slot)
-  }
-
   /// 11. Runs what the main dispatch queue holds, on the main loop in common modes, outermost. Calls out.
   @inline(__always)
   func serveMainQueue(_ frame: RunFrame) {
@@ -210,10 +177,10 @@ extension LoopCore {
     assertOwnThread()
     // Under returnAfterSourceHandled the first source ends the turn, and the next one owes the queue a look.
     if frame.turn.hasHandledSource && frame.run.returnsAfterSourceHandled && !frame.ready.isEmpty { return }
-    pulse.enter(.mainQueue)
+    counters.pulse.enter(.mainQueue)
     counters.mainQueueCallouts.count()
     isDrainingMainQueue = true
-    owesMainQueue = false
+    agenda.subtract(.mainQueue)
     if hasDelegate { callOutMainQueueRecorded() } else { callOutMainQueue() }
     isDrainingMainQueue = false
     frame.turn.hasHandledSource = true

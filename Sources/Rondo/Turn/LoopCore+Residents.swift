@@ -3,10 +3,12 @@ import Synchronization
 /// The structures behind membership: what joins and leaves a mode's indices.
 extension LoopCore {
   /// Enters the item into the structures of the modes in `mask`. The item is this loop's.
-  func install(_ item: Loop.Item, in mask: UInt64) {
+  ///
+  /// - Parameter isHeld: Whether its handlers are held for a slot that it gets.
+  func install(_ item: Loop.Item, in mask: UInt64, isHeld: Bool = false) {
     assertOwnThread()
-    if item.kind == .timer { return install(downcast(item, to: Loop.Timer.self), in: mask) }
-    let token = slots.insert(item)
+    if item.kind == .timer { return install(downcast(item, to: Loop.Timer.self), in: mask, isHeld: isHeld) }
+    let token = slots.insert(item, isHeld: isHeld)
     let joined = mask & ~slots[token].installed
     slots[token].installed |= joined
     switch item.kind {
@@ -39,7 +41,7 @@ extension LoopCore {
       leave(mask & slots[token].installed, item, token)
       if slots[token].installed == 0, !item.isCommon { departure.evicted = releaseSlot(token) }
     } else {
-      item.clearOwnerIfUnregistered()
+      item.leaveLoopIfUnregistered()
     }
     return departure
   }
@@ -63,7 +65,7 @@ extension LoopCore {
   /// Takes an item out of the loop if it is still in it, whatever mail says of it. Calls out.
   func release(_ item: Loop.Item) {
     guard let departure = releaseSlot(item, from: loop) else { return }
-    item.wasFreed()
+    item.didLeaveLoop()
     departure.evicted?.unholdHandlers()
     callOutAfterMail()
   }
@@ -112,8 +114,11 @@ extension LoopCore {
   /// - Returns: The item, unless it is kept because a callout of it is under way.
   func finishEviction(_ item: Loop.Item) -> Loop.Item? {
     let isCalling = isCalling(item)
-    if isCalling { slots.retire(item) }
-    item.clearOwnerIfUnregistered()
+    if isCalling {
+      slots.retire(item)
+      agenda.insert(.retired)
+    }
+    item.leaveLoopIfUnregistered()
     return isCalling ? nil : item
   }
 
@@ -132,14 +137,16 @@ extension LoopCore {
   @inline(__always)
   func retire() {
     assertOwnThread()
-    if slots.hasRetired { releaseRetired() }
+    if agenda.contains(.retired) { releaseRetired() }
   }
 
   @inline(never)
   private func releaseRetired() {
     assertOwnThread()
     // Their closures may own anything, so they die after the table is consistent again.
-    for item in slots.takeRetired({ isCalling($0) }) { item.unholdHandlers() }
+    let free = slots.takeRetired { isCalling($0) }
+    agenda.note(.retired, slots.hasRetired)
+    for item in free { item.unholdHandlers() }
   }
 
   /// Whether a callout of the item is under way on this loop, in this run or in one around it.
@@ -149,7 +156,7 @@ extension LoopCore {
     return frames.isCalling(ObjectIdentifier(item))
   }
 
-  /// A mode joins the common set: every common item joins it. Sources are told of it after the mail.
+  /// A mode joins the common set: every common item joins it. Schedule handlers are called after the mail.
   func joinCommon(_ index: Int) {
     assertOwnThread()
     let mode = modeState(index)
@@ -160,7 +167,7 @@ extension LoopCore {
       if joined == 0 { continue }
       install(item, in: joined)
       if item.kind == .source {
-        afterMail.append(.tellSchedule(downcast(item, to: Loop.Source.self).primary, mode: index))
+        afterMail.append(.callSchedule(downcast(item, to: Loop.Source.self).primary, mode: index))
       }
     }
   }

@@ -20,34 +20,41 @@ extension LoopCore {
   /// waits for itself, so readiness is collected, stamped and merged in one step, `collect(_:until:blocks:)`.
   @_transparent
   func waitForEvents(_ frame: RunFrame) {
-    beginWait(frame)
-    if !waitsElsewhere(frame), !waitsWithoutSleep(frame) { sleep(frame) }
+    if frame.turn.isQuiet, !has(.foreign) {
+      if frame.turn.polls || wakes.isWoken || wakes.isStopped { poll(frame) } else { sleep(frame) }
+    } else {
+      beginWait(frame)
+      if !waitsElsewhere(frame), !waitsWithoutSleep(frame) { sleep(frame) }
+    }
     endWait(frame)
   }
 
   /// Asks the kernel what is ready: the one place where records come from, with the wait that they come from. Nothing is
   /// called out between.
-  @inline(__always)
-  func collect(_ frame: RunFrame, until deadline: Instant, blocks: Bool) -> WaitOutcome {
+  ///
+  /// - Returns: False if no event will ever come.
+  @_transparent
+  func collect(_ frame: RunFrame, until deadline: Instant, blocks: Bool) -> Bool {
     waitCount &+= 1
-    // A nested run's wait makes the enclosing turn's records stale; the count tells.
+    // A nested run's wait makes the enclosing turn's records stale; the count shows that.
     frame.turn.waitsWhenCollected = waitCount
     let carriedCount = frame.ready.count
-    let outcome = wait.wait(frame, until: deadline, blocks: blocks)
+    if carriedCount > 0 { frame.ready.keep() }
+    let isAlive = wait.wait(frame, until: deadline, blocks: blocks)
     if carriedCount > 0 { mergeRepeated(frame, carriedCount) }
-    return outcome
+    return isAlive
   }
 
   /// Whether a foreign loop of the thread has waited for both.
   @inline(__always)
   private func waitsElsewhere(_ frame: RunFrame) -> Bool {
-    hasForeignLoop && !skipsPoll(frame) && waitInForeign(frame)
+    has(.foreign) && !skipsPoll(frame) && waitInForeign(frame)
   }
 
-  /// Calls out, and then begins with what earlier turns have collected and not told.
+  /// Calls out, and then begins with what earlier turns have collected and not passed on.
   @inline(__always)
   func beginWait(_ frame: RunFrame) {
-    heedPosts()
+    applyMailAndTakePosts()
     takeCarriedDescriptors(frame)
   }
 
@@ -66,8 +73,8 @@ extension LoopCore {
 
   @inline(__always)
   func endWait(_ frame: RunFrame) {
-    if frame.turn.isMainQueueReady { owesMainQueue = true }
-    if let oneEvent { oneEvent.choose(frame, in: self) } else { wakes.spend() }
+    if frame.turn.isMainQueueReady { agenda.insert(.mainQueue) }
+    if agenda.contains(.oneEvent) { oneEvent!.choose(frame, in: self) } else { wakes.waitEnded() }
   }
 
   /// A turn that follows a sleep and handled what woke it need not ask the kernel again: the next turn will. So a
@@ -83,71 +90,7 @@ extension LoopCore {
     counters.polls.count()
     _ = collect(frame, until: .distantPast, blocks: false)
     forgetClock()
-    heedPosts()
-  }
-
-  /// Sleeps, and sleeps on if the kernel returned for nothing that concerns this run.
-  private func sleep(_ frame: RunFrame) {
-    while let sleep = prepareSleep(frame, host: nil) {
-      frame.turn.isExhausted = collect(frame, until: sleep.alarm, blocks: true) == .exhausted
-      if finishSleep(frame, sleep) { return }
-    }
-  }
-
-  /// Asks the kernel for what descriptor sources want now, once for all their changes since the last wait. Calls out:
-  /// sources that the kernel refuses end. Nothing is called out after the last look at what has changed.
-  @inline(__always)
-  func updateWatches(_ mode: ModeState) {
-    if !mode.dirtyDescriptors.isEmpty || wait.mustPrepare(mode) { updateWatchesPresent(mode) }
-  }
-
-  @inline(never)
-  private func updateWatchesPresent(_ mode: ModeState) {
-    while true {
-      for token in mode.dirtyDescriptors.takeAll() { updateWatch(token, in: mode) }
-      guard let kernel = wait.kernel else { return }
-      kernel.prepare(mode)
-      let rejected = kernel.takeRejected()
-      if rejected.isEmpty { return }
-      for each in rejected {
-        each.source.invalidate(because: each.reason)
-        // Another thread may have invalidated it, its mail still unread. Left in, it would be rejected again and again.
-        release(each.source)
-      }
-    }
-  }
-
-  private func updateWatch(_ token: Token, in mode: ModeState) {
-    guard let item = slots.item(token) else { return }
-    let source = downcast(item, to: Loop.DescriptorSource.self)
-    slots[token].pending &= ~mode.bit
-    guard slots[token].installed & mode.bit != 0, source.isValid else { return }
-    wait.watch(source, token, in: mode, slots)
-  }
-
-  /// Edge-triggered readiness that an earlier turn collected and did not tell comes first.
-  @inline(__always)
-  private func takeCarriedDescriptors(_ frame: RunFrame) {
-    if frame.mode.carriedDescriptors.isEmpty { return }
-    for record in frame.mode.carriedDescriptors {
-      guard slots.holds(record.token), slots[record.token].installed & frame.mode.bit != 0 else { continue }
-      frame.ready.append(record)
-    }
-    frame.mode.carriedDescriptors.empty()
-  }
-
-  /// Carried readiness that the kernel has reported again is told once.
-  private func mergeRepeated(_ frame: RunFrame, _ carriedCount: Int) {
-    for index in 0..<carriedCount {
-      let token = frame.ready[index].token
-      var readiness = frame.ready[index].readiness
-      frame.ready.removeAll(from: carriedCount) { repeated in
-        guard repeated.token == token else { return false }
-        readiness.formUnion(repeated.readiness)
-        return true
-      }
-      frame.ready[index].readiness = readiness
-    }
+    applyMailAndTakePosts()
   }
 }
 
@@ -156,50 +99,69 @@ extension LoopCore {
 /// The kernel, a script, a guest's host and a foreign loop pass the time. `announceSleep` is the last step before it, and
 /// `endSleep` the first one after it. Nothing between the two calls out.
 extension LoopCore {
+  /// Sleeps, and sleeps on if the kernel returned for nothing that concerns this run.
+  @inline(__always)
+  func sleep(_ frame: RunFrame) {
+    while !sleepOnce(frame) {}
+  }
+
+  /// - Returns: Whether something that concerns the run has come.
+  private func sleepOnce(_ frame: RunFrame) -> Bool {
+    switch prepareSleep(frame, host: nil) {
+    case .again: return false
+    case .over: return true
+    case .announced(let sleep):
+      frame.turn.isExhausted = !collect(frame, until: sleep.alarm, blocks: true)
+      return finishSleep(frame, sleep)
+    }
+  }
+
+  /// What came of preparing a sleep.
+  enum Preparation {
+    case announced(Sleep)
+    /// Something may be there to do; it has been collected.
+    case over
+    /// Something has happened that does not concern the run.
+    case again
+  }
+
   /// Prepares the sleep of a run: its watches, its deadline, a spin in its place.
   ///
   /// Calls out before the sleep is announced: watches that the kernel refuses, and mail.
   ///
   /// - Parameter host: The guest whose host is to sleep. It does not spin on its host's time.
-  /// - Returns: Nil if something may be there to do; it has then been collected.
   @inline(__always)
-  func prepareSleep(_ frame: RunFrame, host guest: Guest?) -> Sleep? {
-    while true {
-      updateWatches(frame.mode)
-      let deadline = min(frame.run.deadline, nextTimerWake(in: frame.mode))
-      // A refused descriptor may have been the last item, and a task may wait to hear of it.
-      guard deadline == .distantFuture || deadline > now, !isEmpty(frame.mode), !wakes.isWoken else {
-        poll(frame)
-        return nil
-      }
-      var alarm = deadline
-      if let guest {
-        if guest.owesPoll, collectsAnything(guest) { return nil }
-      } else {
-        if hasPrecise(in: frame.mode) {
-          alarm = self.alarm(before: deadline, in: frame.mode)
-          if alarm < deadline && alarm <= now {
-            spin(frame, until: deadline)
-            if endsSleep(frame, deadline) { return nil }
-            counters.spuriousWakeups.count()
-            continue
-          }
-        }
-        if busyPollAllowance.load(ordering: .relaxed) > 0, spinForWakeup(frame, until: alarm, deadline) { return nil }
-      }
-      let sleep = Sleep(deadline: deadline, alarm: alarm)
-      if let sleep = announceSleep(
-        sleep, frame.mode, servesMainQueue: frame.run.servesMainQueue, isOutside: guest != nil)
-      {
-        if sleep.isWatched { tellSleep() }
-        return sleep
-      }
-      heedPosts()
-      if wakes.isWoken || isStopped {
-        poll(frame)
-        return nil
-      }
+  func prepareSleep(_ frame: RunFrame, host guest: Guest?) -> Preparation {
+    updateWatches(frame.mode)
+    let deadline = min(frame.run.deadline, nextTimerWake(in: frame.mode))
+    // A refused descriptor may have been the last item, and a task may wait to hear of it.
+    guard deadline == .distantFuture || deadline > now, !isEmpty(frame.mode), !wakes.isWoken else {
+      poll(frame)
+      return .over
     }
+    var alarm = deadline
+    if let guest {
+      if guest.owesPoll, collectsAnything(guest) { return .over }
+    } else if has(.spin), let ended = spinBeforeSleep(frame, &alarm) {
+      return ended
+    }
+    let sleep = Sleep(deadline: deadline, alarm: alarm)
+    if let sleep = announceSleep(
+      sleep, frame.mode, servesMainQueue: frame.run.servesMainQueue, isOutside: guest != nil)
+    {
+      if sleep.isWatched { reportSleep() }
+      return .announced(sleep)
+    }
+    return takePostsBeforeSleep(frame)
+  }
+
+  /// Something has been posted. Calls out.
+  @inline(never)
+  private func takePostsBeforeSleep(_ frame: RunFrame) -> Preparation {
+    applyMailAndTakePosts()
+    if !wakes.isWoken, !isStopped { return .again }
+    poll(frame)
+    return .over
   }
 
   /// Announces a sleep to posters, which wake the loop from here on, and arms for its end.
@@ -211,10 +173,10 @@ extension LoopCore {
   @inline(__always)
   func announceSleep(_ sleep: Sleep, _ mode: ModeState, servesMainQueue: Bool, isOutside: Bool) -> Sleep? {
     guard announce(mode, servesMainQueue: servesMainQueue, until: sleep.alarm, isOutside: isOutside) else { return nil }
-    pulse.enter(.waiting)
+    counters.pulse.enter(.waiting)
     counters.sleeps.count()
     var sleep = sleep
-    if counters.watchesSleep.load(ordering: .relaxed) {
+    if has(.watchedSleep) {
       sleep.isWatched = true
       sleep.start = counters.timesSleep.load(ordering: .relaxed) ? wait.now : .distantPast
     }
@@ -234,7 +196,7 @@ extension LoopCore {
   /// The loop's thread is back: takes the announcement back, and `bits` of what was posted.
   @inline(__always)
   func endSleep(_ sleep: Sleep, taking bits: WakeProtocol.Bits, _ phase: Loop.Heartbeat.Phase) -> WakeProtocol.Bits {
-    pulse.enter(phase)
+    counters.pulse.enter(phase)
     forgetClock()
     if sleep.isWatched { countSleep(since: sleep.start) }
     return wakeup.wokeTaking(bits)
@@ -253,12 +215,12 @@ extension LoopCore {
   /// - Returns: Whether something that concerns the run has ended the sleep; otherwise the run sleeps on.
   @_transparent
   func finishSleep(_ frame: RunFrame, _ sleep: Sleep) -> Bool {
-    if sleep.isWatched { tellWake(frame, sleep.alarm) }
+    if sleep.isWatched { reportWake(frame, sleep.alarm) }
     frame.turn.hasSlept = true
-    apply(afterSleep: endSleep(sleep, taking: [.mail, .signals, .wake, .stop], .observers))
+    let posted = endSleep(sleep, taking: [.mail, .signals, .wake, .stop], .observers)
+    if !posted.isEmpty { apply(afterSleep: posted) }
     if frame.turn.isExhausted { return true }
-    let isAtAlarm = sleep.alarm < sleep.deadline && sleep.alarm <= now
-    if isAtAlarm { spinPlan.learn(lateness: now.nanoseconds - sleep.alarm.nanoseconds) }
+    let isAtAlarm = sleep.alarm < sleep.deadline && learnLateness(sleep.alarm)
     if endsSleep(frame, sleep.deadline) { return true }
     if !isAtAlarm { counters.spuriousWakeups.count() }
     return false
@@ -267,9 +229,14 @@ extension LoopCore {
   /// Whether something that concerns the run is there; counts what.
   @inline(__always)
   func endsSleep(_ frame: RunFrame, _ deadline: Instant) -> Bool {
-    if !frame.ready.isEmpty {
-      counters.wakeupsByDescriptor.count()
-    } else if frame.turn.isMainQueueReady {
+    if frame.ready.isEmpty { return endsSleepUnready(frame, deadline) }
+    counters.wakeupsByDescriptor.count()
+    return true
+  }
+
+  @inline(never)
+  private func endsSleepUnready(_ frame: RunFrame, _ deadline: Instant) -> Bool {
+    if frame.turn.isMainQueueReady {
       counters.wakeupsByMainQueue.count()
     } else if wakes.isWoken || isStopped {
       counters.wakeupsByPost.count()
@@ -284,7 +251,7 @@ extension LoopCore {
   /// When a timer of the mode needs the loop awake. Publishes the fire date, for other threads to read.
   @inline(__always)
   func nextTimerWake(in mode: ModeState) -> Instant {
-    let dates = nextDates(in: mode)
+    let dates = timers.nextDates(in: mode)
     mode.publishFireDate(dates.fire)
     return dates.wake
   }

@@ -1,20 +1,65 @@
 import CLinux
 import Synchronization
 
+/// What a loop that may spin has learned of it. *loop thread*
+@safe final class Spinner {
+  /// When to begin for a precise timer, and the account of all spins.
+  @safe @exclusivity(unchecked) var plan = SpinPlan()
+  /// Whether to spin before sleeps.
+  @safe @exclusivity(unchecked) var policy = BusyPollPolicy()
+  /// When the kernel is to be asked although such a spin was woken, and when a spin yields the processor before it begins.
+  @safe @exclusivity(unchecked) var nextKernelPoll = Instant.distantPast, nextYield = Instant.distantPast
+}
+
 /// 7. The last bit of the way to a precise timer's date, and the moment before a sleep.
 extension LoopCore {
+  /// Made when the loop first may spin.
+  var spinner: Spinner {
+    if knownSpinner == nil { knownSpinner = Spinner() }
+    return knownSpinner!
+  }
+
+  /// Spins in the place of a sleep, or has it end earlier to spin then, if the loop may.
+  ///
+  /// - Parameter alarm: When the sleep is to end.
+  /// - Returns: What came of the spin; nil if the loop is to sleep.
+  @inline(never)
+  func spinBeforeSleep(_ frame: RunFrame, _ alarm: inout Instant) -> Preparation? {
+    let deadline = alarm
+    if timers.hasPrecise(in: frame.mode) {
+      alarm = self.alarm(before: deadline, in: frame.mode)
+      if alarm < deadline && alarm <= now {
+        spin(frame, until: deadline)
+        if endsSleep(frame, deadline) { return .over }
+        counters.spuriousWakeups.count()
+        return .again
+      }
+    }
+    if busyPollAllowance.load(ordering: .relaxed) > 0, spinForWakeup(frame, until: alarm, deadline) { return .over }
+    return nil
+  }
+
+  /// Learns from a sleep that was to end before its deadline, to leave the rest to a spin.
+  ///
+  /// - Returns: Whether it has ended then.
+  @inline(never)
+  func learnLateness(_ alarm: Instant) -> Bool {
+    if now < alarm { return false }
+    spinner.plan.learn(lateness: now.nanoseconds - alarm.nanoseconds)
+    return true
+  }
+
   /// When to end the sleep so that the rest of the way to the next precise date can be spun; `deadline` if it cannot.
   ///
   /// Only asked when a precise timer stands in the mode.
-  @inline(never)
   func alarm(before deadline: Instant, in mode: ModeState) -> Instant {
     assertOwnThread()
-    let date = nextPreciseDate(in: mode)
+    let date = timers.nextPreciseDate(in: mode)
     guard date != .distantFuture, wait.kernel != nil else { return deadline }
     forgetClock()
-    let alarm = date.advanced(by: -spinPlan.margin)
+    let alarm = date.advanced(by: -spinner.plan.margin)
     guard alarm < deadline else { return deadline }
-    guard spinPlan.affords(spinPlan.margin, of: loop.spinBudget, at: max(alarm, now)) else {
+    guard spinner.plan.affords(spinner.plan.margin, of: loop.spinBudget, at: max(alarm, now)) else {
       counters.spinsDenied.count()
       return deadline
     }
@@ -27,7 +72,7 @@ extension LoopCore {
     let start = wait.now
     // The kernel has not been asked in this wait if the loop came too close to the date for a sleep.
     spin(frame, from: start, until: deadline, pollsFirst: !frame.turn.hasSlept)
-    heedPosts()
+    applyMailAndTakePosts()
   }
 
   /// Spins for a moment instead of sleeping, in case another processor's thread is about to wake the loop.
@@ -35,39 +80,39 @@ extension LoopCore {
   /// The loop does not count as asleep during the spin, so that a poster wakes it without a system call.
   ///
   /// - Returns: Whether something that concerns the run has come.
-  @inline(never)
-  func spinForWakeup(_ frame: RunFrame, until alarm: Instant, _ deadline: Instant) -> Bool {
+  private func spinForWakeup(_ frame: RunFrame, until alarm: Instant, _ deadline: Instant) -> Bool {
     assertOwnThread()
-    guard wait.kernel != nil, busyPollPolicy.begins() else { return false }
+    guard wait.kernel != nil, spinner.policy.begins() else { return false }
     let start = wait.now
-    guard spinPlan.affords(busyPollPolicy.patience, of: busyPollAllowance.load(ordering: .relaxed), at: start) else {
+    guard spinner.plan.affords(spinner.policy.patience, of: busyPollAllowance.load(ordering: .relaxed), at: start)
+    else {
       counters.spinsDenied.count()
       return false
     }
-    if start >= nextYield {
-      nextYield = start.advanced(by: Self.yieldInterval)
+    if start >= spinner.nextYield {
+      spinner.nextYield = start.advanced(by: Self.yieldInterval)
       let wasFree = rondo_processor_is_free()
-      busyPollPolicy.learn(wasFree: wasFree)
+      spinner.policy.learn(wasFree: wasFree)
       guard wasFree else { return false }
     }
     // What is ready in the kernel must not wait for the end of a spin; while something is each time, it is asked each time.
-    if start >= nextKernelPoll {
+    if start >= spinner.nextKernelPoll {
       poll(frame)
       if endsSleep(frame, deadline) { return true }
-      nextKernelPoll = now.advanced(by: Self.kernelPollInterval)
+      spinner.nextKernelPoll = now.advanced(by: Self.kernelPollInterval)
     }
-    spin(frame, from: start, until: min(alarm, start.advanced(by: busyPollPolicy.patience)), pollsFirst: false)
+    spin(frame, from: start, until: min(alarm, start.advanced(by: spinner.policy.patience)), pollsFirst: false)
     if wakeup.has(Self.endsSpin) {
-      busyPollPolicy.learn(wokenAfter: now.nanoseconds - start.nanoseconds)
+      spinner.policy.learn(wokenAfter: now.nanoseconds - start.nanoseconds)
     } else if frame.ready.isEmpty, !frame.turn.isMainQueueReady {
-      busyPollPolicy.learn(wokenAfter: nil)
+      spinner.policy.learn(wokenAfter: nil)
     }
-    heedPosts()
+    applyMailAndTakePosts()
     guard endsSleep(frame, deadline) else { return false }
     // Wakeups that come thick and fast must not keep descriptors waiting.
-    if now >= nextKernelPoll {
+    if now >= spinner.nextKernelPoll {
       if frame.ready.isEmpty { poll(frame) }
-      nextKernelPoll = now.advanced(by: Self.kernelPollInterval)
+      spinner.nextKernelPoll = now.advanced(by: Self.kernelPollInterval)
     }
     return true
   }
@@ -87,7 +132,7 @@ extension LoopCore {
     }
     forgetClock()
     let spun = now.nanoseconds - start.nanoseconds
-    spinPlan.book(spun, at: start)
+    spinner.plan.book(spun, at: start)
     counters.nanosecondsSpinning.count(UInt64(spun))
   }
 

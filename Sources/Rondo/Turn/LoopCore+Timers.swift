@@ -1,38 +1,28 @@
-/// Timers and timeouts: what arms, queues and fires them. Only the loop's thread knows of rows, so nothing here locks.
+import Synchronization
+
+/// Timers and timeouts: what arms and queues them. Only the loop's thread knows of rows, so nothing here locks.
 extension LoopCore {
   // MARK: - Dates
 
   /// Sets the date of a row. O(1) if it is queued and the date is no earlier; O(log n) otherwise.
   @inline(__always)
-  private func setDate(_ slot: UInt32, _ date: Instant) {
-    let old = timers[slot].date
-    timers[slot].date = date
-    timers[slot].stamp = nextStamp()
-    if timers[slot].isQueued {
-      // Entries are lower bounds: they are made exact when they reach the top.
-      if date < old { bringForward(slot) }
-    } else {
-      enqueue(slot)
+  func setDate(_ slot: UInt32, _ date: Instant) {
+    let (rows, old) = (timers.rows, timers[slot].date)
+    rows[slot].date = date
+    rows[slot].stamp = nextStamp()
+    if !rows[slot].isQueued { return enqueue(slot) }
+    // Entries are lower bounds: they are made exact when they reach the top.
+    if date < old {
+      cancelHostSleep()
+      timers.bringForward(slot)
     }
   }
 
-  @inline(never)
-  private func bringForward(_ slot: UInt32) {
-    assertOwnThread()
-    cancelHostSleep()
-    unsafe group(slot)._withUnsafeGuaranteedRef { $0.timers.bringForward(slot, in: timers) }
-  }
-
   @inline(__always)
-  private func enqueue(_ slot: UInt32) {
+  func enqueue(_ slot: UInt32) {
     assertOwnThread()
     cancelHostSleep()
-    unsafe group(slot)._withUnsafeGuaranteedRef { $0.timers.insert(slot, in: timers) }
-  }
-
-  private func dropEntries(_ slot: UInt32) {
-    assertOwnThread()
-    unsafe group(slot)._withUnsafeGuaranteedRef { $0.timers.remove(slot, in: timers) }
+    timers.enqueue(slot)
   }
 
   // MARK: - Timers
@@ -40,24 +30,25 @@ extension LoopCore {
   /// The modes of this loop whose runs fire the timer.
   func modes(of timer: Loop.Timer) -> UInt64 {
     assertOwnThread()
-    return timers.token(of: timer).map { modeSet($0.slot).modes } ?? 0
-  }
-
-  func modeSet(_ slot: UInt32) -> ModeSet {
-    unsafe group(slot)._withUnsafeGuaranteedRef { $0.modes }
+    return timers.token(of: timer).map { timers[timers[$0.slot].group].modes.modes } ?? 0
   }
 
   /// Has runs of the modes in `mask`, too, fire the timer.
-  func install(_ timer: Loop.Timer, in mask: UInt64) {
+  ///
+  /// - Parameter isHeld: Whether its handler is held for a row that it gets.
+  func install(_ timer: Loop.Timer, in mask: UInt64, isHeld: Bool) {
     assertOwnThread()
-    if let token = timers.token(of: timer) {
-      move(timer, token.slot, to: modes(of: timer) | mask)
-    } else {
-      let number = group(of: ModeSet(modes: mask, isCommon: false))
-      let slot = timers.insert(timer, group: number)
-      join(number, slot, isKept: true)
-      schedule(timer, slot)
-    }
+    if let token = timers.token(of: timer) { return move(timer, token.slot, to: modes(of: timer) | mask) }
+    if !isHeld { timer.holdHandlers() }
+    let group = group(of: ModeSet(modes: mask, isCommon: false))
+    let schedule = timer.schedule
+    if schedule.isPrecise { note(.spin) }
+    cancelHostSleep()
+    let slot = timers.insert(
+      unsafe .timer(.passRetained(timer)), group: group, at: timer.hasNothingToFire ? nil : schedule.fireDate,
+      tolerance: schedule.effectiveTolerance, isPrecise: schedule.isPrecise,
+      order: Int32(truncatingIfNeeded: timer.order), stamp: nextStamp())
+    timer.slot = Int32(slot)
   }
 
   /// Takes the timer, which has left the modes in `mask`, out of their queues. See `uninstall(_:from:)`.
@@ -66,35 +57,42 @@ extension LoopCore {
   func uninstall(_ timer: Loop.Timer, from mask: UInt64) -> Loop.Item? {
     assertOwnThread()
     guard let token = timers.token(of: timer) else {
-      timer.clearOwnerIfUnregistered()
+      timer.leaveLoopIfUnregistered()
       return nil
     }
-    let remaining = mask == .max ? 0 : modes(of: timer) & ~mask
-    if remaining != 0 || timer.isCommon {
-      move(timer, token.slot, to: remaining)
-      return nil
+    if mask != .max {
+      let remaining = modes(of: timer) & ~mask
+      if remaining != 0 || timer.isCommon {
+        move(timer, token.slot, to: remaining)
+        return nil
+      }
     }
-    leaveGroup(token.slot, isKept: true)
-    return finishEviction(timers.freeSlot(token.slot))
+    timer.slot = -1
+    let removed = timers.remove(token.slot)
+    if let ended = removed.ended { endGroup(ended) }
+    guard case .timer(let timer)? = removed.target else { preconditionFailure("A timer has the slot.") }
+    return finishEviction(unsafe timer.takeRetainedValue())
   }
 
   private func move(_ timer: Loop.Timer, _ slot: UInt32, to mask: UInt64) {
     let number = group(of: ModeSet(modes: mask, isCommon: false))
     if number == timers[slot].group { return }
-    leaveGroup(slot, isKept: true)
-    join(number, slot, isKept: true)
+    if let ended = timers.move(slot, to: number) { endGroup(ended) }
     schedule(timer, slot)
   }
 
   /// Takes the timer's date and tolerance over, and queues it unless its only fire has begun.
-  private func schedule(_ timer: Loop.Timer, _ slot: UInt32) {
+  @inline(__always)
+  func schedule(_ timer: Loop.Timer, _ slot: UInt32) {
     timers[slot].isArmed = !timer.hasNothingToFire
     guard timers[slot].isArmed else { return }
     let schedule = timer.schedule
-    if timers[slot].differs(from: schedule) {
-      if timers[slot].isQueued { dropEntries(slot) }
-      timers[slot].tolerance = schedule.effectiveTolerance
+    let tolerance = schedule.effectiveTolerance
+    if tolerance != timers[slot].tolerance || schedule.isPrecise != timers[slot].isPrecise {
+      timers.dequeue(slot)
+      timers[slot].tolerance = tolerance
       timers[slot].isPrecise = schedule.isPrecise
+      if schedule.isPrecise { note(.spin) }
     }
     setDate(slot, schedule.fireDate)
   }
@@ -113,19 +111,22 @@ extension LoopCore {
     if timers[token.slot].isArmed, timers[token.slot].isQueued, date >= timers[token.slot].date {
       setDate(token.slot, date)
     } else {
-      schedule(timer, token.slot)
+      reschedule(timer)
     }
   }
 
   // MARK: - Timeouts
 
-  /// Makes a timeout that is not armed.
-  func makeTimeout(group number: GroupNumber, tolerance: Int64, _ handler: consuming TimeoutHandler) -> Token {
+  /// Makes a timeout, which is not armed without a date.
+  @inline(__always)
+  func makeTimeout(
+    group: GroupNumber, at date: Instant?, tolerance: Int64, _ handler: consuming TimeoutHandler
+  ) -> Token {
     assertOwnThread()
-    let slot = timers.insert(.timeout(consume handler), group: number)
-    timers[slot].tolerance = tolerance
-    join(number, slot, isKept: false)
-    return timers.token(slot)
+    cancelHostSleep()
+    let target = TimerTarget.timeout(consume handler)
+    let slot = timers.insert(target, group: group, at: date, tolerance: tolerance, stamp: nextStamp())
+    return timers.rows.token(slot)
   }
 
   /// The slot of a timeout of this loop that has not been discarded.
@@ -137,26 +138,21 @@ extension LoopCore {
 
   func arm(_ slot: UInt32, at date: Instant) {
     assertOwnThread()
-    if !timers[slot].isArmed {
-      timers[slot].isArmed = true
-      unsafe group(slot)._withUnsafeGuaranteedRef { $0.keptCount += 1 }
-    }
+    timers.setArmed(slot, true)
     setDate(slot, date)
   }
 
-  /// Its entries stay where they are until they reach the top, or until they serve again.
-  @inline(__always)
   func disarm(_ slot: UInt32) {
     assertOwnThread()
-    guard timers[slot].isArmed else { return }
-    timers[slot].isArmed = false
-    unsafe group(slot)._withUnsafeGuaranteedRef { $0.keptCount -= 1 }
+    timers.setArmed(slot, false)
   }
 
   /// - Returns: What it called, for the caller to release; nil while its callout is under way.
   func discard(_ slot: UInt32) -> TimerTarget? {
-    leaveGroup(slot, isKept: timers[slot].isArmed)
-    return timers.remove(slot)
+    assertOwnThread()
+    let removed = timers.remove(slot)
+    if let ended = removed.ended { endGroup(ended) }
+    return removed.target
   }
 
   /// Discards every timeout: the loop ends. Calls out.
@@ -166,101 +162,36 @@ extension LoopCore {
     for token in timers.all where timers.holds(token) && timers.timer(token.slot) == nil { _ = discard(token.slot) }
   }
 
-  // MARK: - In the turn
+  // MARK: - Groups
 
-  /// Fires one row of the batch, if it is still due. Calls out.
-  ///
-  /// - Parameter limit: The time by which the batch was collected.
+  /// The number of the group of a set of modes, which has one from now on.
   @inline(__always)
-  func fire(_ token: Token, _ frame: RunFrame, _ limit: Instant) {
+  func group(of modes: ModeSet) -> GroupNumber {
     assertOwnThread()
-    guard timers.holds(token), timers[token.slot].isArmed else { return }
-    if case .timer(let timer) = timers[token.slot].target {
-      unsafe timer._withUnsafeGuaranteedRef { fire($0, token, frame, limit) }
-    } else {
-      fireTimeout(token, limit)
-    }
+    return modes == .default ? 0 : otherGroup(of: modes)
   }
 
-  /// Before the callout, a repeating timer is armed for its next date. In its callout it does not fire: a nested run
-  /// takes it out of its queue, and the end of the callout puts it back. Calls out.
-  @inline(__always)
-  private func fire(_ timer: Loop.Timer, _ token: Token, _ frame: RunFrame, _ limit: Instant) {
-    let slot = token.slot
-    guard timer.belongs(to: frame.mode.bit), timer.isValid, !isCalling(timer) else { return }
-    let date = timer.date
-    guard let fire = timer.beginFire(of: date, by: limit) ?? timer.beginFire(of: date, by: wait.now) else {
-      // An earlier callout of this turn has put it off, or another thread has.
-      if !timers[slot].isQueued { schedule(timer, slot) }
-      return
-    }
-    if timers[slot].isQueued { dropEntries(slot) }
-    let missed = timers[slot].missed
-    timers[slot].missed = UInt32(clamping: fire.passed)
-    if let next = fire.next { setDate(slot, next) } else { timers[slot].isArmed = false }
-    counters.timerCallouts.count()
-    if missed > 0 { counters.missedTicks.count(UInt64(missed)) }
-    frame.calling = ObjectIdentifier(timer)
-    if hasDelegate {
-      callOutRecorded(timer, fire.date, limit, missed)
-    } else {
-      callOutTimer(
-        timer,
-        Loop.Timer.Tick(timer: timer, scheduledAt: fire.date, firedAt: max(fire.date, limit), missed: Int(missed)))
-    }
-    frame.calling = nil
-    if let next = fire.next {
-      forgetClock()
-      if next > now, timers.holds(token), timers[slot].isQueued { return }
-    }
-    finishFire(of: timer, fire.next)
-  }
-
-  /// A one-shot without another date ends. A repeating timer passes over what has passed in its callout. What a nested run
-  /// has taken out of its queue comes back.
   @inline(never)
-  private func finishFire(of timer: Loop.Timer, _ next: Instant?) {
-    if timer.hasNothingToFire { return timer.invalidate() }
-    guard timer.isIn(loop), let token = timers.token(of: timer) else { return }
-    if let next, next <= now, let fire = timer.beginFire(of: next, by: now) {
-      timers[token.slot].missed &+= UInt32(clamping: fire.passed + 1)
-    } else if timers[token.slot].isQueued {
-      return
-    }
-    schedule(timer, token.slot)
+  private func otherGroup(of set: ModeSet) -> GroupNumber {
+    // A mode is made with its group.
+    forEachMode(set.modes) { _ in }
+    if let number = timers.group(of: set) { return number }
+    let number = timers.makeGroup(set)
+    for mode in modes where set.contains(mode) { mode.others.append(number) }
+    return number
   }
 
-  /// Calls out.
-  private func fireTimeout(_ token: Token, _ limit: Instant) {
-    let slot = token.slot
-    let date = timers[slot].date
-    guard date <= limit || date <= wait.now else {
-      // An earlier callout of this turn has put it off.
-      if !timers[slot].isQueued { enqueue(slot) }
-      return
-    }
-    // In its own callout, which a nested run's turn is in the middle of, it waits for the callout's end.
-    guard case .timeout(let handler)? = timers[slot].target.take() else { return }
-    // An earlier callout may have armed it again.
-    if timers[slot].isQueued { dropEntries(slot) }
-    disarm(slot)
-    counters.timerCallouts.count()
-    if hasDelegate { callOutRecorded(slot, date, handler) } else { callOutTimeout(handler) }
-    // Discarded in its callout, its handler dies here; the slot may be another timeout's.
-    guard timers.holds(token) else { return }
-    timers[slot].target = .timeout(handler)
-    if timers[slot].isArmed, !timers[slot].isQueued { enqueue(slot) }
-  }
-
-  /// A nested run must find what enclosing runs have collected and not fired yet. It stays collected as well: what the
-  /// nested run does not fire, the enclosing one does.
-  func returnDueTimers(to mode: ModeState) {
+  /// The mode is new or has become common: it lists the groups of several modes that contain it.
+  func listGroups(of mode: ModeState) {
     assertOwnThread()
-    for frame in frames {
-      for slot in frame.due.dropFirst(frame.nextDue).filter({ timers.holds($0.token) }).map(\.token.slot) {
-        // Two runs may have collected it.
-        if timers[slot].isArmed, !timers[slot].isQueued, modeSet(slot).contains(mode) { enqueue(slot) }
-      }
-    }
+    mode.others = ContiguousArray(timers.shared.filter { timers[$0].modes.contains(mode) })
+  }
+
+  @inline(never)
+  private func endGroup(_ number: GroupNumber) {
+    let set = timers[number].modes
+    for mode in modes where set.contains(mode) { mode.others.removeAll { $0 == number } }
+    if set.isCommon { mailbox.commonItemCount.subtract(1, ordering: .relaxed) }
+    timers.endGroup(number)
   }
 }

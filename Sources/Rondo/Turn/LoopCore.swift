@@ -5,21 +5,17 @@ import Synchronization
 ///
 /// The heart is `Loop+Run.swift`; other threads reach the core through the mailbox.
 ///
-/// One thread needs no check of exclusive access, and a callout may come back to any of this. Each field is exempt by
-/// itself: in one exempt struct, a change of one field would by the language's rules be an access of all the others.
+/// One thread needs no check of exclusive access, and a callout may come back to any of this. Each field has its own
+/// attribute, since exclusivity of a struct covers all its fields.
 @safe final class LoopCore {
   /// *constant* once set. The handle that owns this core, and outlives it.
   @safe unowned(unsafe) var loop: Loop!
-  /// *constant* Whether this is the main thread's loop, and serves the main dispatch queue.
-  let isMain: Bool
   /// *constant* The loop's one lock.
   let mailbox: Mailbox
   /// *constant* Wake bits and descriptor, shared with every poster.
   let wakeup: Wakeup
-  /// *constant*
-  let counters: Counters
-  /// *constant*
-  let pulse: Pulse
+  /// *constant* One writer, any reader.
+  let counters = Counters()
   /// *atomic* The delegate. Once set it stays, and lives as long as the core.
   let delegate = unsafe Atomic<Unmanaged<DelegateBox>?>(nil)
   /// *constant*
@@ -27,15 +23,11 @@ import Synchronization
   /// *constant*
   let slots = SlotTable()
   /// *constant*
-  let timers = TimerTable()
-  /// *constant* What waits for runs of the default mode alone.
-  let defaultGroup: ModeGroup
-  /// What waits for runs of several modes.
-  @safe @exclusivity(unchecked) var otherGroups = OtherGroups()
+  let timers = TimerStore()
   /// By mode index; as many as mail has been applied for.
   @safe @exclusivity(unchecked) var modes: ContiguousArray<ModeState>
   /// The loop as another loop's guest.
-  @safe @exclusivity(unchecked) var guest: Guest?
+  @safe @exclusivity(unchecked) var guest: Guest? { didSet { note(.guest, guest != nil) } }
   /// The runs under way.
   @safe @exclusivity(unchecked) var frames = FrameStack()
   @safe @exclusivity(unchecked) var depth = 0
@@ -43,73 +35,62 @@ import Synchronization
   let runningMode = Atomic<Int>(-1)
   /// What these runs remember of wakeups and stops.
   @safe @exclusivity(unchecked) var wakes = WakeMemory()
+  /// *constant* Whether this is the main thread's loop, and serves the main dispatch queue.
+  let isMain: Bool
   /// The run that ended last had been stopped. *loop thread*
   @safe @exclusivity(unchecked) var wasStopped = false
   @safe @exclusivity(unchecked) var blocks = BlockQueue()
-  /// Whether a block or a job may wait. Set with each that is queued, and cleared by the turn that finds none.
-  @safe @exclusivity(unchecked) var mayHaveWork = false
+  /// What a turn of any mode has to do.
+  @safe @exclusivity(unchecked) var agenda = Agenda()
+  /// *atomic* `Extras` bits.
+  let extras = Atomic<UInt32>(0)
   /// *atomic* Blocks die instead of running. No stage of the loop's life: another thread may ask for it at any time.
   let discardsBlocks = Atomic<Bool>(false)
-  /// Jobs of actors and tasks that are served in the common modes.
-  let jobs = JobGroup(ModeSet(modes: 0, isCommon: true))
-  /// Groups for other modes, those that have a job.
-  @safe @exclusivity(unchecked) var modalJobs: ContiguousArray<JobGroup> = []
-  /// A job is running.
-  @safe @exclusivity(unchecked) var isServingJob = false
-  /// How many operations that succeed at once the running job may still do before it lets others run.
-  @safe @exclusivity(unchecked) var operationsLeft = 0
-  /// Sleeps of tasks that the concurrency runtime has left to the loop, by task.
-  @safe @exclusivity(unchecked) var sleeps: [UInt: JobSleep] = [:]
-  /// *constant* Runs the jobs once the loop's thread has ended.
-  let detachedJobs = DetachedJobQueue()
+  /// A block of the main dispatch queue is running.
+  @safe @exclusivity(unchecked) var isDrainingMainQueue = false
+  /// Whether the clock's last reading is good for this phase.
+  @safe @exclusivity(unchecked) private var isClockRead = false
+  /// Whether debug builds check the invariants after every turn.
+  @safe @exclusivity(unchecked) var checksInvariants = false
+  /// The jobs of actors and tasks, once there was one.
+  @safe @exclusivity(unchecked) var knownJobs: JobService?
   /// *constant* once set, before main. Serves jobs while the loop is not run, if it is the main actor's.
   @safe @exclusivity(unchecked) var jobRelay: JobRelay?
+  /// *constant* once jobs are orphaned. Runs them from then on.
+  @safe @exclusivity(unchecked) var detachedJobs: DetachedJobQueue?
   /// Emptied mail, to change places with the next.
   @safe @exclusivity(unchecked) var spareMail = Mail()
-  /// The clock as read last, and whether that is good for this phase.
+  /// The clock as read last.
   @safe @exclusivity(unchecked) private var lastReading = Instant.distantPast
-  @safe @exclusivity(unchecked) private var isClockRead = false
   /// How often the loop has waited or looked.
   @safe @exclusivity(unchecked) var waitCount: UInt64 = 0
   /// After so many callouts of descriptor sources, the number of the next one is asked for its file.
   @safe @exclusivity(unchecked) var calloutsToTrust = calloutsBetweenLooks
-  /// The kernel has told that the main dispatch queue has work, which it tells once, and no turn has served it since.
-  @safe @exclusivity(unchecked) var owesMainQueue = false
-  /// A block of the main dispatch queue is running.
-  @safe @exclusivity(unchecked) var isDrainingMainQueue = false
   /// What a turn serves of what is ready, if not all of it.
-  @safe @exclusivity(unchecked) var oneEvent: OneEventPolicy?
+  @safe @exclusivity(unchecked) var oneEvent: OneEventPolicy? { didSet { agenda.note(.oneEvent, oneEvent != nil) } }
   /// *atomic* The foreign loop of this thread that an upper floor has named. Once set it stays, as the delegate does.
   let foreign = unsafe Atomic<Unmanaged<ForeignBox>?>(nil)
   /// How many of the runs under way are turns that the foreign loop's runs gave this one.
   @safe @exclusivity(unchecked) var foreignTurns = 0
   /// What is to be called when the mail under way has been applied.
-  @safe @exclusivity(unchecked) var afterMail: [AfterMail] = []
-  /// Whether debug builds check the invariants after every turn.
-  @safe @exclusivity(unchecked) var checksInvariants = false
-  /// What the loop has learned about spinning for precise timers.
-  @safe @exclusivity(unchecked) var spinPlan = SpinPlan()
-  /// Whether to spin before sleeps.
-  @safe @exclusivity(unchecked) var busyPollPolicy = BusyPollPolicy()
-  /// When the kernel is to be asked although such a spin was woken, and when a spin yields the processor before it begins.
-  @safe @exclusivity(unchecked) var nextKernelPoll = Instant.distantPast, nextYield = Instant.distantPast
+  @safe @exclusivity(unchecked) var afterMail: [AfterMail] = [] {
+    didSet { agenda.note(.afterMail, !afterMail.isEmpty) }
+  }
+  /// What the loop has learned about spinning, once it may.
+  @safe @exclusivity(unchecked) var knownSpinner: Spinner?
   /// *atomic* Nanoseconds a second, of all that is spun, up to which sleeps may begin with a spin.
   let busyPollAllowance = Atomic<Int64>(0)
   @safe @exclusivity(unchecked) private var lastStamp: UInt32 = 0
   /// The loop's thread as assertions found it, by its control block.
   @safe @exclusivity(unchecked) private var assertedThread: UInt = 0
 
-  init(isMain: Bool, mailbox: Mailbox, wakeup: Wakeup, counters: Counters, pulse: Pulse, wait: Wait) {
+  init(isMain: Bool, mailbox: Mailbox, wakeup: Wakeup, wait: Wait) {
     self.isMain = isMain
     self.mailbox = mailbox
     self.wakeup = wakeup
-    self.counters = counters
-    self.pulse = pulse
     self.wait = wait
-    let defaultMode = ModeState(index: 0, name: .default, isCommon: true)
-    modes = [defaultMode]
-    defaultGroup = defaultMode.own
-    mailbox.withLock { $0.states = Array(modes) }
+    modes = [ModeState(index: 0, name: .default, isCommon: true, own: 0)]
+    mailbox.withLock { $0.states = modes }
   }
 
   deinit {
@@ -117,6 +98,20 @@ import Synchronization
     guard let delegate = unsafe delegate.load(ordering: .acquiring) else { return }
     unsafe delegate._withUnsafeGuaranteedRef { $0.showItems(of: nil) }
     unsafe delegate.release()
+  }
+
+  /// Whether the loop has any of these. A relaxed load.
+  @inline(__always)
+  func has(_ any: Extras) -> Bool { extras.load(ordering: .relaxed) & any.rawValue != 0 }
+
+  /// Any thread; see `Extras`.
+  func note(_ extra: Extras, _ isThere: Bool = true) {
+    if has(extra) == isThere { return }
+    if isThere {
+      extras.bitwiseOr(extra.rawValue, ordering: .relaxed)
+    } else {
+      extras.bitwiseAnd(~extra.rawValue, ordering: .relaxed)
+    }
   }
 
   /// The clock: read at most once a phase, when the phase first needs it. A mode without timers costs no reading.
@@ -164,7 +159,7 @@ import Synchronization
     runningMode.store(frame.mode.index, ordering: .relaxed)
     wakes.beginRun()
     depth &+= 1
-    pulse.setDepth(depth)
+    counters.pulse.setDepth(depth)
   }
 
   @inline(__always)
@@ -176,16 +171,23 @@ import Synchronization
     wasStopped = wakes.isStopped
     wakes.endRun()
     depth &-= 1
-    if depth > 0 { return pulse.setDepth(depth) }
-    pulse.rest()
+    if depth > 0 { return counters.pulse.setDepth(depth) }
+    counters.pulse.rest()
     relayJobs()
+  }
+
+  /// Whether a turn of the mode has nothing to do but to wait: nothing was posted, signalled or queued, and no
+  /// observer wants to hear of it.
+  @inline(__always)
+  func isQuiet(_ mode: ModeState) -> Bool {
+    !wakeup.has(.all) && agenda.isEmpty && mode.agenda.isSubset(of: .runs) && !isEmpty(mode)
   }
 
   /// Whether nothing but observers is left in the mode. See `__CFRunLoopModeIsEmpty`.
   @inline(__always)
   func isEmpty(_ mode: ModeState) -> Bool {
     assertOwnThread()
-    return mode.itemCount == 0 && !hasTimers(in: mode) && hasNothingToServe(mode)
+    return mode.itemCount == 0 && !timers.hasKept(in: mode) && hasNothingToServe(mode)
   }
 
   @inline(never)
@@ -211,7 +213,7 @@ import Synchronization
 /// What mail leads to outside the loop, once all of it has been applied.
 enum AfterMail {
   /// A common source joined a mode that has become common.
-  case tellSchedule(Loop.Source, mode: Int)
+  case callSchedule(Loop.Source, mode: Int)
   /// A source has lost its file.
   case invalidate(RejectedSource)
   /// An item has left modes, or the loop; its closures may die.

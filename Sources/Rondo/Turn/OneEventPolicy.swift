@@ -27,7 +27,7 @@
     frame.turn.firesTimers = event == .timers
     if event != .mainQueue { frame.turn.isMainQueueReady = false }
     core.dropReadyDescriptors(frame, from: event == .descriptor ? 1 : 0)
-    if event == .wakeup { core.wakes.spend() } else { core.wakes.keep() }
+    if event == .wakeup { core.wakes.waitEnded() } else { core.wakes.carryOver() }
     // CFRunLoop polls again in every turn.
     frame.turn.hasSlept = false
   }
@@ -35,7 +35,7 @@
   private func first(_ frame: RunFrame, _ core: LoopCore) -> Event {
     // Found ready before the wait, it goes first every other time.
     if frame.turn.polls, frame.turn.isMainQueueReady, !frame.turn.followsMainQueue { return .mainQueue }
-    let fireDate = core.nextDates(in: frame.mode).fire
+    let fireDate = core.timers.nextDates(in: frame.mode).fire
     let isTimerDue = fireDate <= core.now
     let index = frame.mode.index
     let listed = index < self.listed.count ? self.listed[index] : nil

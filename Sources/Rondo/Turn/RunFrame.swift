@@ -31,7 +31,7 @@
     ready.removeAll()
   }
 
-  /// Begins a turn. What the one before collected has been told, so no run nested in this one is to find it.
+  /// Begins a turn. What the one before collected has been passed on, so no run nested in this one is to find it.
   @inline(__always)
   func beginTurn() {
     turn = Turn(after: turn)
@@ -101,10 +101,12 @@ struct Run {
 
 /// What one turn knows.
 struct Turn {
-  /// The turn before slept, so the kernel has told what was ready a moment ago.
+  /// The turn before slept, so the kernel has reported what was ready a moment ago.
   let followsSleep: Bool
   /// The turn before served the main queue, so this one lets the others go first.
   let followsMainQueue: Bool
+  /// Before its wait, the turn had nothing to do.
+  var isQuiet = false
   /// A source was handled in this turn.
   var hasHandledSource = false
   /// This turn only polls, without sleeping and without its two observers.
@@ -112,11 +114,11 @@ struct Turn {
   var hasSlept = false
   var isMainQueueReady = false
   var hasServedMainQueue = false
-  /// The run returns after one source, and an earlier one told a descriptor before the main queue: now it is the queue's turn.
+  /// The run returns after one source, and an earlier one served a descriptor before the main queue: now it is the queue's turn.
   var keepsDescriptorsBack = false
   /// False only while one event a turn is served and it is another one.
   var firesTimers = true
-  /// A script in virtual time had nothing more to tell.
+  /// A script in virtual time had no further event.
   var isExhausted = false
   /// How far the turn is through the descriptors that its wait collected.
   var nextReady = 0

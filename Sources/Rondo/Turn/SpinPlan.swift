@@ -1,6 +1,6 @@
 /// When to stop sleeping and begin to spin for a precise timer, and the account of all spins. *loop thread*
 ///
-/// A pure account: it is told what was slept and spun, and reads no clock.
+/// A pure account: its input is what was slept and spun, and it reads no clock.
 package struct SpinPlan: Equatable, Sendable {
   /// Nanoseconds before a date at which the sleep shall end: the kernel is later than that once in about twenty times.
   package private(set) var margin: Int64 = 100_000

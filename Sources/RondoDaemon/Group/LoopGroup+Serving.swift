@@ -9,17 +9,17 @@ extension LoopGroup {
   /// - Parameters:
   ///   - loop: Watches the listener; nil for the group's first loop.
   ///   - choice: Chooses the loop of a connection.
-  ///   - limit: The most connections at a time, in the whole group.
+  ///   - limits: What clients may take of the server, counted in the whole group.
   ///   - grace: How long connections may go on after the cancellation.
   ///   - onError: Called with what a `body` threw, as there.
   /// - Throws: The listener's error, and `.wait(.loopEnded)`; the connections have ended then, too.
   public nonisolated(nonsending) func serve(
-    _ listener: Socket, on loop: Loop? = nil, by choice: Choice = .leastLoaded, atMost limit: Int = .max,
+    _ listener: Socket, on loop: Loop? = nil, by choice: Choice = .leastLoaded, limits: ServerLimits = ServerLimits(),
     grace: Duration = .zero, onError: (@Sendable (any Error) -> Void)? = nil,
     _ body: @escaping @Sendable (Connection) async throws -> Void
   ) async throws(ConnectionError) {
     try await listener.serve(
-      on: loop ?? loops[0], atMost: limit, grace: grace, in: .common, onError: onError,
+      on: loop ?? loops[0], limits: limits, grace: grace, in: .common, onError: onError,
       place: {
         let place = place(by: choice)
         return (place.loop, { place.leave() })

@@ -4,8 +4,9 @@ import Synchronization
 
 /// Has Foundation's loop and Rondo's of one thread serve each other. *loop thread*
 ///
-/// Where the thread has both, Rondo sleeps in Foundation's wait, with its own epoll set as one of Foundation's ports. The
-/// same port, and observers of Foundation's turns, serve Rondo while Foundation's loop runs for itself.
+/// Where the thread has both, and Foundation's has something, Rondo sleeps in Foundation's wait, with its own epoll set as
+/// one of Foundation's ports. The same port, and observers of Foundation's turns, serve Rondo while Foundation's loop runs
+/// for itself. While Foundation's has nothing, it is not entered: see `FoundationBridge+Sleep.swift`.
 @safe final class FoundationBridge: ForeignLoop, @unchecked Sendable {
   /// Runs of Foundation's loop in joined modes that are under way, the innermost last.
   private struct Run {
@@ -39,17 +40,19 @@ import Synchronization
     case told
   }
 
-  private unowned let loop: Loop
+  unowned let loop: Loop
   /// *atomic* Whether the thread wants it.
   let isWanted = Atomic<Bool>(true)
   /// *atomic* Whether the loop knows the bridge.
   private let isKnown = Atomic<Bool>(false)
   /// *atomic*
   private let stand = Atomic<Stand>(.apart)
-  private var foundation: CFRunLoop?
+  private(set) var foundation: CFRunLoop?
   /// Where that lives in memory: comparing costs no reference count.
   private var address: UnsafeMutableRawPointer?
-  private var modes: [FoundationMode] = []
+  private(set) var modes: [FoundationMode] = []
+  /// What keeps wakeups of Foundation's loop from being lost in runs of Rondo's.
+  var host: FoundationHost?
   private var runs: [Run] = []
   /// The run that ended last.
   private var ended: Run?
@@ -61,7 +64,7 @@ import Synchronization
   private var asleep: ForeignSleep?
   private var sleepNews = SleepNews.none
   /// The depth of the turn of Rondo's that a run of Foundation's has given it; -1 outside of one.
-  private var turnDepth = -1
+  private(set) var turnDepth = -1
   private(set) var refusal: String?
   /// It need not be tried again.
   private var isHopeless = false
@@ -163,7 +166,7 @@ import Synchronization
     }
   }
 
-  private func hasDescriptors(_ count: CInt, leavingHalf: Bool = false) -> Bool {
+  func hasDescriptors(_ count: CInt, leavingHalf: Bool = false) -> Bool {
     rondo_has_descriptors(count) != 0 && (!leavingHalf || rondo_has_half_of_descriptors() != 0)
       || refuse("Too few descriptors are left.")
   }
@@ -180,12 +183,9 @@ import Synchronization
   }
 
   /// What Rondo's mode and Foundation's mode of that name have in common, made if need be; nil without descriptors.
-  private func join(_ mode: Loop.Mode) -> FoundationMode? {
+  func join(_ mode: Loop.Mode) -> FoundationMode? {
     guard let foundation else { return nil }
-    if let known = modes.first(where: { $0.mode == mode }) {
-      if known.port >= 0 { known.insert(in: foundation) }
-      return known
-    }
+    if let known = modes.first(where: { $0.mode == mode }) { return known }
     guard let epoll = epoll(of: mode), hasDescriptors(FoundationDoors.descriptorsOfMode) else { return nil }
     let made = FoundationMode(mode, of: self)
     modes.append(made)
@@ -197,6 +197,8 @@ import Synchronization
   private func detach() {
     for mode in modes { mode.end() }
     modes = []
+    host?.end()
+    host = nil
     runs = []
     wake()
     foundation = nil
@@ -206,31 +208,16 @@ import Synchronization
 
   // MARK: - Rondo's runs
 
-  func isPresent(in mode: Loop.Mode) -> Bool {
-    attach() && join(mode) != nil
-  }
-
-  func isEmpty(_ mode: Loop.Mode) -> Bool {
-    guard attach(), let foundation else { return true }
-    let known = modes.first { $0.mode == mode }
-    // The next sleep puts it in again, so that a turn that asks more than once pays once.
-    known?.remove(from: foundation)
-    known?.dropNews()
-    return isFinished(foundation, known?.name ?? FoundationMode.name(of: mode))
-  }
-
-  private func isFinished(_ loop: CFRunLoop, _ name: CFString) -> Bool {
-    unsafe rondo_foundation_is_finished(
-      Unmanaged.passUnretained(loop).toOpaque(), Unmanaged.passUnretained(name).toOpaque()) != 0
-  }
-
   func wait(in mode: Loop.Mode, sleeps: Bool, isTold: Bool) -> Bool {
     if loop.depth == turnDepth {
       // Within a run of Foundation's, which looks and sleeps for itself.
       if isTold { sleepNews = .told }
       return false
     }
-    guard let joined = join(mode) else { return false }
+    guard let joined = join(mode), let foundation else { return false }
+    // Without a port its run would be over at once, if nothing else is in the mode.
+    if joined.port < 0, let epoll = epoll(of: mode) { joined.follow(epoll, in: foundation) }
+    joined.insert(in: foundation)
     return sleeps ? run(joined, .sleep, for: 1e10) : run(joined, .look, for: 0)
   }
 

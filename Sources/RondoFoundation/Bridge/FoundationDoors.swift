@@ -26,6 +26,21 @@ enum FoundationDoors {
     return unsafe Unmanaged.passUnretained(CFRunLoopGetCurrent()).toOpaque()
   }
 
+  /// The epoll set of Foundation's that has `port`, which is in no other; -1 if there is none.
+  ///
+  /// Foundation has registered it for edges of input and with its number, as asking for it does once more.
+  static func portSet(with port: CInt) -> CInt {
+    var (soft, hard): (UInt64, UInt64) = (0, 0)
+    unsafe rondo_descriptor_limits(&soft, &hard)
+    for number in 0..<CInt(clamping: max(soft, 65_536)) {
+      let error = rondo_wake(number, port)
+      if error == 0 { return number }
+      // The kernel has no memory, whatever the number is.
+      if error == ENOMEM { break }
+    }
+    return -1
+  }
+
   /// What `refusal` takes for a moment: a loop with its first mode, and an epoll set with something in it.
   static let descriptorsToAsk: CInt = 8
   /// What a loop takes with its first mode, and one for luck.
@@ -53,6 +68,8 @@ enum FoundationDoors {
       guard let source = unsafe CFRunLoopSourceCreate(&context) else { return }
       let mode = kCFRunLoopDefaultMode
       CFRunLoopAddSource(CFRunLoopGetCurrent(), source, mode)
+      // Asking for its set must not keep it from being served.
+      _ = portSet(with: epoll)
       _ = CFRunLoopRunInMode(mode, 0, true)
       CFRunLoopSourceInvalidate(source)
     }

@@ -8,10 +8,20 @@ final class FoundationMode {
   let name: CFString
   /// The epoll set that is the port at present; -1 for none.
   private(set) var port: CInt = -1
+  /// The epoll set that Foundation's mode waits by: readable while one of its ports is. -1 if it was not found.
+  private(set) var portSet: CInt = -1
+  /// It is looked for once: a search that finds nothing asks about each number that there may be.
+  private var hasLookedForPortSet = false
+  /// How many sleeps begin in Foundation's wait before the mode is asked whether it has anything.
+  var sleepsToQuestion = 0
   /// Whether a turn of Rondo's waits as a block in Foundation's loop.
   var isTurnQueued = false
   private var source: CFRunLoopSource?
   private(set) var isInserted = false
+  /// In the port's place while Rondo sleeps outside of Foundation's wait: Foundation's runs do not end at once. Never
+  /// signalled.
+  private let keeper: CFRunLoopSource?
+  private var isKept = false
   /// A source that is signalled: Rondo has served something, so that Foundation's run has.
   private var news: CFRunLoopSource?
   private var observers: [CFRunLoopObserver] = []
@@ -21,6 +31,8 @@ final class FoundationMode {
     self.mode = mode
     self.bridge = bridge
     name = Self.name(of: mode)
+    var context = unsafe CFRunLoopSourceContext()
+    keeper = unsafe CFRunLoopSourceCreate(&context)
   }
 
   static func name(of mode: Loop.Mode) -> CFString {
@@ -51,19 +63,37 @@ final class FoundationMode {
       source = makeSource()
     }
     insert(in: loop)
+    if hasLookedForPortSet { return }
+    hasLookedForPortSet = true
+    portSet = FoundationDoors.portSet(with: port)
   }
 
   func insert(in loop: CFRunLoop) {
     guard !isInserted, let source else { return }
     isInserted = true
     CFRunLoopAddSource(loop, source, name)
+    removeKeeper(from: loop)
+  }
+
+  /// Has Foundation's mode not empty without the port.
+  func keep(in loop: CFRunLoop) {
+    guard !isInserted, !isKept, let keeper else { return }
+    isKept = true
+    CFRunLoopAddSource(loop, keeper, name)
   }
 
   /// Takes the port out of Foundation's mode, which may then be empty.
   func remove(from loop: CFRunLoop) {
+    removeKeeper(from: loop)
     guard isInserted, let source else { return }
     isInserted = false
     CFRunLoopRemoveSource(loop, source, name)
+  }
+
+  private func removeKeeper(from loop: CFRunLoop) {
+    guard isKept, let keeper else { return }
+    isKept = false
+    CFRunLoopRemoveSource(loop, keeper, name)
   }
 
   /// The port is about to be closed.
@@ -96,6 +126,7 @@ final class FoundationMode {
   func end() {
     dropPort()
     dropNews()
+    if let keeper { CFRunLoopSourceInvalidate(keeper) }
     for observer in observers { CFRunLoopObserverInvalidate(observer) }
     observers = []
   }

@@ -112,16 +112,15 @@ final class SocketPortReceiver: @unchecked Sendable {
   }
 
   private func makeSource(_ socket: Socket, _ port: SocketPort) -> SocketSource {
-    guard socket.kind == .stream else {
-      return SocketSource(socket, for: .data) { source, event in
-        if case .datagram(let datagram) = event { self.takeDatagram(datagram, port) }
-      }
-    }
-    return SocketSource(socket, for: .accept) { source, event in
+    SocketSource(socket, for: socket.kind == .stream ? .accept : .data) { source, event in
       switch event {
+      case .datagram(let datagram): self.takeDatagram(datagram, port)
       case .accepted(let socket, let peer): if !self.welcome(socket, peer, port) { source.noteRefusal() }
       case .acceptPaused(let error, _): self.noteAcceptError(error, port)
-      case .failed: port.invalidate()
+      // A datagram may fail alone.
+      case .failed(let error) where !source.isValid:
+        warn("A socket port can receive nothing more, and becomes invalid: \(error).")
+        port.invalidate()
       default: break
       }
     }

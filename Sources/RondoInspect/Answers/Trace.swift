@@ -29,7 +29,7 @@ final class Trace: Sendable {
     start = rondo_monotonic_now()
     self.loops = loops
     for (index, entry) in loops.enumerated() {
-      entry.loop.tellSleeps()
+      entry.loop.reportSleeps()
       entry.recorder.setTracing(true, as: UInt8(clamping: index))
     }
   }

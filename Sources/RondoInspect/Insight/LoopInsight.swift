@@ -17,7 +17,7 @@ public struct LoopInsight: Sendable {
 
   init(loop: Loop, recorder: Recorder) {
     if !recorder.isHeard(by: rondo_listener_turns) {
-      loop.tellSleeps()
+      loop.reportSleeps()
       recorder.setListening(rondo_listener_turns, true)
     }
     self.loop = loop

@@ -5,7 +5,7 @@ import Synchronization
 /// Calls the watcher to a loop that it does not look at, if the loop stays awake.
 ///
 /// It is a timerfd of the watcher's. The loop arms it when it wakes and disarms it when it goes to sleep, while the
-/// watcher is parked: so the watcher sleeps beside loops that are awake for moments.
+/// watcher is parked: so the watcher sleeps beside loops that are seldom awake, and then for moments.
 @safe final class StallAlarm: @unchecked Sendable {
   /// *atomic* The timerfd; -1 before it is made, and where no descriptor was left for it.
   private let descriptor = Atomic<CInt>(-1)
@@ -15,6 +15,8 @@ import Synchronization
   private let parkings = Atomic<UInt32>(0)
   /// *loop thread* The parking that it is armed for; 0 while it is disarmed.
   @safe @exclusivity(unchecked) private var armed: UInt32 = 0
+  /// *loop thread* How often the loop wakes while it arms.
+  @safe @exclusivity(unchecked) private var pace = WakePace()
   /// *watcher's thread*
   @safe @exclusivity(unchecked) private var source: Loop.DescriptorSource?
 
@@ -53,12 +55,13 @@ import Synchronization
 
   /// The loop has woken.
   ///
-  /// - Returns: False if there is no alarm to arm: the watcher has to be called at once.
+  /// - Returns: False if the watcher has to be called at once: there is no alarm to arm, or the loop wakes often.
   func arm(at now: Int64) -> Bool {
     let timer = descriptor.load(ordering: .acquiring)
-    guard timer >= 0 else { return false }
+    let delay = delay.load(ordering: .relaxed)
+    guard timer >= 0, !pace.wakesOften(at: now, in: delay) else { return false }
     armed = parkings.load(ordering: .acquiring)
-    return rondo_timerfd_arm(timer, now + delay.load(ordering: .relaxed)) == 0
+    return rondo_timerfd_arm(timer, now + delay) == 0
   }
 
   /// Whether it is armed since the watcher was parked.

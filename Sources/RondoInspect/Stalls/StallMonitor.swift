@@ -8,7 +8,7 @@ import Synchronization
 /// A watcher's thread looks at the loops. A report has the callout, its duration, and the thread's activity and stack.
 /// The monitor reports at most one stall a second, and the end of each reported stall. A stopped process, a debugger, a
 /// suspended machine and a thread that waits for a processor cause no report. While all loops are idle, or
-/// awake for less than an eighth of the limit, the watcher sleeps. Every member may be used from any thread.
+/// seldom awake and for less than an eighth of the limit, the watcher sleeps. Every member may be used from any thread.
 public final class StallMonitor: Sendable {
   /// The longest time that a callout may take.
   public let limit: Duration

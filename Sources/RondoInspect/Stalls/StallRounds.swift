@@ -16,7 +16,7 @@ import Synchronization
   /// When a stall was reported last.
   private var lastReport: Int64?
   private var unreported = 0
-  /// Looks at nothing but loops that rest, one after the other.
+  /// Looks at nothing but loops that rest and have woken seldom, one after the other.
   private var idleLooks = 0
   private var isParked = false
 
@@ -24,6 +24,8 @@ import Synchronization
     weak var loop: Loop?
     let recorder: Recorder
     var detector: StallDetector
+    /// How often the loop had slept when it was looked at last.
+    var sleeps: UInt64
     /// How long the thread had waited for a processor when it was seen in its callout for the second time.
     var delay: Int64?
     /// The stall that was reported, and its beat.
@@ -42,7 +44,8 @@ import Synchronization
 
   func add(_ loop: Loop, _ recorder: Recorder) {
     guard !watched.contains(where: { $0.loop === loop }) else { return }
-    watched.append(Watched(loop: loop, recorder: recorder, detector: StallDetector(limit: limit)))
+    watched.append(
+      Watched(loop: loop, recorder: recorder, detector: StallDetector(limit: limit), sleeps: loop.statistics.sleeps))
     if timer == nil { start() }
     unpark()
   }
@@ -82,7 +85,7 @@ import Synchronization
     for index in watched.indices {
       if wasAway { watched[index].detector.startAgain(at: now) }
       look(at: index, now)
-      if !watched[index].detector.isResting { isIdle = false }
+      if wakesOften(index) || !watched[index].detector.isResting { isIdle = false }
       next = min(next, watched[index].detector.nextLook(after: now))
     }
     idleLooks = isIdle ? idleLooks + 1 : 0
@@ -103,7 +106,7 @@ import Synchronization
       // A loop that wakes from here on arms an alarm. One that woke before it could see this is found by one more look.
       for entry in watched where idleLooks == Self.idleLimit {
         // Not before: a loop that is never idle need not tell of its sleeps.
-        entry.loop?.tellSleeps()
+        entry.loop?.reportSleeps()
         entry.recorder.park(delay: limit / 8)
       }
       if idleLooks > Self.idleLimit {
@@ -124,6 +127,14 @@ import Synchronization
     // The alarm has waited for the time until the first look.
     planned = rondo_monotonic_now()
     timer.setFireDate(after: .nanoseconds(1))
+  }
+
+  /// Whether the loop has slept so often since the last look that an alarm would cost it more than the next look.
+  private func wakesOften(_ index: Int) -> Bool {
+    guard let loop = watched[index].loop else { return false }
+    let (before, sleeps) = (watched[index].sleeps, loop.statistics.sleeps)
+    watched[index].sleeps = sleeps
+    return sleeps - before > WakePace.most
   }
 
   private func look(at index: Int, _ now: Int64) {

@@ -8,7 +8,9 @@ extension LocalMessagePort {
       switch event {
       case .accepted(let socket, _): if !self.welcome(socket) { source.noteRefusal() }
       case .acceptPaused(let error, _): self.noteAcceptError(error)
-      case .failed: self.invalidate()
+      case .failed(let error):
+        warn("The message port \(self.name) can receive nothing more, and becomes invalid: \(error).")
+        self.invalidate()
       default: break
       }
     }

@@ -75,7 +75,7 @@ public final class LocalMessagePort: @unchecked Sendable {
     invalidate()
   }
 
-  /// Whether the port can still receive.
+  /// Whether the port can still receive. If its listener fails, it cannot, and writes the error to stderr.
   public var isValid: Bool {
     state.withLock { $0.claim != nil }
   }

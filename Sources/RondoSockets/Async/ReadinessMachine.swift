@@ -49,6 +49,8 @@ package struct ReadinessMachine<Waiter> {
   package private(set) var idleLimit: Int64?
   /// When no task waits any longer. A change counts for waits that have begun, too.
   package var deadline = Instant.distantFuture
+  /// When no task waits to read any longer, as long as no read has succeeded.
+  package var firstReadDeadline = Instant.distantFuture
   /// When the last call succeeded, if there is a limit of idleness.
   private var lastMove = Instant.distantPast
   /// The peer has ended its side: reading never blocks again, and no further edge may come.
@@ -87,6 +89,7 @@ package struct ReadinessMachine<Waiter> {
   /// - Parameter mayGoOn: Whether the next one may succeed, too.
   package mutating func succeed(_ direction: ReadinessDirection, mayGoOn: Bool) {
     if mayGoOn { self[direction].mayGo = true }
+    if direction == .read { firstReadDeadline = .distantFuture }
   }
 
   /// A call has moved bytes, in either direction.
@@ -137,6 +140,7 @@ package struct ReadinessMachine<Waiter> {
   /// When the waiter of a direction has waited long enough.
   private func limit(of direction: ReadinessDirection) -> Instant {
     guard self[direction].waiter != nil else { return .distantFuture }
+    let deadline = direction == .read ? min(deadline, firstReadDeadline) : deadline
     guard let idleLimit else { return deadline }
     return min(deadline, max(lastMove, self[direction].start).advanced(by: idleLimit))
   }

@@ -263,6 +263,14 @@ package final class ReadinessRecord: ItemDelegate, @unchecked Sendable {
     }
   }
 
+  /// How long a task may wait until a first read succeeds. Any thread.
+  func limitFirstByte(to limit: Duration) {
+    lock.withLock {
+      machine.firstReadDeadline = loop.now.advanced(by: limit.saturatingNanoseconds)
+      armTimer()
+    }
+  }
+
   /// Has the timer fire no later than the first waiter's limit. *under the lock*
   ///
   /// What moves postpones the limit, and not the timer, which then looks again when it fires.

@@ -154,6 +154,12 @@ public final class Connection: Sendable {
     for record in records { record.serve() }
   }
 
+  /// Sets what a server grants the client, which was accepted just now.
+  func limit(_ limits: ServerLimits) {
+    if let idle = limits.idle { idleLimit = idle }
+    if let firstByte = limits.firstByte { transport.input?.record.limitFirstByte(to: firstByte) }
+  }
+
   /// Has ``awaitRequest()`` return false from now on, unless a part of a request has come. Any thread.
   ///
   /// `Socket.serve(on:)` calls it when its task is cancelled. Call it for connections of your own when your server stops.

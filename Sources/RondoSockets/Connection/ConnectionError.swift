@@ -9,6 +9,8 @@ public indirect enum ConnectionError: Error, Hashable, Sendable {
   case socket(SocketError)
   /// The wait failed: it was cancelled, its time passed, or the loop ended.
   case wait(Loop.WaitError)
+  /// The host's name was not looked up.
+  case lookup(LookupError)
   /// The peer ended the stream before `expected` bytes had come. The `received` bytes can still be read.
   case endedEarly(received: Int, expected: Int)
   /// No delimiter is among the first `limit` bytes, which can still be read.
@@ -27,6 +29,7 @@ extension ConnectionError: CustomStringConvertible {
     switch self {
     case .socket(let error): "\(error)"
     case .wait(let error): "the wait for the socket ended: \(error)"
+    case .lookup(let error): "\(error)"
     case .endedEarly(let received, let expected): "the peer ended after \(received) of \(expected) bytes"
     case .tooLong(let limit): "there is no end of the line in \(limit) bytes"
     case .writeCutShort: "an earlier write sent only a part of its bytes"

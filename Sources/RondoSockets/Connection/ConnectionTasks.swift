@@ -5,12 +5,14 @@ final class ConnectionTasks: Sendable {
   private struct State {
     var tasks: [Int: (task: Task<Void, any Error>, connection: Connection)] = [:]
     var lastNumber = 0
+    /// How many connections each client address has, if that is limited.
+    var counts: [ClientAddress: Int] = [:]
     /// Waits for room, with true, or for the end of all. One at a time: the task that serves.
     var waiter: (waiter: Waiter<Void>, isForRoom: Bool)?
   }
 
   /// *constant*
-  private let limit: Int
+  private let limits: ServerLimits
   /// *constant*
   private let onError: (@Sendable (any Error) -> Void)?
   /// *constant*
@@ -19,16 +21,31 @@ final class ConnectionTasks: Sendable {
   private let state = Guarded(State())
 
   init(
-    atMost limit: Int, onError: (@Sendable (any Error) -> Void)?,
+    _ limits: ServerLimits, onError: (@Sendable (any Error) -> Void)?,
     _ body: @escaping @Sendable (Connection) async throws -> Void
   ) {
-    self.limit = limit
+    self.limits = limits
     self.onError = onError
     self.body = body
   }
 
+  /// Whose a connection counts as that was accepted; nil if its address has as many as it may.
+  func admit(_ socket: Socket) -> Client? {
+    guard let most = limits.connectionsPerAddress, let address = ClientAddress(socket.peerAddress) else {
+      return Client(address: nil)
+    }
+    return state.withLock { $0.counts[address, default: 0] < most } ? Client(address: address) : nil
+  }
+
+  /// Whose a connection is.
+  struct Client {
+    /// Nil if those of one address are not counted.
+    fileprivate let address: ClientAddress?
+  }
+
   /// Begins the task of a connection.
-  func begin(_ connection: Connection, _ leave: @escaping @Sendable () -> Void) {
+  func begin(_ connection: Connection, _ client: Client, _ leave: @escaping @Sendable () -> Void) {
+    connection.limit(limits)
     // Under the lock: the task cannot leave before it is noted.
     state.withLock { state in
       state.lastNumber += 1
@@ -39,9 +56,10 @@ final class ConnectionTasks: Sendable {
         do { try await body(connection) } catch { report(error) }
         connection.close()
         leave()
-        finish(number)
+        finish(number, client)
       }
       state.tasks[number] = (task, connection)
+      if let address = client.address { state.counts[address, default: 0] += 1 }
     }
   }
 
@@ -51,9 +69,12 @@ final class ConnectionTasks: Sendable {
     warn("The handler of a connection threw: \(error).")
   }
 
-  private func finish(_ number: Int) {
+  private func finish(_ number: Int, _ client: Client) {
     let waiter = state.withLock { state -> Waiter<Void>? in
       state.tasks[number] = nil
+      if let address = client.address, let count = state.counts[address] {
+        state.counts[address] = count > 1 ? count - 1 : nil
+      }
       guard let (waiter, isForRoom) = state.waiter, isForRoom || state.tasks.isEmpty else { return nil }
       state.waiter = nil
       return waiter
@@ -63,11 +84,11 @@ final class ConnectionTasks: Sendable {
 
   /// Suspends until there is room for another connection, or the calling task is cancelled.
   nonisolated(nonsending) func waitForRoom() async throws(ConnectionError) {
-    while state.withLock({ $0.tasks.count >= limit }) {
+    while state.withLock({ $0.tasks.count >= limits.connections }) {
       if Task.isCancelled { throw .wait(.cancelled) }
       await Waiter<Void>.wait(isolation: #isolation) { waiter in
         let isFull = state.withLock { state in
-          let isFull = state.tasks.count >= limit
+          let isFull = state.tasks.count >= limits.connections
           if isFull { state.waiter = (waiter, isForRoom: true) }
           return isFull
         }

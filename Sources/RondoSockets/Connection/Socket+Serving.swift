@@ -16,7 +16,7 @@ extension Socket {
   ///
   /// - Parameters:
   ///   - loop: Watches the listener and the connections, and runs their tasks.
-  ///   - limit: The most connections at a time. Further clients wait in the listener's queue.
+  ///   - limits: What each client may take of the server.
   ///   - grace: How long connections may go on after the cancellation.
   ///   - mode: The mode in whose runs the loop watches.
   ///   - onError: Called with what a `body` threw. Nil writes it to standard error, unless it is a `ConnectionError`
@@ -24,31 +24,32 @@ extension Socket {
   ///   - body: Nonisolated code runs on the loop's thread.
   /// - Throws: The listener's error, and `.wait(.loopEnded)`; the connections have ended then, too.
   public nonisolated(nonsending) func serve(
-    on loop: Loop, atMost limit: Int = .max, grace: Duration = .zero, in mode: Loop.Mode = .common,
+    on loop: Loop, limits: ServerLimits = ServerLimits(), grace: Duration = .zero, in mode: Loop.Mode = .common,
     onError: (@Sendable (any Error) -> Void)? = nil, _ body: @escaping @Sendable (Connection) async throws -> Void
   ) async throws(ConnectionError) {
-    try await serve(on: loop, atMost: limit, grace: grace, in: mode, onError: onError, place: { (loop, {}) }, body)
+    try await serve(on: loop, limits: limits, grace: grace, in: mode, onError: onError, place: { (loop, {}) }, body)
   }
 
   /// The same, with a loop for each connection.
   ///
   /// - Parameter place: The loop for the next connection, and what is called when that has ended.
   package nonisolated(nonsending) func serve(
-    on loop: Loop, atMost limit: Int, grace: Duration, in mode: Loop.Mode, onError: (@Sendable (any Error) -> Void)?,
+    on loop: Loop, limits: ServerLimits, grace: Duration, in mode: Loop.Mode, onError: (@Sendable (any Error) -> Void)?,
     place: () -> (loop: Loop, leave: @Sendable () -> Void),
     _ body: @escaping @Sendable (Connection) async throws -> Void
   ) async throws(ConnectionError) {
-    require(limit > 0, "A server has at least one connection at a time, not \(limit).")
-    let tasks = ConnectionTasks(atMost: limit, onError: onError, body)
+    limits.check()
+    let tasks = ConnectionTasks(limits, onError: onError, body)
     var failure: ConnectionError?
     do {
       let incoming = try connections(on: loop, in: mode)
       while true {
         try await tasks.waitForRoom()
         let socket = try await incoming.accept()
+        guard let client = tasks.admit(socket) else { continue }
         let (home, leave) = place()
         do throws(ConnectionError) {
-          tasks.begin(try Connection(socket, on: home, in: mode), leave)
+          tasks.begin(try Connection(socket, on: home, in: mode), client, leave)
         } catch {
           // This one closes, and the others are served.
           leave()

@@ -7,7 +7,11 @@ extension Socket {
     /// bound.
     case reusePort
     /// Small pieces are sent immediately, without a wait for the acknowledgement of others: TCP_NODELAY.
+    ///
+    /// A stream that this module makes or accepts has it, unless its listener is another program's.
     case noDelay
+    /// Small pieces wait for the acknowledgement of those before, and are sent together: no TCP_NODELAY.
+    case delay
     /// The kernel probes a silent peer: SO_KEEPALIVE, TCP_KEEPIDLE, TCP_KEEPINTVL, TCP_KEEPCNT.
     ///
     /// It sends the first probe after `idle`, then one every `interval`, in whole seconds rounded up. After `probes`
@@ -52,6 +56,7 @@ extension Socket.Option {
     return switch self {
     case .reusePort: [(SOL_SOCKET, SO_REUSEPORT, 1)]
     case .noDelay: [(tcp, TCP_NODELAY, 1)]
+    case .delay: [(tcp, TCP_NODELAY, 0)]
     case .keepAlive(after: let idle, every: let interval, let probes):
       [
         (tcp, TCP_KEEPIDLE, idle.wholeUnits(perSecond: 1)), (tcp, TCP_KEEPINTVL, interval.wholeUnits(perSecond: 1)),

@@ -64,9 +64,13 @@ func check(
 extension Socket {
   /// Makes a socket of a family (AF_INET and others), neither bound nor connected. See socket(2).
   ///
+  /// An internet stream sends small pieces immediately, and so do the streams that it accepts: `Option.noDelay`.
+  ///
   /// - Throws: `.exhausted` if no descriptor is left, `.noMemory`, `.system` for an unknown family.
   public convenience init(family: CInt, _ kind: Kind) throws(SocketError) {
     self.init(accepted: try check(.socket, rondo_socket(family, kind.number, 0)), kind)
+    // A kernel that refuses delays small pieces, and the stream works.
+    if kind == .stream, family == AF_INET || family == AF_INET6 { try? set(.noDelay) }
   }
 
   /// Makes a stream socket that listens at `address`.

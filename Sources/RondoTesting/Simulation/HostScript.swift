@@ -24,6 +24,8 @@ final class HostScript: WaitScript, @unchecked Sendable {
 
   func call(_ call: rondo_call, _ first: Int, _ second: Int) -> Int { host.network.call(call, on: host, first, second) }
 
+  func addresses(of host: String) -> [String]? { self.host.simulation.names[host] ?? [] }
+
   func watch(_ source: Loop.DescriptorSource, in mode: UInt64) {
     if let endpoint = host.network.endpoint(source.descriptor) { return endpoint.watch(source, in: mode) }
     if let place = real.firstIndex(where: { $0.source === source }) {

@@ -13,6 +13,10 @@ public final class Simulation: @unchecked Sendable {
   public let faults: Faults
   /// The hosts, in the order in which they were made.
   public private(set) var hosts: [Host] = []
+  /// The addresses of each host name, in the order in which to try them.
+  ///
+  /// The resolvers of all hosts answer with them immediately. A name that is not here is not found.
+  public var names: [String: [String]] = [:]
   /// The latency of links that are made from then on.
   ///
   /// 100 microseconds at first. A link is made when it is asked for, or used.

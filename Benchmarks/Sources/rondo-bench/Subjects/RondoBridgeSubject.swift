@@ -5,7 +5,7 @@ import RondoFoundation
 /// Rondo's loop where the thread has one of Foundation's as well, and both serve each other.
 struct RondoBridgeSubject: Subject {
   let name = "rondo.bridge"
-  let summary = "rondo on a thread that has a loop of Foundation's: it sleeps in that one's wait"
+  let summary = "rondo on a thread that has a loop of Foundation's, and both serve each other"
 
   func openLoop(posts: Bool) throws(Refusal) -> any BenchLoop {
     try Self.attach()

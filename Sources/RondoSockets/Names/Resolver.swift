@@ -1,5 +1,4 @@
 public import Rondo
-public import RondoSockets
 
 /// Looks up host names with getaddrinfo(3), in threads of its own.
 ///
@@ -33,6 +32,9 @@ public final class Resolver: Sendable {
   /// A resolver for the whole process, with four threads.
   public static let shared = Resolver()
 
+  /// The longest time of a lookup, unless you give one: 30 seconds.
+  public static let usualLimit = Duration.seconds(30)
+
   /// Makes a resolver. It starts each thread when it needs it. A thread takes three descriptors.
   ///
   /// - Parameters:
@@ -50,7 +52,8 @@ public final class Resolver: Sendable {
 
   /// Looks up a name, and calls `handler` at most once. Any thread.
   ///
-  /// The handler is not called before this returns. An address as text is returned as it is, without a thread.
+  /// The handler is not called before this returns. An address as text is returned as it is, without a thread. For the
+  /// loop of a simulated host, the simulation has the names.
   ///
   /// - Parameters:
   ///   - port: The port of the returned addresses.
@@ -61,12 +64,12 @@ public final class Resolver: Sendable {
   /// - Returns: A handle that cancels the lookup. You need not keep it.
   @discardableResult
   public func lookUp(
-    _ host: String, port: UInt16, _ family: Family = .any, within limit: Duration = .seconds(30), on loop: Loop,
+    _ host: String, port: UInt16, _ family: Family = .any, within limit: Duration = Resolver.usualLimit, on loop: Loop,
     in mode: Loop.Mode = .common, handler: sending @escaping (Result<[SocketAddress], LookupError>) -> Void
   ) -> Lookup {
     let lookup = Lookup(LookupQuery(host: host, port: port, family: family), on: loop, in: mode)
     guard lookup.begin(within: limit, Lookup.Delivery(handler)) else { return lookup }
-    if let answer = lookup.query.ownAnswer {
+    if let answer = lookup.query.ownAnswer ?? lookup.query.simulatedAnswer(for: loop) {
       lookup.finish(answer)
       return lookup
     }
@@ -88,7 +91,7 @@ public final class Resolver: Sendable {
   /// - Throws: `.cancelled` as soon as the task is cancelled, `.loopEnded`, `.timedOut`, `.notFound`, and the other
   ///   cases of ``LookupError``.
   public nonisolated(nonsending) func addresses(
-    of host: String, port: UInt16, _ family: Family = .any, within limit: Duration = .seconds(30), on loop: Loop
+    of host: String, port: UInt16, _ family: Family = .any, within limit: Duration = Resolver.usualLimit, on loop: Loop
   ) async throws(LookupError) -> [SocketAddress] {
     if Task.isCancelled { throw .cancelled }
     let wait = LookupWait()

@@ -1,5 +1,5 @@
 import Glibc
-import RondoSockets
+import Rondo
 
 /// What is looked up, and how. It blocks.
 struct LookupQuery: Sendable {
@@ -19,6 +19,15 @@ struct LookupQuery: Sendable {
       return family == .ipv4 ? .failure(.notFound(host)) : .success([.ipv6(address, port: port)])
     }
     return nil
+  }
+
+  /// The answer of the simulation that the loop is in.
+  func simulatedAnswer(for loop: Loop) -> Answer? {
+    guard let found = loop.simulatedAddresses(of: host) else { return nil }
+    let addresses = found.compactMap {
+      try? LookupQuery(host: $0, port: port, family: family).ownAnswer?.get()
+    }.joined()
+    return addresses.isEmpty ? .failure(.notFound(host)) : .success(Array(addresses))
   }
 
   /// Asks the system, in the order in which the addresses are to be tried: RFC 6724. Blocks, perhaps for minutes.

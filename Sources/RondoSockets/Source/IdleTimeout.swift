@@ -1,6 +1,5 @@
 import CLinux
 public import Rondo
-public import RondoSockets
 
 /// Idle limits that do not cut clients that are not idle.
 ///

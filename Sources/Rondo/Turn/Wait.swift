@@ -17,7 +17,7 @@ enum Wait {
   /// Brings the watch of a descriptor source in a mode in line with what it wants.
   func watch(_ source: Loop.DescriptorSource, _ token: Token, in mode: ModeState, _ slots: SlotTable) {
     switch self {
-    case .kernel(let kernel): kernel.watch(source, token, in: mode, slots)
+    case .kernel(let kernel): kernel.watch(source, token, in: mode.index, &slots[token].watches)
     case .scripted(let scripted): scripted.watch(source, in: mode)
     }
   }
@@ -29,7 +29,7 @@ enum Wait {
     _ source: Loop.DescriptorSource, _ token: Token, in mode: ModeState, _ slots: SlotTable
   ) -> [RejectedSource] {
     switch self {
-    case .kernel(let kernel): kernel.unwatch(source, token, in: mode, slots)
+    case .kernel(let kernel): kernel.unwatch(source, in: mode.index, &slots[token].watches)
     case .scripted(let scripted): scripted.unwatch(source, in: mode)
     }
   }
@@ -37,7 +37,7 @@ enum Wait {
   /// Makes the mode the one in which a post finds the loop, before the loop says that it sleeps.
   @inline(__always)
   func choose(_ mode: ModeState, servesMainQueue: Bool) {
-    if case .kernel(let kernel) = self { _ = kernel.choose(mode, servesMainQueue: servesMainQueue) }
+    if case .kernel(let kernel) = self { _ = kernel.choose(mode.index, servesMainQueue: servesMainQueue) }
   }
 
   /// Has the chosen mode's wait end at `date`.
@@ -49,12 +49,18 @@ enum Wait {
   /// Sleeps in a mode until something is ready, a poster wakes the loop or `deadline`, armed, has come; or polls.
   ///
   /// - Parameter blocks: False to poll.
-  /// - Returns: What ended it. What is ready is in `frame`.
+  /// - Returns: False if a script in virtual time has no further event and there is no deadline. What is ready is in
+  ///   `frame`.
   @inline(__always)
-  func wait(_ frame: RunFrame, until deadline: Instant, blocks: Bool) -> WaitOutcome {
+  func wait(_ frame: RunFrame, until deadline: Instant, blocks: Bool) -> Bool {
     switch self {
-    case .kernel(let kernel): kernel.wait(frame, blocks: blocks)
-    case .scripted(let scripted): scripted.wait(frame, until: deadline, blocks: blocks)
+    case .kernel(let kernel):
+      let servesMainQueue = frame.run.servesMainQueue
+      if kernel.wait(in: frame.mode.index, servesMainQueue, into: &frame.ready, blocks: blocks) {
+        frame.turn.isMainQueueReady = true
+      }
+      return true
+    case .scripted(let scripted): return scripted.wait(frame, until: deadline, blocks: blocks)
     }
   }
 
@@ -62,41 +68,21 @@ enum Wait {
   ///
   /// - Returns: A descriptor that can be waited by, or -1 in virtual time.
   func beginHosting(_ frame: RunFrame) -> CInt {
-    kernel?.beginHosting(frame) ?? -1
+    kernel?.beginHosting(frame.mode.index, frame.run.servesMainQueue) ?? -1
   }
 
   func endHosting() { kernel?.endHosting() }
 
   /// Whether `prepare(_:)` has something to do before a wait in the mode.
   @inline(__always)
-  func mustPrepare(_ mode: ModeState) -> Bool {
-    switch self {
-    case .kernel(let kernel): kernel.mustPrepare(mode)
-    case .scripted: false
-    }
-  }
+  func mustPrepare(_ mode: ModeState) -> Bool { kernel?.mustPrepare(mode.index) ?? false }
 
   /// The kernel's side, unless time is virtual.
-  var kernel: KernelWait? {
-    switch self {
-    case .kernel(let kernel): kernel
-    case .scripted: nil
-    }
-  }
+  var kernel: KernelWait? { if case .kernel(let kernel) = self { kernel } else { nil } }
 
   /// Closes every descriptor, or drops the rest of the script.
   func close() {
-    switch self {
-    case .kernel(let kernel): kernel.close()
-    case .scripted(let scripted): scripted.script.close()
-    }
+    kernel?.close()
+    if case .scripted(let scripted) = self { scripted.script.close() }
   }
-}
-
-/// What ended a wait.
-enum WaitOutcome {
-  /// Something happened, or may have; the turn will see.
-  case returned
-  /// A script in virtual time has nothing more to tell and there is no deadline. The run ends.
-  case exhausted
 }
