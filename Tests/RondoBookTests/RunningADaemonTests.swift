@@ -18,9 +18,9 @@ private func print(_ text: String) { Output.current.add(text) }
     }
   }
 
-  @Test func `a daemon serves by a task, and its stop cancels that`() async {
+  @Test func `a daemon of an async main serves, reloads, and drains at its stop`() async {
     await #expect(processExitsWith: .success) {
-      do { try RunningADaemonExamples.tasks() } catch { fatalError("\(error)") }
+      do { try await RunningADaemonExamples.tasks() } catch { fatalError("\(error)") }
     }
   }
 
@@ -49,18 +49,15 @@ private func print(_ text: String) { Output.current.add(text) }
     try withVirtualLoop { virtual in
       let loop = virtual.loop
       let daemon = try Daemon(on: loop, claimsSignals: false, environment: [:])
-      func accept(_ event: SocketSource.Event) {}
 
       let passed = try ActivatedDescriptor.all()
-      let door = SocketSource(
-        try passed.first { $0.name == "echo" }?.socket() ?? .listening(at: .loopback()), for: .accept
-      ) { _, event in accept(event) }
-      loop.add(door)
-      daemon.whenStopping { door.invalidate() }
+      let socket = try passed.first { $0.name == "echo" }?.socket()
+      let listener = if let socket { try Listener(socket) } else { try Listener(at: .loopback()) }
 
-      #expect(door.socket?.localAddress != nil)
+      #expect(listener.address.port != nil)
+      daemon.whenStopping { listener.stop() }
       virtual.at(.seconds(1)) { daemon.stop() }
-      #expect(daemon.run() == .drained && !door.isValid)
+      #expect(daemon.run() == .drained && listener.isStopped)
     }
   }
 
@@ -232,38 +229,50 @@ private enum RunningADaemonExamples {
   }
 }
 
+/// How a server of the article greets.
+private actor Greeting {
+  private(set) var text = "Hello"
+
+  func reload() throws { text = "Welcome" }
+}
+
 extension RunningADaemonExamples {
-  /// A client that is served, and then asks for the end.
-  static func tasks() throws {
-    awakenDispatch()
-    let loop = Loop.current
-    let listener = try Socket.listening(at: .loopback())
-    let (address, echo) = (listener.localAddress!, Output())
-    let client = try LoopThread(name: "client")
-    client.execute {
-      let socket = try! Socket(family: address.family, .stream)
-      try! socket.connect(to: address, timeout: .seconds(60))
-      try! socket.send(Array("hello".utf8), timeout: .seconds(60))
-      var query = pollfd(fd: socket.descriptor, events: Int16(POLLIN), revents: 0)
-      if unsafe poll(&query, 1, 60_000) == 1, case .bytes(let bytes)? = try? socket.receive() {
-        echo.add(String(decoding: bytes, as: UTF8.self))
+  /// A client that is served, has the daemon reload, and then asks for the end.
+  static func tasks() async throws {
+    let (thread, client) = (try LoopThread(name: "daemon"), try LoopThread(name: "client"))
+    let (loop, output, greeting) = (thread.loop, Output(), Greeting())
+    @Sendable func print(_ text: String) { output.add(text) }
+    let asking = Task {
+      while output.lines.isEmpty { try await Task.sleep(for: .milliseconds(1)) }
+      let address = try SocketAddress(parsing: String(output.lines[0].split(separator: " ").last!))
+      let connection = try await Connection.connected(to: address, on: client.loop)
+      func answer() async throws -> String? {
+        try await connection.write("you\n")
+        return try await connection.readLine()
       }
+      let first = try await answer()
+      precondition(first == "Hello, you!")
+      kill(getpid(), SIGHUP)
+      while try await answer() != "Welcome, you!" {}
       kill(getpid(), SIGTERM)
+      let end = try await connection.readLine()
+      precondition(end == nil)
     }
 
-    let daemon = try Daemon(on: loop, drainingFor: .seconds(10))
-    let work = daemon.beginWork()
-    let server = Task(executorPreference: loop) {
-      defer { work.end() }
-      try await listener.serve(on: loop, grace: .seconds(9)) { connection in
-        for try await bytes in connection { try await connection.write(bytes) }
+    let outcome = try await withDaemon(on: loop, drainingFor: .seconds(10)) { daemon in
+      daemon.whenReloading { try await greeting.reload() }
+      let listener = try Listener(at: .loopback())
+      print("listening at \(listener.address)")
+      daemon.ready()
+      try await daemon.serve(listener) { connection in
+        while try await connection.awaitRequest(), let name = try await connection.readLine() {
+          try await connection.write("\(await greeting.text), \(name)!\n")
+        }
       }
     }
-    daemon.whenStopping { server.cancel() }
-    let outcome = daemon.run()
 
-    client.stop()
-    precondition(outcome == .drained && echo.lines == ["hello"], "\(outcome): \(echo.text)")
+    try await asking.value
+    precondition(outcome == .drained, "\(outcome)")
   }
 }
 

@@ -15,7 +15,7 @@ import Testing
       let address = try SocketAddress(parsing: "10.0.0.1:7007")
       let trace = Trace()
       server.start {
-        let listener = try Socket.listening(at: address)
+        let listener = try Listener(at: address)
         try await listener.serve(on: server.loop) { connection in
           connection.idleLimit = .seconds(30)
           for try await bytes in connection { try await connection.write(bytes) }

@@ -110,8 +110,8 @@ import Testing
     @Sendable func print(_ text: String) { output.add(text) }
     let server = Task {
       try await withLoopThread(name: "lines") { thread in
-        let listener = try Socket.listening(at: .loopback())
-        print("listening at \(listener.localAddress!)")
+        let listener = try Listener(at: .loopback())
+        print("listening at \(listener.address)")
         try await listener.serve(on: thread.loop, serve)
       }
     }

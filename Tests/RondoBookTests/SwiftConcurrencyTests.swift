@@ -181,16 +181,16 @@ private final class Shared<Value: Sendable>: Sendable {
   }
 
   @Test func `clients are greeted on the main actor`() async throws {
-    func greetClients(of listener: Socket, on loop: Loop) async throws {
+    func greetClients(of listener: Listener, on loop: Loop) async throws {
       try await listener.serve(on: loop) { @MainActor connection in try await connection.write("Hi") }
     }
 
     let thread = try LoopThread(name: "greeter")
     let loop = thread.loop
-    let listener = try Socket.listening(at: .loopback())
+    let listener = try Listener(at: .loopback())
     let server = Task { try await greetClients(of: listener, on: loop) }
     for _ in 1...2 {
-      let client = try await Connection.connected(to: #require(listener.localAddress), on: loop)
+      let client = try await Connection.connected(to: listener.address, on: loop)
       #expect(try await client.readLine() == "Hi")
     }
     server.cancel()

@@ -66,7 +66,7 @@ final class TestedSession {
     try withVirtualLoop { virtual in
       virtual.looksAtDescriptors = true
       let address = try SocketAddress.abstract("rondo-book-\(getpid())")
-      let server = FirstServer(listener: try .listening(at: address), loop: virtual.loop, limit: .seconds(30))
+      let server = FirstServer(listener: try Listener(at: address), loop: virtual.loop, limit: .seconds(30))
       let serving = Task(executorPreference: virtual.loop) { try await server.run() }
       let client = try Socket(family: AF_UNIX, .stream)
       #expect(try client.connect(to: address))

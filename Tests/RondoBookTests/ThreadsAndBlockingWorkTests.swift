@@ -78,15 +78,15 @@ private final class Log: Sendable {
 
   @Test func `a group serves each connection on one of its loops`() async throws {
     let group = try LoopGroup(threads: 2, name: "worker")
-    let listener = try Socket.listening(at: .loopback())
+    let listener = try Listener(at: .loopback())
     let serving = Task {
-      try await group.serve(listener) { connection in
+      try await listener.serve(over: group) { connection in
         for try await bytes in connection { try await connection.write(bytes) }
       }
     }
 
     let loop = group.loops[0]
-    let address = try #require(listener.localAddress)
+    let address = listener.address
     var clients: [Connection] = []
     for _ in 1...2 {
       let client = try await Connection.connected(to: address, on: loop)

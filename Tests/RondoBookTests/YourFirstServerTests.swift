@@ -10,7 +10,7 @@ import Testing
 
 /// Echoes what clients send. It closes a client that neither sends nor reads for `limit`.
 struct FirstServer: Sendable {
-  let listener: Socket
+  let listener: Listener
   let loop: Loop
   let limit: Duration
 
@@ -29,9 +29,9 @@ struct FirstServer: Sendable {
     try await withLoopThread { thread in
       let loop = thread.loop
 
-      let server = FirstServer(listener: try .listening(at: .loopback()), loop: loop, limit: .seconds(60))
+      let server = FirstServer(listener: try Listener(at: .loopback()), loop: loop, limit: .seconds(60))
       let serving = Task(executorPreference: loop) { try await server.run() }
-      let client = try await Connection.connected(to: server.listener.localAddress!, on: loop)
+      let client = try await Connection.connected(to: server.listener.address, on: loop)
       try await client.write("hello")
       try await client.finishWriting()
       #expect(try await client.read(exactly: 5) == Array("hello".utf8))
@@ -44,10 +44,10 @@ struct FirstServer: Sendable {
   @Test func `a client that is silent is closed, never early`() async throws {
     try await withLoopThread { thread in
       let loop = thread.loop
-      let server = FirstServer(listener: try .listening(at: .loopback()), loop: loop, limit: .milliseconds(50))
+      let server = FirstServer(listener: try Listener(at: .loopback()), loop: loop, limit: .milliseconds(50))
       let serving = Task(executorPreference: loop) { try await server.run() }
       let begin = ContinuousClock.now
-      let silent = try await Connection.connected(to: server.listener.localAddress!, on: loop)
+      let silent = try await Connection.connected(to: server.listener.address, on: loop)
       #expect(try await silent.read() == nil)
       #expect(ContinuousClock.now - begin >= .milliseconds(50))
       serving.cancel()
@@ -57,9 +57,9 @@ struct FirstServer: Sendable {
   @Test func `a client that does not read is closed`() async throws {
     try await withLoopThread { thread in
       let loop = thread.loop
-      let server = FirstServer(listener: try .listening(at: .loopback()), loop: loop, limit: .milliseconds(50))
+      let server = FirstServer(listener: try Listener(at: .loopback()), loop: loop, limit: .milliseconds(50))
       let serving = Task(executorPreference: loop) { try await server.run() }
-      let deaf = try await Connection.connected(to: server.listener.localAddress!, on: loop)
+      let deaf = try await Connection.connected(to: server.listener.address, on: loop)
       let bytes = [UInt8](repeating: 1, count: 1 << 20)
       await #expect(throws: ConnectionError.socket(.reset)) {
         while true { try await deaf.write(bytes) }
@@ -72,8 +72,8 @@ struct FirstServer: Sendable {
     await #expect(processExitsWith: .success) {
       try await withLoopThread { thread in
         let loop = thread.loop
-        let server = FirstServer(listener: try .listening(at: .loopback()), loop: loop, limit: .seconds(600))
-        let client = try await Connection.connected(to: server.listener.localAddress!, on: loop)
+        let server = FirstServer(listener: try Listener(at: .loopback()), loop: loop, limit: .seconds(600))
+        let client = try await Connection.connected(to: server.listener.address, on: loop)
         try await client.write([1])
         let killing = Task {
           if try await client.read() == [1] { kill(getpid(), SIGTERM) }

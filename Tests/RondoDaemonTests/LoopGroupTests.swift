@@ -111,97 +111,74 @@ import Testing
 
   // MARK: - Connections
 
-  /// Connects, sends a byte and waits for one.
-  private func exchange(_ socket: Socket) throws {
-    try socket.send([7], timeout: .seconds(120))
-    var query = pollfd(fd: socket.descriptor, events: Int16(POLLIN), revents: 0)
-    try #require(unsafe poll(&query, 1, 120_000) == 1)
-    guard case .bytes([7]) = try socket.receive() else {
-      Issue.record("no answer")
-      return
-    }
+  private func echo(_ connection: Connection) async throws {
+    for try await bytes in connection { try await connection.write(bytes) }
   }
 
-  /// Answers each connection with what it sends until its end, on its own loop.
-  private func echo(_ connection: LoopGroup.AcceptedSocket, _ served: SharedNumber) {
-    precondition(connection.place.loop.isCurrent)
-    served.add(1)
-    let source = SocketSource(connection.socket, for: .data) { source, event in
-      if case .received(let bytes) = event, (try? source.send(bytes)) != nil { return }
-      connection.end()
-      source.invalidate()
-    }
-    connection.place.loop.add(source)
-  }
-
-  @Test func `connections that are handed over go to the least loaded loop, and leave it`() throws {
+  @Test func `connections go to the least loaded loop, and leave it`() async throws {
     let group = try LoopGroup(threads: 3)
-    let served = SharedNumber()
-    let listening = group.accept(from: try .listening(at: .loopback())) { self.echo($0, served) }
-    let address = try #require(listening.localAddress)
-    var clients: [Socket] = []
+    let listener = try Listener(at: .loopback())
+    let serving = Task { try await listener.serve(over: group, echo) }
+    var clients: [Connection] = []
     for _ in 0..<9 {
-      let socket = try Socket(family: address.family, .stream)
-      try socket.connect(to: address, timeout: .seconds(120))
-      try exchange(socket)
-      clients.append(socket)
+      let client = try await Connection.connected(to: listener.address, on: group.loops[0])
+      try await client.write([7])
+      #expect(try await client.read() == [7])
+      clients.append(client)
     }
     #expect(group.loads == [3, 3, 3])
     clients = []
-    let end = SuspendingClock.now.advanced(by: .seconds(120))
-    while group.loads != [0, 0, 0], SuspendingClock.now < end { usleep(1_000) }
-    #expect(group.loads == [0, 0, 0])
-    listening.stop()
-    group.stop()
-    #expect(served.value == 9 && listening.localAddress == nil)
+    while group.loads != [0, 0, 0] { try await Task.sleep(for: .milliseconds(1)) }
+    serving.cancel()
+    try await serving.value
+    await group.end()
   }
 
-  @Test func `every loop listens at one address, and no connection is lost`() throws {
+  @Test func `every loop listens at one address, and no connection is lost`() async throws {
     let group = try LoopGroup(threads: 3)
-    let served = SharedNumber()
-    let listening = try group.accept(at: .loopback()) { self.echo($0, served) }
-    let address = try #require(listening.localAddress)
+    let first = try Listener(at: .loopback(), options: [.reusePort])
+    let others = try group.loops.dropFirst().map { _ in try Listener(at: first.address, options: [.reusePort]) }
+    let serving = zip([first] + others, group.loops).map { listener, loop in
+      Task { try await listener.serve(on: loop, echo) }
+    }
     for _ in 0..<50 {
-      let socket = try Socket(family: address.family, .stream)
-      try socket.connect(to: address, timeout: .seconds(120))
-      try exchange(socket)
+      let client = try await Connection.connected(to: first.address, on: group.loops[0])
+      try await client.write([7])
+      #expect(try await client.read() == [7])
     }
-    let stopped = SharedNumber()
-    listening.stop { stopped.add(1) }
-    listening.stop { stopped.add(100) }
-    group.stop()
-    #expect(served.value == 50 && stopped.value == 1)
-    let isRefused = succeedsWithoutCopies {
-      do throws(SocketError) {
-        try Socket(family: address.family, .stream).connect(to: address, timeout: .seconds(120))
-        return false
-      } catch {
-        return error == .refused(address)
-      }
-    }
-    #expect(isRefused)
+    for server in serving { server.cancel() }
+    for server in serving { try await server.value }
+    await group.end()
   }
 
-  @Test func `a file cannot be listened at by several loops`() throws {
-    let group = LoopGroup(of: [.current])
-    let address = try SocketAddress.abstract(uniqueName())
-    #expect(throws: SocketError.system(.option, errno: EOPNOTSUPP)) { try group.accept(at: address) { _ in } }
-  }
-
-  @Test func `a connection whose loop has gone is closed, and counts no more`() throws {
-    let group = try LoopGroup(threads: 1)
-    try onLoopThread { stage in
-      let listening = group.accept(from: try .listening(at: .loopback()), on: stage.loop) { _ in
-        fatalError("The loop has gone.")
-      }
-      group.stop()
-      let address = try #require(listening.localAddress)
-      let socket = try Socket(family: address.family, .stream)
-      try socket.connect(to: address, timeout: .seconds(120))
-      var query = pollfd(fd: socket.descriptor, events: Int16(POLLIN), revents: 0)
-      stage.run { unsafe poll(&query, 1, 0) == 1 }
-      #expect(group.loads == [0])
-      listening.stop()
+  @Test func `a connection whose loop has gone is closed, and counts no more`() async throws {
+    let (thread, gone) = (try LoopThread(name: "alive"), try LoopThread(name: "gone"))
+    let group = LoopGroup(of: [gone.loop, thread.loop])
+    await gone.end()
+    let listener = try Listener(at: .loopback())
+    let errors = Guarded<[any Error]>([])
+    let place = group.place(by: .roundRobin)
+    #expect(place.index == 0)
+    place.leave()
+    let serving = Task {
+      try await listener.serve(
+        on: thread.loop, limits: .none, grace: .zero, in: .common,
+        onError: { error in errors.withLock { $0.append(error) } },
+        place: {
+          let place = group.place(by: .roundRobin)
+          return (place.loop, { place.leave() })
+        }, echo)
     }
+    for expected: [UInt8]? in [[7], nil] {
+      let client = try await Connection.connected(to: listener.address, on: thread.loop)
+      try? await client.write([7])
+      let answer = try? await client.read()
+      #expect(answer == expected)
+    }
+    #expect(errors.withLock { $0.count } == 1)
+    serving.cancel()
+    try await serving.value
+    #expect(group.loads == [0, 0])
+    await thread.end()
   }
 }

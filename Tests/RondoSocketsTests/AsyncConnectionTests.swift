@@ -26,10 +26,10 @@ import Testing
 
   @Test func `a reset is thrown, and is no end`() async throws {
     try await withLoop { loop in
-      let listener = try Socket.listening(at: .loopback())
+      let listener = try Listener(at: .loopback())
       // No connection: one that is released says goodbye first.
       var client: Socket? = try Socket(family: AF_INET, .stream)
-      _ = try client!.connect(to: listener.localAddress!)
+      _ = try client!.connect(to: listener.address)
       var connections = try listener.connections(on: loop).makeAsyncIterator()
       let server = try await connections.next()!
       resetOnClose(client!)
@@ -45,7 +45,7 @@ import Testing
       let (near, far) = try Connection.pair(on: loop)
       let reading = Task { for try await _ in near {} }
       let listening = Task {
-        let listener = try Socket.listening(at: .loopback())
+        let listener = try Listener(at: .loopback())
         for try await _ in try listener.connections(on: loop) {}
       }
       let sending = Task { try await near.write([UInt8](repeating: 0, count: 10_000_000)) }

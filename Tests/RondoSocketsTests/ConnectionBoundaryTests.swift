@@ -34,10 +34,10 @@ import Testing
 
   @Test func `bytes behind an urgent mark of TCP are read`() async throws {
     try await withLoop { loop in
-      let listener = try Socket.listening(at: .loopback())
+      let listener = try Listener(at: .loopback())
       let far = try Socket(family: AF_INET, .stream)
       try far.set(.noDelay)
-      _ = try far.connect(to: listener.localAddress!)
+      _ = try far.connect(to: listener.address)
       var incoming = try listener.connections(on: loop).makeAsyncIterator()
       let near = try await incoming.next()!
       let text = try await conversation(near, far, on: loop) { far in
@@ -68,7 +68,7 @@ import Testing
       let address = try! SocketAddress(parsing: "10.0.0.1:7007")
       let trace = Trace()
       server.start {
-        try await Socket.listening(at: address).serve(on: serverLoop) { trace.note(try await Self.converse($0)) }
+        try await Listener(at: address).serve(on: serverLoop) { trace.note(try await Self.converse($0)) }
       }
       client.start {
         let connection = try await Connection.connected(to: address, on: clientLoop)

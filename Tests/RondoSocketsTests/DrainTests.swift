@@ -16,7 +16,7 @@ import Testing
       let (serverLoop, clientLoop) = (server.loop, client.loop)
       let trace = Trace()
       let serving = server.start {
-        try await Socket.listening(at: Self.address).serve(on: serverLoop, grace: grace) { connection in
+        try await Listener(at: Self.address).serve(on: serverLoop, grace: grace) { connection in
           while try await connection.awaitRequest(), let line = try await connection.readLine() {
             try await connection.write("\(line)!\n")
           }
@@ -88,13 +88,13 @@ import Testing
   @Test func `a server whose loop ends within the grace cancels the connections on other loops`() async throws {
     let (accepting, serving) = (try LoopThread(name: "accepting"), try LoopThread(name: "serving"))
     let (front, back) = (accepting.loop, serving.loop)
-    let listener = try Socket.listening(at: .loopback())
+    let listener = try Listener(at: .loopback())
     let task = Task {
       try await listener.serve(
         on: front, limits: .none, grace: .seconds(3_600), in: .common, onError: nil, place: { (back, {}) },
         { try await $0.write("\($0.read() ?? [])") })
     }
-    let client = try await Connection.connected(to: listener.localAddress!, on: back)
+    let client = try await Connection.connected(to: listener.address, on: back)
     // Its task has begun when the connection is there.
     for _ in 0..<10 { try await back.call {} }
     task.cancel()

@@ -7,8 +7,8 @@ import Testing
 @Suite struct ListenerTests {
   @Test func `everybody who connects is accepted, one by one`() async throws {
     try await withLoop { loop in
-      let listener = try Socket.listening(at: .loopback(), backlog: 200)
-      let address = listener.localAddress!
+      let listener = try Listener(at: .loopback(), backlog: 200)
+      let address = listener.address
       let connecting = Task {
         var clients: [Connection] = []
         for _ in 0..<100 { clients.append(try await Connection.connected(to: address, on: loop)) }

@@ -13,9 +13,9 @@ import Testing
     _ isClosed: Bool
   ) async throws {
     try await withLoop { loop in
-      let listener = try Socket.listening(at: .loopback())
+      let listener = try Listener(at: .loopback())
       var incoming = try listener.connections(on: loop).makeAsyncIterator()
-      let client = try await Connection.connected(to: listener.localAddress!, on: loop)
+      let client = try await Connection.connected(to: listener.address, on: loop)
       try await client.write([UInt8](repeating: 1, count: 1_000))
       do {
         let connection = try await incoming.next()!
@@ -37,7 +37,7 @@ import Testing
         let address = try! SocketAddress(parsing: "10.0.0.1:7007")
         let trace = Trace()
         server.start {
-          var incoming = try Socket.listening(at: address).connections(on: serverLoop).makeAsyncIterator()
+          var incoming = try Listener(at: address).connections(on: serverLoop).makeAsyncIterator()
           let connection = try await incoming.next()!
           try await serverLoop.clock.sleep(for: .seconds(1))
           try await connection.write("bye")

@@ -29,7 +29,7 @@ import Testing
 
   @Test func `each connection is served on the loop's thread, and closed when its handler returns`() async throws {
     try await withLoop { loop in
-      let listener = try Socket.listening(at: .loopback())
+      let listener = try Listener(at: .loopback())
       let serving = Task {
         try await listener.serve(on: loop) { connection in
           #expect(loop.isCurrent)
@@ -37,7 +37,7 @@ import Testing
         }
       }
       for name in ["one", "two"] {
-        let client = try await Connection.connected(to: listener.localAddress!, on: loop)
+        let client = try await Connection.connected(to: listener.address, on: loop)
         try await client.write("\(name)\n")
         #expect(try await client.readLine() == "\(name)!")
         #expect(try await client.read() == nil)
@@ -49,7 +49,7 @@ import Testing
 
   @Test func `no more connections than the limit are served at a time, and all in the end`() async throws {
     try await withLoop { loop in
-      let listener = try Socket.listening(at: .loopback())
+      let listener = try Listener(at: .loopback())
       let tally = Tally()
       let serving = Task {
         try await listener.serve(on: loop, limits: ServerLimits(connections: 3)) { connection in
@@ -61,7 +61,7 @@ import Testing
       try await withThrowingTaskGroup { group in
         for number in 0..<20 as Range<UInt8> {
           group.addTask {
-            let client = try await Connection.connected(to: listener.localAddress!, on: loop)
+            let client = try await Connection.connected(to: listener.address, on: loop)
             try await client.write([number])
             #expect(try await client.read() == [number])
           }
@@ -77,11 +77,11 @@ import Testing
 
   @Test func `a server that is full can be cancelled`() async throws {
     try await withLoop { loop in
-      let listener = try Socket.listening(at: .loopback())
+      let listener = try Listener(at: .loopback())
       let serving = Task { try await listener.serve(on: loop, limits: ServerLimits(connections: 1), echo) }
       let clients = [
-        try await Connection.connected(to: listener.localAddress!, on: loop),
-        try await Connection.connected(to: listener.localAddress!, on: loop),
+        try await Connection.connected(to: listener.address, on: loop),
+        try await Connection.connected(to: listener.address, on: loop),
       ]
       try await clients[0].write([1])
       #expect(try await clients[0].read() == [1])
@@ -93,9 +93,9 @@ import Testing
 
   @Test func `within the grace a connection goes on, and none is accepted`() async throws {
     try await withLoop { loop in
-      let listener = try Socket.listening(at: .loopback())
+      let listener = try Listener(at: .loopback())
       let serving = Task { try await listener.serve(on: loop, grace: .seconds(600), echo) }
-      let client = try await Connection.connected(to: listener.localAddress!, on: loop)
+      let client = try await Connection.connected(to: listener.address, on: loop)
       try await client.write([1])
       #expect(try await client.read() == [1])
       serving.cancel()
@@ -104,7 +104,7 @@ import Testing
       try await client.finishWriting()
       try await serving.value
       // It is in the queue, for another server.
-      let late = try await Connection.connected(to: listener.localAddress!, on: loop)
+      let late = try await Connection.connected(to: listener.address, on: loop)
       late.deadline = loop.clock.now + .milliseconds(20)
       try await late.write([3])
       await #expect(throws: ConnectionError.wait(.timedOut)) { try await late.read() }
@@ -113,14 +113,14 @@ import Testing
 
   @Test func `after the grace the tasks are cancelled, and never before`() async throws {
     try await withLoop { loop in
-      let listener = try Socket.listening(at: .loopback())
+      let listener = try Listener(at: .loopback())
       let errors = Mutex<[ConnectionError?]>([])
       let serving = Task {
         try await listener.serve(
           on: loop, grace: .milliseconds(20),
           onError: { error in errors.withLock { $0.append(error as? ConnectionError) } }, echo)
       }
-      let client = try await Connection.connected(to: listener.localAddress!, on: loop)
+      let client = try await Connection.connected(to: listener.address, on: loop)
       try await client.write([1])
       #expect(try await client.read() == [1])
       let clock = ContinuousClock()
@@ -136,7 +136,7 @@ import Testing
   @Test(arguments: [true, false])
   func `of the tasks that a handler starts, children are cancelled with the server`(_ isChild: Bool) async throws {
     try await withLoop { loop in
-      let listener = try Socket.listening(at: .loopback())
+      let listener = try Listener(at: .loopback())
       let own = Mutex<Task<[UInt8]?, any Error>?>(nil)
       let serving = Task {
         try await listener.serve(on: loop) { connection in
@@ -155,7 +155,7 @@ import Testing
           }
         }
       }
-      let client = try await Connection.connected(to: listener.localAddress!, on: loop)
+      let client = try await Connection.connected(to: listener.address, on: loop)
       while own.withLock({ $0 }) == nil { await Task.yield() }
       // The reader waits by now, or soon.
       for _ in 0..<10 { try await loop.call {} }
@@ -170,7 +170,7 @@ import Testing
   @Test func `what a handler throws ends its connection alone, and is told`() async throws {
     struct Failure: Error {}
     try await withLoop { loop in
-      let listener = try Socket.listening(at: .loopback())
+      let listener = try Listener(at: .loopback())
       let failures = Mutex(0)
       let serving = Task {
         try await listener.serve(on: loop, onError: { error in failures.withLock { $0 += error is Failure ? 1 : 0 } }) {
@@ -180,8 +180,8 @@ import Testing
         }
       }
       let (bad, good) = (
-        try await Connection.connected(to: listener.localAddress!, on: loop),
-        try await Connection.connected(to: listener.localAddress!, on: loop)
+        try await Connection.connected(to: listener.address, on: loop),
+        try await Connection.connected(to: listener.address, on: loop)
       )
       try await bad.write([0])
       #expect(try await bad.read() == nil)
@@ -196,7 +196,7 @@ import Testing
   @Test func `the end of the loop ends the server, with the reason`() async throws {
     let thread = try LoopThread(name: "ends")
     let loop = thread.loop
-    let listener = try Socket.listening(at: .loopback())
+    let listener = try Listener(at: .loopback())
     let serving = Task { try await listener.serve(on: loop, echo) }
     await thread.end()
     await #expect(throws: ConnectionError.wait(.loopEnded)) { try await serving.value }
@@ -204,7 +204,7 @@ import Testing
 
   @Test func `cancellations at any point leave no connection behind`() async throws {
     try await withLoop { loop in
-      let listener = try Socket.listening(at: .loopback())
+      let listener = try Listener(at: .loopback())
       let tally = Tally()
       for round in 0..<stressCount(3_000) {
         let serving = Task {
@@ -216,7 +216,7 @@ import Testing
         }
         let clients = (0..<10).map { number in
           Task {
-            let client = try await Connection.connected(to: listener.localAddress!, on: loop)
+            let client = try await Connection.connected(to: listener.address, on: loop)
             try await client.write([UInt8](repeating: 1, count: number * 1_000 + 1))
             _ = try await client.read()
           }

@@ -22,7 +22,7 @@ import Testing
       let loop = virtual.loop
       let notes = Notes(virtual)
       let address = try SocketAddress(parsing: "@rondo-virtual-server-\(getpid())")
-      let listener = try Socket.listening(at: address)
+      let listener = try Listener(at: address)
       let serving = Task(executorPreference: loop) {
         try await listener.serve(on: loop, grace: .seconds(10)) { connection in
           connection.idleLimit = .seconds(30)

@@ -35,7 +35,7 @@ func measure(_ count: Int, isServed: Bool) throws -> Costs {
     var costs = Costs()
     let address = try SocketAddress(parsing: "10.0.0.1:7007")
     let server = simulation.host("10.0.0.1")
-    let listener = try server.run { try Socket.listening(at: address) }
+    let listener = try server.run { try Listener(at: address) }
     let loop = server.loop
     if isServed {
       server.start {

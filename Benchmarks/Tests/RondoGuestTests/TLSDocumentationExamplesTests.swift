@@ -20,7 +20,7 @@
       try await withLoop { loop in
         let (listener, serving) = try Self.serve(at: address, on: loop, chain, key)
         let log = Log()
-        try await Self.connect(to: listener.localAddress!, on: loop, authorities, log)
+        try await Self.connect(to: listener.address, on: loop, authorities, log)
         #expect(log.text == "hello")
         serving.cancel()
         try await serving.value
@@ -31,7 +31,7 @@
       at address: SocketAddress, on loop: Loop, _ chain: String, _ key: String
     ) throws -> (Socket, Task<Void, any Error>) {
       let context = try TLSServerContext(certificateChain: chain, privateKey: key)
-      let listener = try Socket.listening(at: address)
+      let listener = try Listener(at: address)
       let serving = Task {
         try await listener.serve(on: loop) { connection in
           let connection = try await connection.secured(by: context)

@@ -66,7 +66,7 @@
         let peer = Peer(isServer: true)
         let ends = Mutex<(client: Connection?, server: Connection?)>((nil, nil))
         server.start {
-          let listener = try Socket.listening(at: address)
+          let listener = try Listener(at: address)
           try await listener.serve(on: server.loop) { connection in
             try await peer.shakeHands(over: connection)
             ends.withLock { $0.server = connection }
@@ -175,7 +175,7 @@
       let address = try SocketAddress(parsing: "10.0.0.1:443")
       let context = try Certificates.server()
       server.start { [server, self] in
-        let listener = try Socket.listening(at: address)
+        let listener = try Listener(at: address)
         try await listener.serve(on: server.loop) { connection in
           let connection = try await connection.secured(by: context)
           for try await bytes in connection { self.heard.withLock { $0 += String(decoding: bytes, as: UTF8.self) } }

@@ -21,7 +21,7 @@
         let received = Mutex<[UInt8]>([])
         let isOver = Mutex(false)
         server.start {
-          let listener = try Socket.listening(at: address)
+          let listener = try Listener(at: address)
           try await listener.serve(on: server.loop) { connection in
             let connection = try await connection.secured(by: serverContext)
             for try await bytes in connection { try await connection.write(bytes) }

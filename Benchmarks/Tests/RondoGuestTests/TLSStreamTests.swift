@@ -22,7 +22,7 @@
 
     @Test func `a server serves secured connections as plain ones`() async throws {
       try await withLoop { loop in
-        let listener = try Socket.listening(at: .loopback())
+        let listener = try Listener(at: .loopback())
         let context = try Certificates.server()
         let serving = Task {
           try await listener.serve(on: loop) { connection in
@@ -31,7 +31,7 @@
           }
         }
         for text in ["one", "two"] {
-          let plain = try await Connection.connected(to: listener.localAddress!, on: loop)
+          let plain = try await Connection.connected(to: listener.address, on: loop)
           let client = try await plain.secured(as: "rondo.test", by: Certificates.client())
           try await client.write(text)
           try await client.finishWriting()
@@ -158,8 +158,8 @@
 
     @Test func `a peer that resets the connection is told apart`() async throws {
       try await withLoop { loop in
-        let listener = try Socket.listening(at: .loopback())
-        let plain = try await Connection.connected(to: listener.localAddress!, on: loop)
+        let listener = try Listener(at: .loopback())
+        let plain = try await Connection.connected(to: listener.address, on: loop)
         let far = try Connection(try #require(try listener.accept()).socket, on: loop)
         let (client, server) = try await secure(plain, far)
         try await client.write("hello")
@@ -382,7 +382,7 @@
     @Test(.enabled(if: Peer.isInstalled))
     func `a peer renews the keys, and both ends go on`() async throws {
       try await withLoop { loop in
-        let listener = try Socket.listening(at: .loopback())
+        let listener = try Listener(at: .loopback())
         let serving = try serveLines(listener, on: loop)
         let peer = try Peer(of: listener, ["-tls1_3"], on: loop)
         try await peer.answers.write("one\n")
@@ -403,7 +403,7 @@
     @Test(.enabled(if: Peer.isInstalled))
     func `a peer that knows only TLS 1.2 is served`() async throws {
       try await withLoop { loop in
-        let listener = try Socket.listening(at: .loopback())
+        let listener = try Listener(at: .loopback())
         let serving = try serveLines(listener, on: loop)
         let peer = try Peer(of: listener, ["-tls1_2", "-brief"], on: loop)
         try await Peer.wait(for: "Protocol version: TLSv1.2", from: peer.notes)
@@ -438,10 +438,10 @@
     /// Its standard error.
     let notes: Connection
 
-    init(of listener: Socket, _ options: [String], on loop: Loop) throws {
+    init(of listener: Listener, _ options: [String], on loop: Loop) throws {
       let (input, output, errors) = (Pipe(), Pipe(), Pipe())
       process.executableURL = URL(filePath: Self.path)
-      process.arguments = ["s_client", "-connect", "\(listener.localAddress!)"] + options
+      process.arguments = ["s_client", "-connect", "\(listener.address)"] + options
       (process.standardInput, process.standardOutput, process.standardError) = (input, output, errors)
       try process.run()
       answers = try Connection(
@@ -456,7 +456,7 @@
   }
 
   /// Has a server answer each line.
-  private func serveLines(_ listener: Socket, on loop: Loop) throws -> Task<Void, any Error> {
+  private func serveLines(_ listener: Listener, on loop: Loop) throws -> Task<Void, any Error> {
     let context = try Certificates.server()
     return Task {
       try await listener.serve(on: loop) { connection in

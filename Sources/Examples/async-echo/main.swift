@@ -11,8 +11,8 @@ import RondoMain
 import RondoSockets
 
 let address = try SocketAddress(parsing: CommandLine.arguments.dropFirst().first ?? "127.0.0.1:7007")
-let listener = try Socket.listening(at: address)
-print("Listening at \(listener.localAddress!). Ctrl-C ends the server.")
+let listener = try Listener(at: address)
+print("Listening at \(listener.address). Ctrl-C ends the server.")
 fflush(nil)
 try await withCancellation(by: [SIGINT, SIGTERM], on: .main) {
   try await listener.serve(on: .main, limits: ServerLimits(idle: .seconds(30)), grace: .seconds(5)) { connection in

@@ -18,7 +18,7 @@ actor Room {
 
   private struct Member {
     let source: SocketSource
-    let connection: LoopGroup.AcceptedSocket
+    let work: Daemon.Work
     var name: String
     /// The beginning of a line whose end has yet to come.
     var line: [UInt8] = []
@@ -30,17 +30,17 @@ actor Room {
 
   var count: Int { members.count }
 
-  func join(_ connection: LoopGroup.AcceptedSocket) {
+  func join(_ socket: Socket, _ work: Daemon.Work) {
     // The connection was accepted in the last moment.
-    if isClosed { return connection.end() }
+    if isClosed { return work.end() }
     lastNumber += 1
     let number = lastNumber
     // A member that floods the room is read from more slowly.
     let limiter = RateLimiter(.init(100, per: .seconds(1)))
     let source = SocketSource(
-      connection.socket, for: .data,
+      socket, for: .data,
       handler: limiter.limiting(isolated(to: self) { room, _, event in room.happened(event, to: number) }))
-    members[number] = Member(source: source, connection: connection, name: "guest-\(number)")
+    members[number] = Member(source: source, work: work, name: "guest-\(number)")
     loop.add(source, to: .common)
     tell(number, "* Welcome, guest-\(number). /name NAME, /who, /quit")
     tellAll("* guest-\(number) has come", but: number)
@@ -124,7 +124,7 @@ actor Room {
   private func remove(_ number: Int) -> Member? {
     let member = members.removeValue(forKey: number)
     member?.source.invalidate()
-    member?.connection.end()
+    member?.work.end()
     return member
   }
 

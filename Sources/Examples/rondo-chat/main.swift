@@ -35,17 +35,22 @@ func serve(_ options: Options, on loop: Loop = .main) throws -> CInt {
   let grace = Duration.seconds(options.grace)
   let daemon = try Daemon(on: loop, drainingFor: grace + .seconds(10))
   let room = Room(on: daemon.loop)
-  let group = LoopGroup(of: [daemon.loop])
   daemon.whenStopping(isolated(to: room) { room in room.close(within: grace) })
-  var listeners = try ActivatedDescriptor.all().map { try $0.socket() }
-  if listeners.isEmpty {
-    listeners = try options.addresses.map { try .listening(at: SocketAddress(parsing: $0)) }
-    // systemd keeps the files of its own sockets.
-    for listener in listeners { daemon.removeFileWhenStopping(of: listener) }
-  }
+  // systemd keeps the files of its own sockets.
+  var listeners = try ActivatedDescriptor.all().map { try Listener($0.socket()) }
+  if listeners.isEmpty { listeners = try options.addresses.map { try Listener(at: SocketAddress(parsing: $0)) } }
   for listener in listeners {
-    group.accept(from: listener, for: daemon, handler: isolated(to: room) { room, connection in room.join(connection) })
-    print("listening at \(listener.localAddress.map { "\($0)" } ?? "an address nobody knows")")
+    let door = SocketSource(
+      listener.socket, for: .accept,
+      handler: isolated(to: room) { room, _, event in
+        if case .accepted(let socket, from: _) = event { room.join(socket, daemon.beginWork()) }
+      })
+    daemon.loop.add(door, to: .common)
+    daemon.whenStopping {
+      door.invalidate()
+      listener.stop()
+    }
+    print("listening at \(listener.address)")
   }
   listeners = []
   fflush(nil)

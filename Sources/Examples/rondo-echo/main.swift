@@ -19,7 +19,8 @@ final class Worker: @unchecked Sendable {
   private struct Client {
     let source: SocketSource
     let idle: Loop.Timeout
-    let connection: LoopGroup.AcceptedSocket
+    let place: LoopGroup.Place
+    let work: Daemon.Work
   }
 
   init(_ loop: Loop, limit: Duration) {
@@ -27,10 +28,10 @@ final class Worker: @unchecked Sendable {
     self.limit = limit
   }
 
-  func take(_ connection: LoopGroup.AcceptedSocket) {
-    let source = SocketSource(connection.socket, for: .data) { source, event in self.serve(source, event) }
+  func take(_ socket: Socket, _ place: LoopGroup.Place, _ work: Daemon.Work) {
+    let source = SocketSource(socket, for: .data) { source, event in self.serve(source, event) }
     let idle = loop.makeIdleTimeout(of: source, after: limit, tolerance: .milliseconds(50)) { self.drop(source) }
-    clients[ObjectIdentifier(source)] = Client(source: source, idle: idle, connection: connection)
+    clients[ObjectIdentifier(source)] = Client(source: source, idle: idle, place: place, work: work)
     loop.add(source)
   }
 
@@ -49,7 +50,8 @@ final class Worker: @unchecked Sendable {
     guard let client = clients.removeValue(forKey: ObjectIdentifier(source)) else { return }
     loop.discard(client.idle)
     source.invalidate()
-    client.connection.end()
+    client.place.leave()
+    client.work.end()
   }
 
   /// From now on a client that is quiet for so long has been served.
@@ -94,15 +96,24 @@ func serve(_ options: Options) throws -> CInt {
   let workers = group.loops.map { Worker($0, limit: .seconds(options.idle)) }
   let linger = Duration.seconds(options.linger)
   daemon.whenStopping { for worker in workers { worker.loop.perform { worker.finish(lingering: linger) } } }
-  var listeners = try ActivatedDescriptor.all().map { try $0.socket() }
-  if listeners.isEmpty {
-    listeners = try options.addresses.map { try .listening(at: SocketAddress(parsing: $0)) }
-    // systemd keeps the files of its own sockets.
-    for listener in listeners { daemon.removeFileWhenStopping(of: listener) }
+  @Sendable func welcome(_ socket: Socket) {
+    let (place, work) = (group.place(by: .roundRobin), daemon.beginWork())
+    place.loop.perform { workers[place.index].take(socket, place, work) }
   }
+  // systemd keeps the files of its own sockets.
+  var listeners = try ActivatedDescriptor.all().map { try Listener($0.socket()) }
+  if listeners.isEmpty { listeners = try options.addresses.map { try Listener(at: SocketAddress(parsing: $0)) } }
   for listener in listeners {
-    group.accept(from: listener, by: .roundRobin, for: daemon) { workers[$0.place.index].take($0) }
-    print("listening at \(listener.localAddress.map { "\($0)" } ?? "an address nobody knows")")
+    let door = SocketSource(listener.socket, for: .accept) { _, event in
+      if case .accepted(let socket, from: _) = event { welcome(socket) }
+    }
+    daemon.loop.add(door, to: .common)
+    daemon.whenStopping {
+      while let (socket, _) = try? listener.socket.accept() { welcome(socket) }
+      door.invalidate()
+      listener.stop()
+    }
+    print("listening at \(listener.address)")
   }
   listeners = []
   fflush(nil)

@@ -5,6 +5,15 @@ package protocol ItemDelegate: AnyObject {
   func itemWasInvalidated(_ item: Loop.Item)
 }
 
+/// Calls a function when its item becomes invalid, for example because the loop ends.
+package final class WhenInvalidated: ItemDelegate {
+  private let end: @Sendable () -> Void
+
+  package init(_ end: @escaping @Sendable () -> Void) { self.end = end }
+
+  package func itemWasInvalidated(_ item: Loop.Item) { end() }
+}
+
 /// An item with a delegate. Only items of these classes have the room for it.
 package protocol DelegatingItem: Loop.Item {
   /// *set before the item joins a loop; then of the thread that makes it invalid*

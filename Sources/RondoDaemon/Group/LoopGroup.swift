@@ -72,12 +72,6 @@ public final class LoopGroup: Sendable {
     Place(self, tally.withLock { $0.take(by: choice) })
   }
 
-  /// Takes a place on a loop that is known by its number.
-  func place(on index: Int) -> Place {
-    tally.withLock { $0.take(index) }
-    return Place(self, index)
-  }
-
   /// The number of places taken on each loop.
   public var loads: [Int] { tally.withLock { $0.loads } }
 

@@ -14,11 +14,9 @@ struct LoopTally {
       for other in loads.indices.map({ (turn + $0) % loads.count }) where loads[other] < loads[index] { index = other }
     }
     turn = (index + 1) % loads.count
-    take(index)
+    loads[index] += 1
     return index
   }
-
-  mutating func take(_ index: Int) { loads[index] += 1 }
 
   mutating func leave(_ index: Int) { loads[index] -= 1 }
 }

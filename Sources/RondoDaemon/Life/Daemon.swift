@@ -24,15 +24,17 @@ import Synchronization
 /// let outcome = daemon.run()
 /// log.note("exit code \(outcome.exitCode)")
 /// ```
+///
+/// In async code, use ``withDaemon(on:drainingFor:claimsSignals:environment:_:)``.
 public final class Daemon: @unchecked Sendable {
   /// The loop that calls the daemon's handlers.
   public let loop: Loop
   /// How long work under way may take after the stop handlers.
   public let drainLimit: Duration
   /// *its lock*
-  private let machine = Guarded(DaemonMachine())
+  let machine = Guarded(DaemonMachine())
   /// *its lock* In the order in which they came.
-  private let handlers = Guarded(Handlers())
+  let handlers = Guarded(Handlers())
   /// *constant* The service manager that is told; nil without one.
   private let manager: ServiceManager?
   /// *constant* How often the manager wants to hear that the loop goes round.
@@ -46,6 +48,10 @@ public final class Daemon: @unchecked Sendable {
   @safe @exclusivity(unchecked) private var claim: pid_t = 0
   /// *atomic* The process whose signals a daemon has; 0 for none. A forked child's are its own.
   private static let claimant = Atomic<pid_t>(0)
+  /// *constant* Whether an async function waits for the end, and `run()` is not used.
+  private let isAwaited: Bool
+  /// *its lock* The task that waits for the end.
+  let waiter = Guarded<Waiter<Void>?>(nil)
   /// *loop thread* Its timers.
   @safe @exclusivity(unchecked) private var timers: [Loop.Timer] = []
 
@@ -58,9 +64,13 @@ public final class Daemon: @unchecked Sendable {
     var areOver = false
   }
 
-  private struct Handlers {
-    var reload: [() throws -> Void] = []
+  struct Handlers {
+    var reload: [ReloadHandler] = []
     var stop: [() -> Void] = []
+    /// A task of a reload handler has not ended.
+    var isReloading = false
+    /// SIGHUP came meanwhile.
+    var mustReload = false
   }
 
   /// How a daemon's run ended.
@@ -97,11 +107,18 @@ public final class Daemon: @unchecked Sendable {
   ///   - environment: The variables to read for systemd; nil for the process's own.
   /// - Throws: An error in the environment, or a signal that cannot have a source. `.secondDaemon` while another
   ///   daemon of the process has the signals.
-  public init(
+  public convenience init(
     on loop: Loop = .main, drainingFor limit: Duration = .seconds(30), claimsSignals: Bool = true,
     environment: [String: String]? = nil
   ) throws(DaemonError) {
+    try self.init(on: loop, limit, claimsSignals, environment, isAwaited: false)
+  }
+
+  init(
+    on loop: Loop, _ limit: Duration, _ claimsSignals: Bool, _ environment: [String: String]?, isAwaited: Bool
+  ) throws(DaemonError) {
     self.loop = loop
+    self.isAwaited = isAwaited
     drainLimit = limit
     let environment = environment ?? ServiceEnvironment.own
     watchdogPeriod = try ServiceEnvironment.watchdogPeriod(in: environment, for: getpid())
@@ -174,6 +191,18 @@ public final class Daemon: @unchecked Sendable {
   /// Handlers are called in the order in which they were added. If one throws, the error becomes the status, and the
   /// daemon continues.
   public func whenReloading(_ handler: sending @escaping () throws -> Void) {
+    add(.callout(handler))
+  }
+
+  /// Adds a handler for SIGHUP that runs as a task on the loop. Any thread.
+  ///
+  /// The next handler is called when it has ended, and systemd hears of the end of the reload after the last one. A
+  /// SIGHUP that comes meanwhile reloads once more afterwards.
+  public func whenReloading(_ handler: @escaping @Sendable () async throws -> Void) {
+    add(.task(handler))
+  }
+
+  private func add(_ handler: sending ReloadHandler) {
     nonisolated(unsafe) let handler = handler
     handlers.withLock { unsafe $0.reload.append(handler) }
     let mustClaim = claims.withLock { claims in
@@ -195,6 +224,21 @@ public final class Daemon: @unchecked Sendable {
   public func whenStopping(_ handler: sending @escaping () -> Void) {
     nonisolated(unsafe) let handler = handler
     handlers.withLock { unsafe $0.stop.append(handler) }
+  }
+
+  /// Adds a handler for the stop that runs as a task on the loop, and is work. Any thread.
+  ///
+  /// The handlers that were added before it do not wait for its end.
+  public func whenStopping(_ handler: @escaping @Sendable () async -> Void) {
+    let callout: @Sendable () -> Void = { [weak self] in
+      guard let self else { return }
+      let work = beginWork()
+      Task(executorPreference: loop) {
+        await handler()
+        work.end()
+      }
+    }
+    whenStopping(callout)
   }
 
   // MARK: - Work
@@ -240,14 +284,33 @@ public final class Daemon: @unchecked Sendable {
   @discardableResult
   public func run() -> Outcome {
     require(loop.isCurrent, "A daemon runs on the thread of its loop. Make it with Daemon(on: .current).")
+    require(!isAwaited, "withDaemon awaits the end of its daemon. Return from its function, or call stop().")
     if let outcome { return outcome }
-    if machine.withLock({ $0.becameReady() }) { tell(.ready) }
-    // A process that a worker of Dispatch's has started, or a thread, has them all blocked.
-    for source in claims.withLock(\.sources) { rondo_signal_unblock(source.signal) }
-    feedWatchdog()
+    ready()
+    begin()
     while outcome == nil {
       if loop.run() != .timedOut, outcome == nil { machine.withLock { $0.runWasStopped() } }
     }
+    return finish()
+  }
+
+  /// Notifies systemd that the daemon is ready. A second call does nothing. Any thread.
+  ///
+  /// ``run()`` calls it. In ``withDaemon(on:drainingFor:claimsSignals:environment:_:)``, call it when the listeners are
+  /// open: a unit of Type=notify fails to start without it.
+  public func ready() {
+    if machine.withLock({ $0.becameReady() }) { tell(.ready) }
+  }
+
+  /// The loop's thread.
+  func begin() {
+    // A process that a worker of Dispatch's has started, or a thread, has them all blocked.
+    for source in claims.withLock(\.sources) { rondo_signal_unblock(source.signal) }
+    feedWatchdog()
+  }
+
+  /// The loop's thread.
+  func finish() -> Outcome {
     giveSignalsBack()
     stopSource?.invalidate()
     for timer in timers { timer.invalidate() }
@@ -277,7 +340,16 @@ public final class Daemon: @unchecked Sendable {
   /// Ends the run at once, or the one that is yet to begin; no handler is called. Any thread.
   package func endAtOnce() {
     machine.withLock { $0.runWasStopped() }
-    loop.requestStop()
+    endRun()
+  }
+
+  /// Any thread.
+  private func endRun() {
+    if isAwaited { resumeWaiter() } else { loop.requestStop() }
+  }
+
+  func resumeWaiter() {
+    waiter.withLock { $0.take() }?.resume(())
   }
 
   /// Sets the status text that `systemctl status` shows, at most 1 KiB of it. Any thread.
@@ -290,34 +362,14 @@ public final class Daemon: @unchecked Sendable {
 
   // MARK: - What happens
 
-  private func tell(_ news: ServiceState) {
+  func tell(_ news: ServiceState) {
     manager?.tell(news)
   }
 
   /// SIGTERM or SIGINT. What the kernel or a busy loop has merged counts as one.
-  private func heard(_ delivery: SignalSource.Delivery) {
+  func heard(_ delivery: SignalSource.Delivery) {
     let date = delivery.date(on: loop)
     perform(machine.withLock { $0.signalled(delivery.signal, at: date) })
-  }
-
-  /// SIGHUP.
-  private func hungUp(_ delivery: SignalSource.Delivery) {
-    let reload = handlers.withLock { $0.reload }
-    if reload.isEmpty { return heard(delivery) }
-    if !isStopping { self.reload(reload) }
-  }
-
-  /// Calls out.
-  private func reload(_ handlers: [() throws -> Void]) {
-    tell(.reloading)
-    var failures: [String] = []
-    for handler in handlers {
-      do { try handler() } catch { failures.append("\(error)") }
-    }
-    if isStopping { return }
-    // First, and alone: whatever the manager makes of the errors, the reload has ended.
-    tell(.ready)
-    if !failures.isEmpty { tell(.status("Reload failed: " + failures.joined(separator: "; "))) }
   }
 
   /// Calls out.
@@ -334,8 +386,7 @@ public final class Daemon: @unchecked Sendable {
       perform(machine.withLock { $0.stopHandlersReturned() })
     case .awaitWork:
       start("daemon: drain limit", Loop.Timer(after: drainLimit) { [weak self] _ in self?.timeIsUp() })
-    case .end:
-      loop.requestStop()
+    case .end: endRun()
     }
   }
 

@@ -162,7 +162,7 @@ public final class Connection: Sendable {
 
   /// Has ``awaitRequest()`` return false from now on, unless a part of a request has come. Any thread.
   ///
-  /// `Socket.serve(on:)` calls it when its task is cancelled. Call it for connections of your own when your server stops.
+  /// `Listener.serve(on:)` calls it when it stops. Call it for connections of your own when your server stops.
   public func drain() {
     transport.input?.record.drain()
   }

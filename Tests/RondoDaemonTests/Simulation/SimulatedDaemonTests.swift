@@ -18,7 +18,7 @@ import Testing
       let trace = Trace()
       let loop = server.loop
       server.start {
-        let listener = try Socket.listening(at: Self.address)
+        let listener = try Listener(at: Self.address)
         let signal = try await withCancellation(by: [SIGINT, SIGTERM], on: loop) {
           try await listener.serve(on: loop, grace: .seconds(10)) { connection in
             for try await bytes in connection { try await connection.write(bytes) }
@@ -58,7 +58,7 @@ import Testing
       simulation.faults.swarm(oneIn: 30)
       server.start {
         while true {
-          guard let listener = try? Socket.listening(at: Self.address) else {
+          guard let listener = try? Listener(at: Self.address) else {
             try await loop.clock.sleep(for: .seconds(1))
             continue
           }
@@ -110,7 +110,7 @@ import Testing
       let (server, client) = (simulation.host("10.0.0.1"), simulation.host("10.0.0.2"))
       let trace = Trace()
       server.start {
-        let listener = try Socket.listening(at: Self.address)
+        let listener = try Listener(at: Self.address)
         for try await connection in try listener.connections(on: server.loop) {
           for try await _ in connection {}
           trace.note("not reached")
@@ -287,60 +287,5 @@ import Testing
       #expect(trace.tokens.first?.hasPrefix("60 ") == true, "\(trace.text)")
       source.invalidate()
     }
-  }
-
-  // MARK: - A group's stop
-
-  /// What clients that wait in a listener's queue get when the group stops and cannot accept at first.
-  private func stopGroup(_ fail: @escaping (Simulation, Host) -> Void) -> [String] {
-    withSimulation { simulation in
-      let (server, client) = (simulation.host("10.0.0.1"), simulation.host("10.0.0.2"))
-      let (serverLoop, clientLoop) = (server.loop, client.loop)
-      let trace = Trace()
-      for _ in 0..<10 {
-        client.start {
-          do {
-            let connection = try await Connection.connected(to: Self.address, on: clientLoop)
-            trace.note(try await connection.read() == nil ? "end" : "served")
-          } catch { trace.note("\(error)") }
-        }
-      }
-      let group = LoopGroup(of: [serverLoop])
-      server.run {
-        let listener = try! Socket.listening(at: Self.address)
-        // The clients come while its loop does not run.
-        simulation.run(for: .milliseconds(10))
-        let listening = group.accept(from: listener) { accepted in
-          _ = try? accepted.socket.send([1])
-          accepted.end()
-        }
-        fail(simulation, server)
-        listening.stop { trace.note("stopped") }
-      }
-      simulation.run(for: .seconds(5_000))
-      return trace.tokens
-    }
-  }
-
-  @Test(arguments: [ECONNABORTED, EPERM, EHOSTUNREACH])
-  func `a group that stops accepts those behind a connection that failed`(_ errno: CInt) {
-    let words = stopGroup { simulation, _ in simulation.faults.fail(.accept, with: errno, nth: 3) }
-    #expect(words.filter { $0 == "served" }.count == (errno == ECONNABORTED ? 9 : 10))
-    #expect(words.filter { $0 == "stopped" }.count == 1)
-  }
-
-  @Test func `a group that stops waits for descriptors for those in the queue`() {
-    let words = stopGroup { simulation, server in
-      server.descriptorLimit = server.openDescriptorCount
-      simulation.at(.seconds(2)) { server.descriptorLimit = nil }
-    }
-    #expect(words.filter { $0 == "served" }.count == 10)
-    #expect(words.filter { $0 == "stopped" }.count == 1)
-  }
-
-  @Test func `a group that stops and may accept nobody closes`() {
-    let words = stopGroup { simulation, _ in simulation.faults.fail(.accept, with: EPERM, from: 1) }
-    #expect(words.filter { $0 == "stopped" }.count == 1)
-    #expect(words.filter { $0 == "the peer has gone" }.count == 10)
   }
 }

@@ -26,7 +26,7 @@ import Testing
       let server = servers[number]
       let host = server.address.contains(":") ? "[\(server.address)]" : server.address
       server.start {
-        let listener = try Socket.listening(at: SocketAddress(parsing: host + ":443"))
+        let listener = try Listener(at: SocketAddress(parsing: host + ":443"))
         try await listener.serve(on: server.loop) { connection in while try await connection.read() != nil {} }
       }
     }
@@ -189,10 +189,10 @@ import Testing
   @Test func `a name of the real machine is connected to`() async throws {
     let thread = try LoopThread(name: "named")
     let loop = thread.loop
-    let listener = try Socket.listening(at: .loopback())
-    let port = try #require(listener.localAddress?.port)
+    let listener = try Listener(at: .loopback())
+    let port = try #require(listener.address.port)
     let connection = try await Connection.connected(to: "localhost", port: port, on: loop, timeout: .seconds(10))
-    #expect(connection.peer == listener.localAddress)
+    #expect(connection.peer == listener.address)
     connection.close()
     await thread.end()
   }

@@ -19,7 +19,7 @@ import Testing
       let text = address.contains(":") ? "[\(address)]:7" : "\(address):7"
       let listening = try! SocketAddress(parsing: text)
       server.start { [server] in
-        let listener = try Socket.listening(at: listening)
+        let listener = try Listener(at: listening)
         try await listener.serve(on: server.loop, limits: limits) { connection in
           for try await bytes in connection { try await connection.write(bytes) }
         }
@@ -118,10 +118,10 @@ import Testing
       var (value, length) = (CInt(0), socklen_t(MemoryLayout<CInt>.size))
       return unsafe getsockopt(socket.descriptor, CInt(IPPROTO_TCP), TCP_NODELAY, &value, &length) == 0 && value == 0
     }
-    let listener = try Socket.listening(at: .loopback())
+    let listener = try Listener(at: .loopback())
     let client = try Socket(family: AF_INET, .stream)
-    try client.connect(to: listener.localAddress!, timeout: .seconds(10))
-    let accepted = try #require(try listener.accept()).socket
+    try client.connect(to: listener.address, timeout: .seconds(10))
+    let accepted = try #require(try listener.socket.accept()).socket
     for socket in [client, accepted] { #expect(try !delays(socket)) }
     try client.set(.delay)
     #expect(try delays(client))

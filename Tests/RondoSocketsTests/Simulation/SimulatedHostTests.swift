@@ -15,7 +15,7 @@ import Testing
   private func serveEcho(on host: Host, _ trace: Trace, idleLimit: Duration? = nil) {
     let loop = host.loop
     host.start {
-      let listener = try Socket.listening(at: Self.address)
+      let listener = try Listener(at: Self.address)
       try await listener.serve(on: loop) { connection in
         connection.idleLimit = idleLimit
         do {

@@ -19,7 +19,7 @@ import Testing
       let (serverLoop, clientLoop) = (server.loop, client.loop)
       let trace = Trace()
       let serving = server.start {
-        try await Socket.listening(at: Self.address).serve(on: serverLoop) { connection in
+        try await Listener(at: Self.address).serve(on: serverLoop) { connection in
           trace.note("served")
           _ = try await connection.read()
         }
@@ -71,23 +71,19 @@ import Testing
     }
   }
 
-  @Test func `an error that is the listener's own ends its server`() async throws {
-    try await withLoop { loop in
-      // It does not listen.
-      let socket = try Socket(family: AF_INET, .stream)
-      try socket.bind(to: .loopback())
-      await #expect(throws: ConnectionError.socket(.system(.accept, errno: EINVAL))) {
-        try await socket.serve(on: loop) { _ in }
-      }
-    }
+  @Test func `a socket that does not listen makes no listener`() throws {
+    let socket = try Socket(family: AF_INET, .stream)
+    try socket.bind(to: .loopback())
+    #expect(throws: SocketError.system(.listen, errno: EINVAL)) { try Listener(socket) }
+    try socket.listen()
+    let listener = try Listener(socket)
+    #expect(listener.address == socket.localAddress)
   }
 
-  @Test func `a datagram socket accepts nobody, and says so`() async throws {
+  @Test func `a datagram socket accepts nobody, and says so`() throws {
     let socket = try Socket.datagram(at: .loopback())
     #expect(throws: SocketError.system(.accept, errno: EOPNOTSUPP)) { try socket.accept() }
-    await #expect(processExitsWith: .failure) {
-      _ = try Socket.datagram(at: .loopback()).connections(on: .main)
-    }
+    #expect(throws: SocketError.system(.listen, errno: EOPNOTSUPP)) { try Listener(socket) }
   }
 
   @Test func `nil of accept means that none waits: connections that failed are left out`() throws {
@@ -115,6 +111,108 @@ import Testing
     }
   }
 
+  // MARK: - The stop
+
+  /// What clients get that wait in a listener's queue when it stops, and cannot accept at first.
+  private func stopListener(_ fail: @escaping @Sendable (Simulation, Host) -> Void) -> [String] {
+    withSimulation { simulation in
+      let (server, client) = (simulation.host("10.0.0.1"), simulation.host("10.0.0.2"))
+      let (serverLoop, clientLoop) = (server.loop, client.loop)
+      let trace = Trace()
+      for _ in 0..<10 {
+        client.start {
+          do {
+            let connection = try await Connection.connected(to: Self.address, on: clientLoop)
+            try await connection.write([7])
+            trace.note(try await connection.read() == [7] ? "served" : "end")
+          } catch { trace.note("\(error)") }
+        }
+      }
+      server.start {
+        let listener = try Listener(at: Self.address)
+        try await serverLoop.clock.sleep(for: .milliseconds(10))
+        fail(simulation, server)
+        listener.stop()
+        try await listener.serve(on: serverLoop, grace: .seconds(100)) { connection in
+          while try await connection.awaitRequest(), let bytes = try await connection.read() {
+            try await connection.write(bytes)
+          }
+        }
+        trace.note("stopped")
+      }
+      simulation.run(for: .seconds(5_000))
+      return trace.tokens
+    }
+  }
+
+  @Test func `a listener that stops serves the requests in its queue`() {
+    let words = stopListener { _, _ in }
+    #expect(words.count == 11 && words.filter { $0 == "served" }.count == 10, "\(words)")
+  }
+
+  @Test(arguments: [ECONNABORTED, EPERM, EHOSTUNREACH])
+  func `a listener that stops accepts those behind a connection that failed`(_ errno: CInt) {
+    let words = stopListener { simulation, _ in simulation.faults.fail(.accept, with: errno, nth: 3) }
+    #expect(words.filter { $0 == "served" }.count == (errno == ECONNABORTED ? 9 : 10))
+    #expect(words.filter { $0 == "stopped" }.count == 1)
+  }
+
+  @Test func `a listener that stops waits for descriptors for those in its queue`() {
+    let words = stopListener { simulation, server in
+      server.descriptorLimit = server.openDescriptorCount
+      simulation.at(.seconds(2)) { server.descriptorLimit = nil }
+    }
+    #expect(words.filter { $0 == "served" }.count == 10, "\(words)")
+    #expect(words.filter { $0 == "stopped" }.count == 1)
+  }
+
+  @Test func `a listener that stops and may accept nobody ends its server`() {
+    let words = stopListener { simulation, _ in simulation.faults.fail(.accept, with: EPERM, from: 1) }
+    #expect(words.filter { $0 == "stopped" }.count == 1)
+    #expect(words.filter { $0 == "the peer has gone" }.count == 10, "\(words)")
+  }
+
+  @Test func `a stop reaches a server that waits, one that is full, and a sequence`() {
+    withSimulation { simulation in
+      let (server, client) = (simulation.host("10.0.0.1"), simulation.host("10.0.0.2"))
+      let (serverLoop, clientLoop) = (server.loop, client.loop)
+      let trace = Trace()
+      let listeners = (1...3).map { number in
+        server.run { try! Listener(at: try! SocketAddress(parsing: "10.0.0.1:\(number)")) }
+      }
+      for (listener, limit) in [(listeners[0], 10_000), (listeners[1], 1)] {
+        server.start {
+          try await listener.serve(on: serverLoop, limits: ServerLimits(connections: limit)) { connection in
+            while try await connection.awaitRequest(), let bytes = try await connection.read() {
+              try await connection.write(bytes)
+            }
+          }
+          trace.note("limit of \(limit)")
+        }
+      }
+      server.start {
+        for try await _ in try listeners[2].connections(on: serverLoop) {}
+        trace.note("sequence")
+      }
+      for listener in listeners[..<2] {
+        client.start {
+          let connection = try await Connection.connected(to: listener.address, on: clientLoop)
+          try await connection.write([7])
+          _ = try await connection.read()
+          trace.note(try await connection.read() == nil ? "end" : "more")
+        }
+      }
+      simulation.run(for: .seconds(1))
+      #expect(trace.text == "")
+      for listener in listeners {
+        server.run { listener.stop() }
+        simulation.run(for: .seconds(1))
+      }
+      #expect(listeners.map(\.isStopped) == [true, true, true])
+      #expect(trace.tokens.sorted() == ["end", "end", "limit of 1", "limit of 10000", "sequence"])
+    }
+  }
+
   // MARK: - Connecting
 
   /// Has 20 clients connect to a Unix-domain listener with room for one, which is served from a date on; what they get.
@@ -124,7 +222,7 @@ import Testing
       let loop = host.loop
       let trace = Trace()
       host.start {
-        let listener = try Socket.listening(at: Self.path, backlog: 1)
+        let listener = try Listener(at: Self.path, backlog: 1)
         try await loop.clock.sleep(for: date)
         try await listener.serve(on: loop) { _ = try await $0.read() }
       }

@@ -14,7 +14,7 @@ import Testing
     let address = serverAddress
     let loop = host.loop
     host.start {
-      let listener = try Socket.listening(at: address)
+      let listener = try Listener(at: address)
       try await listener.serve(on: loop) { connection in
         do {
           for try await bytes in connection { try await connection.write(bytes) }
@@ -107,7 +107,7 @@ import Testing
     let ends = Guarded<[Connection]>([])
     let address = serverAddress
     hosts[0].start {
-      let listener = try Socket.listening(at: address)
+      let listener = try Listener(at: address)
       for try await connection in try listener.connections(on: hosts[0].loop) {
         return ends.withLock { $0.append(connection) }
       }

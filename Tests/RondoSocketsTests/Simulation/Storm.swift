@@ -31,7 +31,7 @@ struct Storm: Equatable {
       let serving = server.start {
         while !Task.isCancelled {
           // As a service manager would start it again.
-          guard let listener = try? Socket.listening(at: address) else {
+          guard let listener = try? Listener(at: address) else {
             try await server.loop.clock.sleep(for: .seconds(1))
             continue
           }

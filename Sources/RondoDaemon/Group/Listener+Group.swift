@@ -1,27 +1,27 @@
-public import Rondo
+internal import Rondo
 public import RondoSockets
 
-extension LoopGroup {
-  /// Serves each connection in a task of its own, on a loop of the group. Any thread.
+extension Listener {
+  /// Serves each connection in a task of its own, on a loop of a group. Any thread.
   ///
-  /// It is `Socket.serve(on:)` with the connections spread over the group: a connection and its task stay on one loop.
+  /// It is `serve(on:)` with the connections spread over the group: a connection and its task stay on one loop.
   ///
   /// - Parameters:
-  ///   - loop: Watches the listener; nil for the group's first loop.
+  ///   - group: Has the loops. Its first one watches the listener.
   ///   - choice: Chooses the loop of a connection.
   ///   - limits: What clients may take of the server, counted in the whole group.
   ///   - grace: How long connections may go on after the cancellation.
   ///   - onError: Called with what a `body` threw, as there.
   /// - Throws: The listener's error, and `.wait(.loopEnded)`; the connections have ended then, too.
   public nonisolated(nonsending) func serve(
-    _ listener: Socket, on loop: Loop? = nil, by choice: Choice = .leastLoaded, limits: ServerLimits = ServerLimits(),
+    over group: LoopGroup, by choice: LoopGroup.Choice = .leastLoaded, limits: ServerLimits = ServerLimits(),
     grace: Duration = .zero, onError: (@Sendable (any Error) -> Void)? = nil,
     _ body: @escaping @Sendable (Connection) async throws -> Void
   ) async throws(ConnectionError) {
-    try await listener.serve(
-      on: loop ?? loops[0], limits: limits, grace: grace, in: .common, onError: onError,
+    try await serve(
+      on: group.loops[0], limits: limits, grace: grace, in: .common, onError: onError,
       place: {
-        let place = place(by: choice)
+        let place = group.place(by: choice)
         return (place.loop, { place.leave() })
       }, body)
   }

@@ -9,6 +9,8 @@ final class ConnectionTasks: Sendable {
     var counts: [ClientAddress: Int] = [:]
     /// Waits for room, with true, or for the end of all. One at a time: the task that serves.
     var waiter: (waiter: Waiter<Void>, isForRoom: Bool)?
+    /// The listener was stopped: no task is to wait for room.
+    var isStopped = false
   }
 
   /// *constant*
@@ -82,13 +84,19 @@ final class ConnectionTasks: Sendable {
     waiter?.resume(())
   }
 
+  /// Whether there is room for another connection.
+  var hasRoom: Bool { state.withLock { $0.tasks.count < limits.connections } }
+
   /// Suspends until there is room for another connection, or the calling task is cancelled.
-  nonisolated(nonsending) func waitForRoom() async throws(ConnectionError) {
-    while state.withLock({ $0.tasks.count >= limits.connections }) {
+  ///
+  /// - Returns: False if the listener was stopped.
+  nonisolated(nonsending) func waitForRoom() async throws(ConnectionError) -> Bool {
+    while !hasRoom {
+      if state.withLock({ $0.isStopped }) { return false }
       if Task.isCancelled { throw .wait(.cancelled) }
       await Waiter<Void>.wait(isolation: #isolation) { waiter in
         let isFull = state.withLock { state in
-          let isFull = state.tasks.count >= limits.connections
+          let isFull = state.tasks.count >= limits.connections && !state.isStopped
           if isFull { state.waiter = (waiter, isForRoom: true) }
           return isFull
         }
@@ -98,19 +106,32 @@ final class ConnectionTasks: Sendable {
         giveUp()
       }
     }
+    return true
   }
 
+  /// The listener was stopped. Any thread.
+  func stopWaitingForRoom() {
+    state.withLock { $0.isStopped = true }
+    giveUp()
+  }
+
+  /// The task that serves waits for room no longer.
   private func giveUp() {
-    state.withLock { $0.waiter.take() }?.waiter.resume(())
+    let waiter = state.withLock { $0.waiter?.isForRoom == true ? $0.waiter.take()?.waiter : nil }
+    waiter?.resume(())
+  }
+
+  /// No connection waits between requests any longer.
+  func drain() {
+    for (_, connection) in present { connection.drain() }
   }
 
   /// Suspends until all tasks have ended, and cancels those that go on after `grace`.
   nonisolated(nonsending) func end(within grace: Duration, on loop: Loop, in mode: Loop.Mode) async {
-    for (_, connection) in present { connection.drain() }
+    drain()
     let timer = DelegatingTimer(after: grace) { [self] _ in cancel() }
     // The end of the loop is the end of the grace: other loops may have the connections.
-    let end = EndOfGrace(cancel)
-    timer.delegate = end
+    timer.delegate = WhenInvalidated(cancel)
     if grace <= .zero || !loop.add(timer, to: mode) { cancel() }
     await Waiter<Void>.wait { waiter in
       let isOver = state.withLock { state in
@@ -132,14 +153,5 @@ final class ConnectionTasks: Sendable {
       task.cancel()
       connection.cancelServed()
     }
-  }
-
-  /// Hears of the end of the timer's loop.
-  private final class EndOfGrace: ItemDelegate {
-    private let cancel: @Sendable () -> Void
-
-    init(_ cancel: @escaping @Sendable () -> Void) { self.cancel = cancel }
-
-    func itemWasInvalidated(_ item: Loop.Item) { cancel() }
   }
 }

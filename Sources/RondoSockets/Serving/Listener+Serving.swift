@@ -1,12 +1,13 @@
 public import Rondo
 
-extension Socket {
+extension Listener {
   /// Serves each connection in a task of its own on the loop, until cancelled. Any thread.
   ///
   /// A connection is closed when its `body` returns or throws. When the calling task is cancelled, the method accepts no
   /// more, and drains: ``Connection/awaitRequest()`` returns false for connections between requests. It waits up
-  /// to `grace` for the others to end, cancels the tasks that are left, and returns when all have ended. Clients that were not accepted stay in the listener's queue. Without descriptors it pauses and loses no
-  /// client; see ``connections(on:in:)``.
+  /// to `grace` for the others to end, cancels the tasks that are left, and returns when all have ended. Clients that
+  /// were not accepted stay in the listener's queue; after ``stop()`` it accepts them, too. Without descriptors it
+  /// pauses and loses no client; see ``connections(on:in:)``.
   ///
   /// ```swift
   /// try await listener.serve(on: loop) { connection in
@@ -40,26 +41,50 @@ extension Socket {
   ) async throws(ConnectionError) {
     limits.check()
     let tasks = ConnectionTasks(limits, onError: onError, body)
+    func begin(_ socket: Socket) {
+      guard let client = tasks.admit(socket) else { return }
+      let (home, leave) = place()
+      do throws(ConnectionError) {
+        tasks.begin(try Connection(socket, on: home, in: mode), client, leave)
+      } catch {
+        // This one closes, and the others are served.
+        leave()
+        tasks.report(error)
+      }
+    }
     var failure: ConnectionError?
     do {
-      let incoming = try connections(on: loop, in: mode)
-      while true {
-        try await tasks.waitForRoom()
-        let socket = try await incoming.accept()
-        guard let client = tasks.admit(socket) else { continue }
-        let (home, leave) = place()
-        do throws(ConnectionError) {
-          tasks.begin(try Connection(socket, on: home, in: mode), client, leave)
-        } catch {
-          // This one closes, and the others are served.
-          leave()
-          tasks.report(error)
-        }
-      }
+      let door = try open(on: loop, in: mode) { tasks.stopWaitingForRoom() }
+      while try await tasks.waitForRoom(), let socket = try await door.accept() { begin(socket) }
     } catch {
       if error != .wait(.cancelled) { failure = error }
     }
+    if failure == nil, isStopped {
+      tasks.drain()
+      await acceptQueue(on: loop, while: { tasks.hasRoom }, begin)
+    }
     await tasks.end(within: grace, on: loop, in: mode)
     if let failure { throw failure }
+  }
+
+  /// Accepts those that connected before the stop. More may come as fast: it makes as many tries as a queue has places.
+  ///
+  /// Without descriptors it waits for those of the connections that end, until the calling task is cancelled.
+  private nonisolated(nonsending) func acceptQueue(
+    on loop: Loop, while hasRoom: () -> Bool, _ begin: (Socket) -> Void
+  ) async {
+    var patience = AcceptPatience()
+    for _ in 0..<Socket.usualBacklog where hasRoom() {
+      do throws(SocketError) {
+        switch try socket.acceptNext() {
+        case .connection(let socket, _): begin(socket)
+        case .failed: continue
+        case .nothing: return
+        }
+      } catch {
+        guard error.isShortage else { return }
+        do { try await loop.pause(for: patience.pauseAfterShortage()) } catch { return }
+      }
+    }
   }
 }
