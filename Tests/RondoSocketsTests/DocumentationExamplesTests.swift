@@ -36,4 +36,16 @@ private final class Log: Sendable {
     await thread.end()
     #expect(log.text == "hello")
   }
+
+  @Test func `Connection: several parts in one write`() async throws {
+    try await withLoop { loop in
+      let (connection, far) = try Connection.pair(on: loop)
+      let body: [UInt8] = [1, 2]
+      try await connection.write { writer in
+        writer.append("\(body.count)\n")
+        writer.append(body)
+      }
+      #expect(try await far.read() == [50, 10, 1, 2])
+    }
+  }
 }
