@@ -63,6 +63,22 @@ private func printSignals(of loop: Loop) async throws {
 private func runCommand(on loop: Loop) async throws {
   let exit = try await ChildSource.Command("/bin/sh", ["-c", "exit 3"]).run(on: loop)
   precondition(exit.outcome == .exited(3))
+  try await collectLines(of: ChildSource.Command("/bin/sh", ["-c", "echo one; echo two"]), on: loop)
+  try await countLines(of: ChildSource.Command("/bin/sh", ["-c", "echo one; echo two"]), on: loop)
+}
+
+private func collectLines(of command: ChildSource.Command, on loop: Loop) async throws {
+  let (exit, output) = try await command.run(collecting: 1 << 20, on: loop)
+  precondition(exit.isSuccess && output == Array("one\ntwo\n".utf8))
+}
+
+private func countLines(of command: ChildSource.Command, on loop: Loop) async throws {
+  var command = command
+  command.output = .piped
+  let (exit, count) = try await command.run(on: loop) { child in
+    try await child.output.lines().reduce(0) { count, _ in count + 1 }
+  }
+  precondition(exit.isSuccess && count == 2)
 }
 
 private enum Examples {

@@ -228,8 +228,14 @@ package final class ReadinessRecord: ItemDelegate, @unchecked Sendable {
   }
 
   /// No task waits between requests any longer. Any thread.
-  func drain() {
-    lock.withLock { machine.drain() }?.resume(.drained)
+  ///
+  /// - Parameter looksFirst: Whether one more call shows what has come, for its edge may be told later.
+  func drain(looksFirst: Bool) {
+    let waiter = lock.withLock {
+      if looksFirst { machine.succeed(.read, mayGoOn: true) }
+      return machine.drain()
+    }
+    waiter?.resume(looksFirst ? .ready : .drained)
   }
 
   /// The server has cancelled its task for the descriptor. Any thread.

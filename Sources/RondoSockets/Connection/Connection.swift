@@ -164,7 +164,12 @@ public final class Connection: Sendable {
   ///
   /// `Socket.serve(on:)` calls it when its task is cancelled. Call it for connections of your own when your server stops.
   public func drain() {
-    transport.input?.record.drain()
+    transport.input?.record.drain(looksFirst: false)
+  }
+
+  /// The same, but all that has come counts as a part of a request. Any thread.
+  package func drainAfterLook() {
+    transport.input?.record.drain(looksFirst: true)
   }
 
   /// Ends the waits of the server's task, which was cancelled. Any thread.
