@@ -116,6 +116,13 @@ import Testing
     }
   }
 
+  @Test func `a body stays on its actor`() async throws {
+    try await withLoopThread(name: "children") { thread in
+      let lines = try await Reader(on: thread.loop).read(from: shell("echo one; echo two"))
+      #expect(lines == ["one", "two"])
+    }
+  }
+
   @Test func `a body that returns early closes the pipes, and the child's end is waited for`() async throws {
     try await withLoopThread(name: "children") { thread in
       var command = ChildSource.Command("yes")
@@ -288,5 +295,27 @@ import Testing
         _ = try await ChildSource.Command("/bin/true").run(on: thread.loop) { child in child.output.close() }
       }
     }
+  }
+}
+
+/// An actor of a loop, whose state a body changes.
+private actor Reader {
+  private let loop: Loop
+  private var lines: [String] = []
+
+  init(on loop: Loop) { self.loop = loop }
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
+
+  func read(from command: ChildSource.Command) async throws -> [String] {
+    var command = command
+    command.output = .piped
+    _ = try await command.run(on: loop) { child in
+      preconditionIsolated()
+      for try await line in child.output.lines() { lines.append(line) }
+      preconditionIsolated()
+    }
+    preconditionIsolated()
+    return lines
   }
 }
