@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -144,6 +145,22 @@ static int missing(const struct rondo_command *command) {
   struct stat status;
   if (command->directory && (stat(command->directory, &status) || !S_ISDIR(status.st_mode))) return ENOTDIR;
   return is_program_there(command->directory, command->executable) ? ELIBACC : ENOENT;
+}
+
+int rondo_bytes_file(const void *bytes, size_t count) {
+  int file = or_errno(memfd_create("input", MFD_CLOEXEC));
+  // The offset stays at the first byte.
+  for (size_t start = 0; file >= 0 && start < count;) {
+    ssize_t result = pwrite(file, (const char *)bytes + start, count - start, (off_t)start);
+    if (result >= 0) {
+      start += (size_t)result;
+    } else if (errno != EINTR) {
+      int error = errno;
+      close(file);
+      return -error;
+    }
+  }
+  return file;
 }
 
 int rondo_spawn(const struct rondo_command *command) {

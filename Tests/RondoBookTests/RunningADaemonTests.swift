@@ -63,57 +63,35 @@ private func print(_ text: String) { Output.current.add(text) }
 
   // MARK: - Children
 
-  /// What a shell command prints and ends with, on a loop of its own.
-  private func capture(_ script: String) throws -> String {
-    let thread = try LoopThread(name: "children")
-    defer { thread.stop() }
-    let ended = TestSemaphore()
+  @Test func `what a child prints is collected`() async throws {
     let own = Output()
-    try thread.sync {
-      let loop = Loop.current
-      func print(_ text: String) {
-        own.add(text)
-        ended.signal()
-      }
+    func print(_ text: String) { own.add(text) }
+    try await withLoopThread(name: "children") { thread in
+      let loop = thread.loop
+
+      var command = ChildSource.Command("/bin/sh", ["-c", "sort; exit 3"])
+      command.input = .bytes(Array("two\none\n".utf8))
+      let (exit, output) = try await command.run(collecting: 1 << 20, on: loop)
+      print("\(exit): \(String(decoding: output, as: UTF8.self))")
+    }
+    #expect(own.text == "exited with 3: one\ntwo\n")
+  }
+
+  @Test func `the lines of a child are read while it runs`() async throws {
+    let own = Output()
+    func print(_ text: String) { own.add(text) }
+    try await withLoopThread(name: "children") { thread in
+      let loop = thread.loop
+      let script = "echo one; echo two; exit 3"
 
       var command = ChildSource.Command("/bin/sh", ["-c", script])
-      command.input = .null
-      let capture = CapturedCommand(limit: 1 << 20) { exit, output in
-        print("\(exit): \(String(decoding: output, as: UTF8.self))")
+      command.output = .piped
+      let (exit, _) = try await command.run(on: loop) { child in
+        for try await line in child.output.lines() { print(line) }
       }
-      try capture.start(command, on: loop)
+      print("\(exit)")
     }
-    ended.wait()
-    return own.text
-  }
-
-  @Test func `a child's output is read through a pipe`() throws {
-    #expect(try capture("echo one; echo two; exit 3") == "exited with 3: one\ntwo\n")
-    #expect(try capture("exit 0") == "exited with 0: ")
-  }
-
-  @Test func `more output than the pipe holds arrives whole`() throws {
-    let text = try capture("head -c 300000 /dev/zero | tr '\\0' x")
-    #expect(text == "exited with 0: " + String(repeating: "x", count: 300_000))
-  }
-
-  @Test func `a child that prints without end is ended by SIGPIPE, and costs its limit`() throws {
-    let text = try capture("exec yes")
-    #expect(
-      text.hasPrefix("killed by signal 13: y\n") && text.utf8.count == "killed by signal 13: ".utf8.count + 1 << 20)
-  }
-
-  @Test func `a grandchild that keeps the pipe holds nothing up`() throws {
-    #expect(try capture("sleep 2 & echo parent") == "exited with 0: parent\n")
-  }
-
-  @Test func `a command that is not there costs no descriptor`() throws {
-    withVirtualLoop { virtual in
-      let capture = CapturedCommand(limit: 1) { _, _ in }
-      let command = ChildSource.Command("/no/such/program")
-      #expect(throws: ChildError.notFound("/no/such/program")) { try capture.start(command, on: virtual.loop) }
-      #expect(virtual.loop.run() == .finished)
-    }
+    #expect(own.lines == ["one", "two", "exited with 3"])
   }
 
   // MARK: - Files, names, limits, pressure, dates
@@ -290,59 +268,4 @@ extension RunningADaemonExamples {
   func signal() { unsafe sem_post(semaphore) }
 
   func wait() { while unsafe sem_wait(semaphore) != 0 {} }
-}
-
-/// Runs a command, and hands over how it ended and what it printed. On the loop's thread alone.
-final class CapturedCommand: @unchecked Sendable {
-  private let limit: Int
-  private let done: (ChildExit, [UInt8]) -> Void
-  private var output: [UInt8] = []
-
-  init(limit: Int, done: @escaping (ChildExit, [UInt8]) -> Void) {
-    self.limit = limit
-    self.done = done
-  }
-
-  @discardableResult
-  func start(_ command: ChildSource.Command, on loop: Loop) throws -> ChildSource {
-    var ends: [CInt] = [0, 0]
-    guard unsafe pipe(&ends) == 0 else { throw ChildError.system(errno: errno) }
-    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }  // No later child inherits them.
-    defer { close(ends[1]) }  // The child's copy is the only one then, so the pipe can end.
-    _ = fcntl(ends[0], F_SETFL, O_NONBLOCK)  // This end alone. The child's end still blocks.
-    let reader: Loop.DescriptorSource
-    do {
-      reader = try Loop.DescriptorSource(ends[0], for: .read, closesOnInvalidation: true) { reader, _ in
-        self.read(reader)
-      }
-    } catch {
-      close(ends[0])  // No source owns it.
-      throw error
-    }
-    do {
-      var command = command
-      command.output = .descriptor(ends[1])
-      let child = try ChildSource(spawning: command) { _, exit in
-        self.read(reader)
-        reader.invalidate()
-        self.done(exit, self.output)
-      }
-      loop.add(reader)
-      loop.add(child)
-      return child
-    } catch {
-      reader.invalidate()
-      throw error
-    }
-  }
-
-  private func read(_ reader: Loop.DescriptorSource) {
-    var piece = [UInt8](repeating: 0, count: 65_536)
-    while reader.isValid {
-      let count = unsafe Glibc.read(reader.descriptor, &piece, piece.count)
-      if count < 0 { return }  // No more at present.
-      output += piece.prefix(min(count, limit - output.count))
-      if count == 0 || output.count == limit { reader.invalidate() }
-    }
-  }
 }

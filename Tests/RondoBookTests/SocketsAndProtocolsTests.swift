@@ -83,6 +83,21 @@ import Testing
     #expect(throws: FrameBuffer.Failure.tooLong) { try messages.nextMessage() }
   }
 
+  @Test func `a length and its message are sent together`() async throws {
+    try await withLoopThread(name: "writer") { thread in
+      let (connection, far) = try Connection.pair(on: thread.loop)
+      let message: [UInt8] = [7, 8, 9]
+
+      try await connection.write { writer in
+        writer.append("\(message.count)\n")
+        writer.append(message)
+      }
+
+      #expect(try await far.readLine() == "3")
+      #expect(try await far.read(exactly: 3) == message)
+    }
+  }
+
   // MARK: - The async server
 
   @Sendable func serve(_ connection: Connection) async throws {

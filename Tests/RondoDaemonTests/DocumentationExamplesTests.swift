@@ -38,6 +38,10 @@ private final class Log: Sendable {
   @Test(.offThePool) func `RondoDaemon: signals, children and a daemon's life`() async {
     await #expect(processExitsWith: .success) { inOwnProcess(Examples.run) }
   }
+
+  @Test func `RondoDaemon: a daemon of an async main`() async {
+    await #expect(processExitsWith: .success) { try await Examples.awaited() }
+  }
 }
 
 /// An actor of a loop.
@@ -63,6 +67,22 @@ private func printSignals(of loop: Loop) async throws {
 private func runCommand(on loop: Loop) async throws {
   let exit = try await ChildSource.Command("/bin/sh", ["-c", "exit 3"]).run(on: loop)
   precondition(exit.outcome == .exited(3))
+  try await collectLines(of: ChildSource.Command("/bin/sh", ["-c", "echo one; echo two"]), on: loop)
+  try await countLines(of: ChildSource.Command("/bin/sh", ["-c", "echo one; echo two"]), on: loop)
+}
+
+private func collectLines(of command: ChildSource.Command, on loop: Loop) async throws {
+  let (exit, output) = try await command.run(collecting: 1 << 20, on: loop)
+  precondition(exit.isSuccess && output == Array("one\ntwo\n".utf8))
+}
+
+private func countLines(of command: ChildSource.Command, on loop: Loop) async throws {
+  var command = command
+  command.output = .piped
+  let (exit, count) = try await command.run(on: loop) { child in
+    try await child.output.lines().reduce(0) { count, _ in count + 1 }
+  }
+  precondition(exit.isSuccess && count == 2)
 }
 
 private enum Examples {
@@ -204,6 +224,33 @@ private enum Examples {
     log.note("exit code \(outcome.exitCode)")
 
     precondition(log.text == "reload, stop listening, exit code 0", log.text)
+  }
+
+  static func awaited() async throws {
+    let thread = try LoopThread(name: "example")
+    let loop = thread.loop
+    let usual = disposition(of: SIGTERM)
+    loop.perform {
+      let end = Loop.Timer(every: .milliseconds(1)) { tick in
+        if disposition(of: SIGTERM) == usual { return }
+        tick.timer.invalidate()
+        kill(getpid(), SIGTERM)
+      }
+      loop.add(end)
+    }
+
+    let outcome = try await withDaemon(on: loop, drainingFor: .seconds(10)) { daemon in
+      let listener = try Listener(at: .loopback())
+      daemon.ready()
+      try await daemon.serve(listener) { connection in
+        while try await connection.awaitRequest(), let line = try await connection.readLine() {
+          try await connection.write("\(line)\n")
+        }
+      }
+    }
+
+    precondition(outcome == .drained, "\(outcome)")
+    await thread.end()
   }
 
   static func activation() throws {

@@ -1,6 +1,8 @@
 import Glibc
 import Rondo
 import RondoSockets
+import RondoTestSupport
+import RondoTesting
 import Synchronization
 import Testing
 
@@ -13,16 +15,81 @@ import Testing
     return bytes
   }
 
-  @Test func `several pieces arrive as one, however many and however empty`() async throws {
+  @Test func `what one write appends arrives as one, however much and however empty`() async throws {
     try await withLoop { loop in
       let (near, far) = try Connection.pair(on: loop)
       let pieces = (0..<100).map { [UInt8](repeating: UInt8($0), count: $0 % 7 == 0 ? 0 : $0 * 200) }
       let reading = Task { try await all(far) }
       try await near.write([])
-      try await near.write(pieces: [[], []])
-      try await near.write(pieces: pieces)
+      try await near.write { _ in }
+      try await near.write { for piece in [[], []] as [[UInt8]] { $0.append(piece) } }
+      try await near.write { for piece in pieces { $0.append(piece) } }
       try await near.finishWriting()
       #expect(try await reading.value == pieces.flatMap(\.self))
+    }
+  }
+
+  @Test func `a writer takes what a write takes`() async throws {
+    try await withLoop { loop in
+      let (near, far) = try Connection.pair(on: loop)
+      let bytes: [UInt8] = [1, 2, 3, 4]
+      try await near.write { writer in
+        writer.append("ü")
+        writer.append(bytes)
+        writer.append(bytes[1...2])
+        writer.append(unsafe bytes.span.bytes.extracting(3...))
+      }
+      #expect(try await far.read() == [0xc3, 0xbc, 1, 2, 3, 4, 2, 3, 4])
+    }
+  }
+
+  @Test func `what one write appends is one system call`() {
+    withSimulation { simulation in
+      let (server, client) = (simulation.host("10.0.0.1"), simulation.host("10.0.0.2"))
+      let address = try! SocketAddress(parsing: "10.0.0.1:7")
+      let trace = Trace()
+      server.start {
+        let listener = try Listener(at: address)
+        try await listener.serve(on: server.loop) { connection in
+          trace.note("\(try await self.all(connection).count)")
+        }
+      }
+      client.start {
+        let connection = try await Connection.connected(to: address, on: client.loop)
+        let long = [UInt8](repeating: 1, count: 5_000)
+        // Of the calls that send, the second one fails.
+        simulation.faults.fail(.send, with: ENOMEM, nth: 2, on: client)
+        try await connection.write { writer in
+          for _ in 0..<3 {
+            writer.append("short")
+            writer.append(long)
+          }
+        }
+        await #expect(throws: ConnectionError.socket(.noMemory)) {
+          try await connection.write([2])
+        }
+        try await connection.finishWriting()
+      }
+      simulation.run(for: .seconds(10))
+      #expect(trace.text == "15015")
+    }
+  }
+
+  @Test(arguments: [(20, [5_020]), (16_384, [16_384, 5_000]), (16_380, [16_384, 4_996])])
+  func `over a layer, what one write appends fills records`(_ head: Int, _ lengths: [Int]) async throws {
+    try await withLoop { loop in
+      let (near, far) = try Connection.pair(on: loop)
+      var records: Records?
+      let layered = try near.covered { carrier, _ throws(ConnectionError) in
+        records = Records(over: carrier)
+        return records!
+      }
+      try await layered.write { writer in
+        writer.append([UInt8](repeating: 1, count: head))
+        writer.append([UInt8](repeating: 2, count: 5_000))
+      }
+      #expect(records?.lengths == lengths)
+      #expect(try await far.read(exactly: head + 5_000)?.count { $0 == 2 } == 5_000)
     }
   }
 
@@ -80,7 +147,10 @@ import Testing
       writing.cancel()
       await #expect(throws: ConnectionError.wait(.cancelled)) { try await writing.value }
       await #expect(throws: ConnectionError.writeCutShort) { try await near.write([2]) }
-      await #expect(throws: ConnectionError.writeCutShort) { try await near.write(pieces: [[2], [3]]) }
+      let long = [UInt8](repeating: 2, count: 5_000)
+      await #expect(throws: ConnectionError.writeCutShort) {
+        try await near.write { for _ in 0..<2 { $0.append(long) } }
+      }
       // The other direction goes on.
       try await far.write([4])
       #expect(try await near.read() == [4])
@@ -143,7 +213,9 @@ import Testing
       let bytes = (0..<1_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) }
       let reading = Task { try await all(reader) }
       try await writer.write(bytes)
-      try await writer.write(pieces: [bytes, [1], bytes])
+      try await writer.write { writer in
+        for piece in [bytes, [1], bytes] { writer.append(piece) }
+      }
       writer.close()
       #expect(try await reading.value == bytes + bytes + [1] + bytes)
     }
@@ -193,4 +265,29 @@ import Testing
       #expect(close(file) == 0)
     }
   }
+}
+
+/// A layer that changes nothing, and knows how long its records were.
+private final class Records: TransportLayer, @unchecked Sendable {
+  private let carrier: Transport
+  private(set) var lengths: [Int] = []
+
+  init(over carrier: Transport) {
+    self.carrier = carrier
+  }
+
+  func receive(atMost limit: Int, into inbox: inout [UInt8]) throws(ConnectionError) -> Transfer {
+    try carrier.receive(atMost: limit, into: &inbox)
+  }
+
+  func send(_ bytes: RawSpan) throws(ConnectionError) -> Transfer {
+    let record = bytes.extracting(first: 16_384)
+    lengths.append(record.byteCount)
+    return try carrier.send(record)
+  }
+
+  func sendUncounted() throws(ConnectionError) -> Transfer? { nil }
+  var hasUncounted: Bool { false }
+  func finish() throws(ConnectionError) -> Bool { true }
+  func close() { carrier.close() }
 }

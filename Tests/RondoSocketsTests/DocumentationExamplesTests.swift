@@ -36,4 +36,30 @@ private final class Log: Sendable {
     await thread.end()
     #expect(log.text == "hello")
   }
+
+  @Test func `Listener: a file`() async throws {
+    let (log, path) = (Log(), "/tmp/\(uniqueName())")
+    @Sendable func print(_ text: String) { log.note(text) }
+    try await withLoop { loop in
+      let listener = try Listener.unix(path, mode: 0o600)
+      let serving = Task { try await listener.serve(on: loop) { try await $0.write("Hello\n") } }
+      let client = try await Connection.connected(to: listener.address, on: loop)
+      print(try await client.readLine() ?? "no line")
+      listener.stop()
+      try await serving.value
+    }
+    #expect(log.text == "Hello")
+  }
+
+  @Test func `Connection: several parts in one write`() async throws {
+    try await withLoop { loop in
+      let (connection, far) = try Connection.pair(on: loop)
+      let body: [UInt8] = [1, 2]
+      try await connection.write { writer in
+        writer.append("\(body.count)\n")
+        writer.append(body)
+      }
+      #expect(try await far.read() == [50, 10, 1, 2])
+    }
+  }
 }

@@ -66,6 +66,22 @@ import Testing
     #expect(words.contains { $0.hasPrefix("13.0") && $0.hasSuffix("ended") })
   }
 
+  @Test func `a drain misses nothing whose edge was not told`() async throws {
+    try await withLoop { loop in
+      let (near, far) = try Connection.pair(on: loop)
+      let reading = Task { try await near.awaitRequest() }
+      for _ in 0..<10 { try await loop.call {} }
+      // In one callout: the loop tells of no edge between.
+      try await loop.call {
+        #expect((try? far.socket!.send([1])) == 1)
+        near.drain()
+      }
+      #expect(try await reading.value)
+      #expect(try await near.read() == [1])
+      #expect(try await !near.awaitRequest())
+    }
+  }
+
   @Test func `a request that came before the drain is served`() async throws {
     try await withLoop { loop in
       let (near, far) = try Connection.pair(on: loop)

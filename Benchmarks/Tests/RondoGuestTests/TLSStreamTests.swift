@@ -13,7 +13,7 @@
       try await withSecured { client, server in
         try await client.write("question\n")
         #expect(try await server.readLine() == "question")
-        try await server.write(pieces: [Array("ans".utf8), [], Array("wer\n".utf8)])
+        try await server.write { for part in ["ans", "", "wer\n"] { $0.append(part) } }
         #expect(try await client.read(exactly: 7) == Array("answer\n".utf8))
         #expect(client.tlsVersion == "TLSv1.3" && client.applicationProtocol == nil)
         #expect(client.socket != nil && client.peer != nil)

@@ -1,6 +1,7 @@
 // Children by pidfd, and their beginning. Each call answers with zero or more, or with minus errno.
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 // A descriptor of a process, readable when it has ended: pidfd_open(2). Closed on exec.
@@ -32,6 +33,9 @@ struct rondo_command {
   int streams[3];            // -1: this process's, or /dev/null if that is closed; -2: /dev/null.
   int leads_group;
 };
+
+// A file in memory with these bytes, to be read from the first one: memfd_create(2). Closed on exec.
+int rondo_bytes_file(const void *bytes, size_t count);
 
 // Starts a child with no signal blocked, nor ignored but for those of nohup(1) and shells: its process number. -EMFILE as well if there is no descriptor to watch
 // it with; -ENOTDIR without the directory, -ENOENT without the program, -ELIBACC without what the program needs to be

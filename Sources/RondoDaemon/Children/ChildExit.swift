@@ -1,6 +1,7 @@
 import CDaemon
 import Glibc
 import Rondo
+public import RondoSockets
 
 /// The end of a child process, and the resources that it used.
 public struct ChildExit: Hashable, Sendable, CustomStringConvertible {
@@ -74,8 +75,12 @@ public enum ChildError: Error, Hashable, Sendable, CustomStringConvertible {
   case notAChild(CInt)
   /// The child has been reaped. For a signal to its group: no process is in the group, or it leads none.
   case gone
-  /// The task was cancelled. It has started no child, or leaves one that runs alone.
+  /// The task was cancelled. It has started no child, has ended its own, or leaves one that ran already alone.
   case cancelled
+  /// The child printed more than `limit` bytes, and was ended.
+  case tooLong(limit: Int)
+  /// A pipe to the child failed, or the loop ended. The child got SIGTERM.
+  case stream(ConnectionError)
   /// No signal has this number.
   case unknownSignal(CInt)
   /// A text for the child contains a zero byte, where it would end.
@@ -97,6 +102,8 @@ public enum ChildError: Error, Hashable, Sendable, CustomStringConvertible {
     case .notAChild(let process): "process \(process) is no child of this one, or has been reaped"
     case .gone: "the child has been reaped, or no process is in a group of its own"
     case .cancelled: "the task was cancelled"
+    case .tooLong(let limit): "the child printed more than \(limit) bytes"
+    case .stream(let error): "a pipe to the child: \(error)"
     case .unknownSignal(let signal): "no signal has the number \(signal)"
     case .containsZero(let text): "'\(text)' contains a zero byte, where it would end for the child"
     case .exhausted: "no descriptor, or no process, is left"

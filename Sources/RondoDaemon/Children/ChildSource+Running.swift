@@ -1,11 +1,13 @@
+internal import CLinux
 internal import Glibc
 public import Rondo
+internal import RondoSockets
 
 extension ChildSource.Command {
   /// Starts the program, and suspends until it has ended. Any thread.
   ///
   /// If the task is cancelled, the child gets SIGTERM, and SIGKILL if it has not ended after `grace`; the method then
-  /// still returns how it ended. The child is reaped.
+  /// still returns how it ended. The child is reaped. The other end of a piped stream is closed.
   ///
   /// ```swift
   /// let exit = try await ChildSource.Command("/bin/sh", ["-c", "exit 3"]).run(on: loop)
@@ -16,9 +18,133 @@ extension ChildSource.Command {
   public nonisolated(nonsending) func run(
     on loop: Loop, killingAfter grace: Duration = .seconds(5), in mode: Loop.Mode = .common
   ) async throws(ChildError) -> ChildExit {
+    try await runToEnd(on: loop, killingAfter: grace, in: mode) { _ throws(ChildError) in }.exit
+  }
+
+  /// Starts the program, and collects its standard output until it has ended. Any thread.
+  ///
+  /// The output ends with the pipe or with the child, whichever is first. So processes that the child leaves behind delay
+  /// nothing, and their later output is lost. If `error` is `.piped`, both streams are collected as one, in the order of
+  /// the child's writes. If the task is cancelled or the output is too long, the child gets SIGTERM, and SIGKILL if it has
+  /// not ended after `grace`. The child is reaped.
+  ///
+  /// ```swift
+  /// let (exit, output) = try await command.run(collecting: 1 << 20, on: loop)
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - limit: The most bytes of output.
+  ///   - loop: Watches the child and its output, and measures `grace`.
+  /// - Throws: `.tooLong`, `.cancelled`, `.stream`. Else as `ChildSource.init(spawning:)`.
+  public nonisolated(nonsending) func run(
+    collecting limit: Int, on loop: Loop, killingAfter grace: Duration = .seconds(5), in mode: Loop.Mode = .common
+  ) async throws(ChildError) -> (exit: ChildExit, output: [UInt8]) {
+    require(limit >= 0, "A limit of output is 0 bytes or more, not \(limit).")
+    var command = self
+    command.output = .piped
+    let (exit, result) = try await command.runToEnd(on: loop, killingAfter: grace, in: mode, joinsError: true) {
+      child throws(ChildError) in try await child.output.collect(atMost: limit)
+    }
+    return (exit, try result.get())
+  }
+
+  /// Starts the program, runs `body` beside it, and suspends until the program has ended. Any thread.
+  ///
+  /// When `body` returns, the pipes are closed. If it throws or the task is cancelled, the child gets SIGTERM, and SIGKILL
+  /// if it has not ended after `grace`. The child is reaped before the method returns or throws.
+  ///
+  /// ```swift
+  /// let (exit, count) = try await command.run(on: loop) { child in
+  ///   try await child.output.lines().reduce(0) { count, _ in count + 1 }
+  /// }
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - loop: Watches the child and its pipes, and measures `grace`. If it ends, the outcome is `.unwatched`.
+  ///   - body: Reads from the pipes and writes to them.
+  /// - Throws: As `ChildSource.init(spawning:)`; what `body` throws.
+  public nonisolated(nonsending) func run<Value>(
+    on loop: Loop, killingAfter grace: Duration = .seconds(5), in mode: Loop.Mode = .common,
+    _ body: nonisolated(nonsending) (RunningChild) async throws -> Value
+  ) async throws -> (exit: ChildExit, value: Value) {
+    let (exit, result) = try await runToEnd(on: loop, killingAfter: grace, in: mode, body)
+    return (exit, try result.get())
+  }
+
+  private nonisolated(nonsending) func runToEnd<Value, Failure>(
+    on loop: Loop, killingAfter grace: Duration, in mode: Loop.Mode, joinsError: Bool = false,
+    _ body: nonisolated(nonsending) (RunningChild) async throws(Failure) -> Value
+  ) async throws(ChildError) -> (exit: ChildExit, result: Result<Value, Failure>) {
     if Task.isCancelled { throw .cancelled }
-    let source = try ChildSource(spawning: self) { _, _ in }
-    return await ChildEnd(source).wait(on: loop, in: mode) { try? source.terminate(killingAfter: grace) }
+    let child = try start(on: loop, in: mode, joinsError)
+    let end = ChildEnd(child.source, [child.pipes.output, child.pipes.error])
+    end.begin(on: loop, in: mode)
+    // Once: a second call would restart the grace.
+    let isTold = Guarded(false)
+    let terminate = { @Sendable in
+      let isFirst = isTold.withLock { isTold in
+        defer { isTold = true }
+        return !isTold
+      }
+      if isFirst { try? child.source.terminate(killingAfter: grace) }
+    }
+    let result = await child.run(isolation: #isolation, body, onCancel: terminate)
+    // Without a reader, a child could not finish what it prints at its end: it is left the pipes if it is terminated.
+    if case .failure = result { terminate() } else { child.close() }
+    let exit = await end.wait(onCancel: terminate)
+    child.close()
+    return (exit, result)
+  }
+
+  /// Starts the program, with a pipe for each stream that is piped.
+  ///
+  /// - Parameter joinsError: Whether standard error shares the pipe of the output.
+  private func start(
+    on loop: Loop, in mode: Loop.Mode, _ joinsError: Bool
+  ) throws(ChildError) -> RunningChild {
+    var command = self
+    // The child's ends.
+    var ends: [CInt] = []
+    defer { for end in ends { rondo_close(end) } }
+    func pipe(_ stream: inout Stream, isInput: Bool = false) throws(ChildError) -> Connection? {
+      if stream != .piped { return nil }
+      var both: [CInt] = [0, 0]
+      let result = unsafe rondo_pipe(&both)
+      if result < 0 { throw ChildError(starting: self, -result) }
+      let (its, own) = isInput ? (both[0], both[1]) : (both[1], both[0])
+      ends.append(its)
+      stream = .descriptor(its)
+      do {
+        return try isInput
+          ? Connection(writing: own, on: loop, in: mode) : Connection(reading: own, on: loop, in: mode)
+      } catch {
+        rondo_close(own)
+        throw .stream(error)
+      }
+    }
+    let input = try pipe(&command.input, isInput: true)
+    let output = try pipe(&command.output)
+    if joinsError, command.error == .piped { command.error = command.output }
+    let error = try pipe(&command.error)
+    return RunningChild(source: try ChildSource(spawning: command) { _, _ in }, pipes: (input, output, error))
+  }
+}
+
+extension Connection {
+  /// Reads what a child prints until the pipe or the child has ended.
+  fileprivate nonisolated(nonsending) func collect(atMost limit: Int) async throws(ChildError) -> [UInt8] {
+    var output: [UInt8] = []
+    do throws(ConnectionError) {
+      while output.count <= limit, try await awaitRequest(), let piece = try await read() { output += piece }
+    } catch .wait(.cancelled) {
+      throw .cancelled
+    } catch {
+      throw .stream(error)
+    }
+    if output.count <= limit { return output }
+    // A child that ignores SIGTERM may obey SIGPIPE.
+    close()
+    throw .tooLong(limit: limit)
   }
 }
 
@@ -31,7 +157,9 @@ extension ChildSource {
     of process: CInt, on loop: Loop, in mode: Loop.Mode = .common
   ) async throws(ChildError) -> ChildExit {
     let source = try ChildSource(process) { _, _ in }
-    let exit = await ChildEnd(source).wait(on: loop, in: mode) { source.invalidate() }
+    let end = ChildEnd(source)
+    end.begin(on: loop, in: mode)
+    let exit = await end.wait { source.invalidate() }
     if Task.isCancelled, exit.outcome == .unwatched(errno: ECANCELED) { throw .cancelled }
     return exit
   }
@@ -46,19 +174,24 @@ private final class ChildEnd: ItemDelegate, Sendable {
 
   /// *constant*
   private let source: ChildSource
+  /// *constant* Those end with the child, once what is in them was read.
+  private let pipes: [Connection?]
   /// *its own lock*
   private let state = Guarded(State())
 
-  init(_ source: ChildSource) {
+  init(_ source: ChildSource, _ pipes: [Connection?] = []) {
     self.source = source
+    self.pipes = pipes
   }
 
-  nonisolated(nonsending) func wait(
-    on loop: Loop, in mode: Loop.Mode, onCancel cancel: @Sendable () -> Void
-  ) async -> ChildExit {
+  /// Has the loop watch the child. Once.
+  func begin(on loop: Loop, in mode: Loop.Mode) {
     (source.items[0] as? any DelegatingItem)?.delegate = self
     // A loop that has ended takes nothing.
     if !loop.add(source, to: mode) { source.invalidate() }
+  }
+
+  nonisolated(nonsending) func wait(onCancel cancel: @Sendable () -> Void) async -> ChildExit {
     let exit = await Waiter<ChildExit>.wait(isolation: #isolation) { waiter in
       let exit = state.withLock { state in
         if state.exit == nil { state.waiter = waiter }
@@ -82,6 +215,7 @@ private final class ChildEnd: ItemDelegate, Sendable {
       state.exit = exit
       return state.waiter.take()
     }
+    for pipe in pipes { pipe?.drain() }
     waiter?.resume(exit)
   }
 }

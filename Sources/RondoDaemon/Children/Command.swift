@@ -1,5 +1,7 @@
 import CDaemon
+import CLinux
 import Glibc
+import Rondo
 
 extension ChildSource {
   /// A program to start, with its arguments, environment and streams.
@@ -26,13 +28,20 @@ extension ChildSource {
       case null
       /// An open descriptor, which stays yours.
       case descriptor(CInt)
+      /// A pipe to this process, which the async functions of a command make: see ``RunningChild``.
+      case piped
+      /// For `input`: a file in memory with these bytes. See memfd_create(2).
+      case bytes([UInt8])
 
       fileprivate var number: CInt {
         switch self {
-        case .inherited: -1
-        case .null: -2
+        case .inherited: return -1
+        case .null: return -2
         // A number that never stands for an open file is the kernel's to refuse.
-        case .descriptor(let descriptor): descriptor < 0 ? .max : descriptor
+        case .descriptor(let descriptor): return descriptor < 0 ? .max : descriptor
+        case .piped, .bytes:
+          require(self != .piped, "A pipe needs its other end. Start the command by run(on:_:) or run(collecting:on:).")
+          fatalError("Bytes are for a child's input, and not for what it prints.")
         }
       }
     }
@@ -53,6 +62,14 @@ extension ChildSource.Command {
     let variables = environment?.map { "\($0)=\($1)" }
     for text in [executable, directory ?? ""] + arguments + (variables ?? []) where text.utf8.contains(0) {
       throw .containsZero(text)
+    }
+    var input = input
+    var file: CInt?
+    defer { if let file { rondo_close(file) } }
+    if case .bytes(let bytes) = input {
+      let result = unsafe bytes.withUnsafeBytes { unsafe rondo_bytes_file($0.baseAddress, $0.count) }
+      if result < 0 { throw ChildError(starting: self, -result) }
+      (file, input) = (result, .descriptor(result))
     }
     let result = unsafe withTexts([executable] + arguments) { arguments in
       unsafe withTexts(variables) { environment in

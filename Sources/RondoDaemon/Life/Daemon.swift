@@ -226,9 +226,9 @@ public final class Daemon: @unchecked Sendable {
     handlers.withLock { unsafe $0.stop.append(handler) }
   }
 
-  /// Adds a handler for the stop that runs as a task on the loop, and is work. Any thread.
+  /// Adds a handler for the stop that runs as a task, and is work. Any thread.
   ///
-  /// The handlers that were added before it do not wait for its end.
+  /// The task runs on the loop. The handlers that were added before it do not wait for its end.
   public func whenStopping(_ handler: @escaping @Sendable () async -> Void) {
     let callout: @Sendable () -> Void = { [weak self] in
       guard let self else { return }

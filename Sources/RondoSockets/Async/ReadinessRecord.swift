@@ -228,8 +228,14 @@ package final class ReadinessRecord: ItemDelegate, @unchecked Sendable {
   }
 
   /// No task waits between requests any longer. Any thread.
+  ///
+  /// One that waits makes one more call: the edge of what has come may be told later.
   func drain() {
-    lock.withLock { machine.drain() }?.resume(.drained)
+    let waiter = lock.withLock {
+      machine.succeed(.read, mayGoOn: true)
+      return machine.drain()
+    }
+    waiter?.resume(.ready)
   }
 
   /// The server has cancelled its task for the descriptor. Any thread.

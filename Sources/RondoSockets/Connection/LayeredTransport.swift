@@ -14,9 +14,6 @@ package final class LayeredTransport: Transport, @unchecked Sendable {
   // A class of another module could override nothing here. The existential is made once, and a call through it costs
   // what a call of a method does.
 
-  /// The most bytes of a file that are read for one attempt: what a record of TLS takes.
-  private static let mostRead = 16_384
-
   /// *constant*
   package let layer: any TransportLayer
   /// *constant*
@@ -41,7 +38,7 @@ package final class LayeredTransport: Transport, @unchecked Sendable {
   override func send(file: CInt, from offset: Int, count: Int) throws(ConnectionError) -> Transfer {
     // The file may have changed since: what was read of it before comes first.
     if let transfer = try layer.sendUncounted() { return transfer }
-    return try super.send(file: file, from: offset, count: min(count, Self.mostRead))
+    return try super.send(file: file, from: offset, count: min(count, Self.recordLength))
   }
 
   override func finish() throws(ConnectionError) -> Bool { try layer.finish() }

@@ -51,22 +51,25 @@ enum StreamCalls {
     _ pieces: ArraySlice<[UInt8]>, from start: Int, to descriptor: CInt
   ) throws(SocketError) -> Transfer {
     let all = pieces.reduce(-start) { $0 + $1.count }
-    let sent = unsafe withVectors(of: pieces, from: start, []) { vectors in
-      unsafe rondo_send_pieces(descriptor, vectors.baseAddress, vectors.count)
+    let sent = unsafe withUnsafeTemporaryAllocation(of: iovec.self, capacity: pieces.count) { vectors in
+      unsafe pin(pieces, from: start, in: vectors) {
+        unsafe rondo_send_pieces(descriptor, vectors.baseAddress, vectors.count)
+      }
     }
     return try outcome(of: sent, of: all)
   }
 
-  /// Has `body` use the addresses of the pieces: each is pinned in a call of its own.
-  @unsafe private static func withVectors(
-    of pieces: ArraySlice<[UInt8]>, from start: Int, _ vectors: [iovec],
-    _ body: (UnsafeBufferPointer<iovec>) -> Int
+  /// Runs `body` while the vectors have the addresses of the pieces: each is pinned in a call of its own, the last first.
+  @unsafe private static func pin(
+    _ pieces: ArraySlice<[UInt8]>, from first: Int, in vectors: UnsafeMutableBufferPointer<iovec>, _ body: () -> Int
   ) -> Int {
-    guard let piece = pieces.first else { return unsafe vectors.withUnsafeBufferPointer(body) }
+    guard let piece = pieces.last else { return body() }
     return unsafe piece.withUnsafeBytes { bytes in
-      let base = unsafe UnsafeMutableRawPointer(mutating: bytes.baseAddress)
-      let vector = unsafe iovec(iov_base: base.map { unsafe $0 + start }, iov_len: bytes.count - start)
-      return unsafe withVectors(of: pieces.dropFirst(), from: 0, vectors + [vector], body)
+      let start = pieces.count == 1 ? first : 0
+      let base = unsafe UnsafeMutableRawPointer(mutating: bytes.baseAddress).map { unsafe $0 + start }
+      let vector = unsafe iovec(iov_base: base, iov_len: bytes.count - start)
+      unsafe vectors.initializeElement(at: pieces.count - 1, to: vector)
+      return unsafe pin(pieces.dropLast(), from: first, in: vectors, body)
     }
   }
 

@@ -16,6 +16,9 @@ package enum Transfer {
 package class Transport: @unchecked Sendable {
   // Unchecked, for a class that others derive from: each says what guards its fields.
 
+  /// The most bytes of one record of TLS.
+  static let recordLength = 16_384
+
   /// *constant* Tells when reading may succeed; nil if nothing can be read.
   package final let input: ReadinessLease?
   /// *constant* The same for writing.
@@ -43,9 +46,18 @@ package class Transport: @unchecked Sendable {
   }
 
   /// Sends a beginning of several pieces, from a place in the first one. The writer.
+  ///
+  /// Here a copy of them, up to the length of a record of TLS, unless the first one is as long.
   func send(_ pieces: ArraySlice<[UInt8]>, from start: Int) throws(ConnectionError) -> Transfer {
     let piece = pieces.first!
-    return try send(unsafe piece.span.bytes.extracting(start...))
+    if pieces.count == 1 || piece.count - start >= Self.recordLength {
+      return try send(unsafe piece.span.bytes.extracting(start...))
+    }
+    var record = Array(piece[start...])
+    for piece in pieces.dropFirst() where record.count < Self.recordLength {
+      record += piece.prefix(Self.recordLength - record.count)
+    }
+    return try send(unsafe record.span.bytes)
   }
 
   /// Sends a part of a file. The writer.

@@ -45,6 +45,8 @@ extension Listener {
       guard let client = tasks.admit(socket) else { return }
       let (home, leave) = place()
       do throws(ConnectionError) {
+        // A connection of a loop that has ended would be served until it waits.
+        if home.hasEnded { throw .wait(.loopEnded) }
         tasks.begin(try Connection(socket, on: home, in: mode), client, leave)
       } catch {
         // This one closes, and the others are served.

@@ -5,10 +5,11 @@ internal import Rondo
 /// A stream socket that listens, for tasks that serve its connections. Any thread.
 ///
 /// ```swift
-/// let listener = try Listener(at: .loopback())
-/// try await listener.serve(on: loop) { connection in
-///   for try await bytes in connection { try await connection.write(bytes) }
-/// }
+/// let listener = try Listener.unix(path, mode: 0o600)
+/// let serving = Task { try await listener.serve(on: loop) { try await $0.write("Hello\n") } }
+/// let client = try await Connection.connected(to: listener.address, on: loop)
+/// print(try await client.readLine() ?? "no line")
+/// listener.stop()
 /// ```
 ///
 /// The last reference that is released closes the socket. With callouts, use a `SocketSource` of ``socket``.
