@@ -101,24 +101,6 @@ static inline int rondo_keep_on(pid_t thread, const int *numbers, int count) {
   return syscall(SYS_sched_setaffinity, thread, sizeof mask, &mask) < 0 ? -errno : 0;
 }
 
-// How long an epoll set asks the cards of its sockets for packets before it sleeps, how many packets at once, and whether
-// their interrupts shall wait until then. See the kernel's Documentation/networking/napi.rst.
-struct rondo_network_polling {
-  uint32_t microseconds;
-  uint16_t budget;
-  uint8_t prefers, unused;
-};
-
-// EPIOCSPARAMS, Linux 6.9 and later. 0, or errno: ENOTTY before, EPERM for a budget above 64 without CAP_NET_ADMIN.
-static inline int rondo_poll_network(int epoll, struct rondo_network_polling polling) {
-  return ioctl(epoll, _IOW(0x8A, 0x01, struct rondo_network_polling), &polling) ? errno : 0;
-}
-
-// EPIOCGPARAMS.
-static inline int rondo_network_polling_of(int epoll, struct rondo_network_polling *polling) {
-  return ioctl(epoll, _IOR(0x8A, 0x02, struct rondo_network_polling), polling) ? errno : 0;
-}
-
 static inline int rondo_eventfd(void) { return eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC); }
 // One that is readable from the beginning and stays so, for it is never read.
 static inline int rondo_readable_eventfd(void) { return eventfd(1, EFD_NONBLOCK | EFD_CLOEXEC); }

@@ -33,13 +33,6 @@ extension Loop {
       fileprivate let sequence: Events
       fileprivate let lease: FeedLease<Element, Failure>
 
-      /// Waits for the next event; nil when the sequence has ended.
-      ///
-      /// - Throws: Why the sequence ended, if that was a failure.
-      public mutating func next() async throws(Failure) -> Element? {
-        try await sequence.feed.next(demand: sequence.demand)
-      }
-
       /// Waits for the next event; nil when the sequence has ended. Stays on the caller's actor.
       ///
       /// - Throws: Why the sequence ended, if that was a failure.

@@ -27,14 +27,4 @@ import Testing
     front.stop()
     back.stop()
   }
-
-  @Test func `a loop asks network cards`() throws {
-    let loop = Loop.current
-    do {
-      try loop.setNetworkPolling(NetworkPolling(.microseconds(50), budget: 8))
-      try loop.setNetworkPolling(nil)
-    } catch {
-      #expect(error == .notSupported)
-    }
-  }
 }

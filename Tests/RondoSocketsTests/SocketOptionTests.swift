@@ -33,20 +33,6 @@ import Testing
     #expect(times.map(\.pollMilliseconds) == [0, 0, 0, 1, 0])
   }
 
-  @Test func `busy polling is asked of the socket, and loopback has no queue of a card`() throws {
-    let socket = try Socket(family: AF_INET, .stream)
-    #expect(socket.incomingQueue == nil)
-    do throws(SocketError) {
-      try socket.set(.busyPoll(.nanoseconds(49_500)))
-      try socket.set(.preferBusyPoll)
-      #expect(try socket.option(SOL_SOCKET, SO_BUSY_POLL) == 50)
-      #expect(try socket.option(SOL_SOCKET, SO_PREFER_BUSY_POLL) == 1)
-    } catch {
-      // More than net.core.busy_read takes CAP_NET_ADMIN.
-      #expect(error == .notPermitted)
-    }
-  }
-
   @Test func `a descriptor that is taken over does not block, and is closed on exec`() throws {
     let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
     #expect(fcntl(descriptor, F_GETFD) == 0 && fcntl(descriptor, F_GETFL) & O_NONBLOCK == 0)

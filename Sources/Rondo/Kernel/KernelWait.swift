@@ -22,8 +22,6 @@ import Glibc
   /// The descriptor that a host waits by, and the mode it stands for.
   @safe @exclusivity(unchecked) private var hosted: HostedSet?
   @safe @exclusivity(unchecked) private var alarm = Alarm()
-  /// What each epoll set asks of network cards.
-  @safe @exclusivity(unchecked) var networkPolling = rondo_network_polling()
 
   /// - Parameter base: For the first mode. So a loop that could be made can run.
   /// - Throws: If the kernel refuses to watch the loop's own descriptors, which stay the caller's then.
@@ -150,7 +148,6 @@ import Glibc
     let old = letGo(of: set)
     let others = sets.compactMap { $0?.base?.epoll } + (old.map { [$0.epoll] } ?? [])
     do { rejected += try set.open(base, besides: others) } catch { error.end() }
-    if networkPolling.microseconds > 0 { _ = rondo_poll_network(base.epoll, networkPolling) }
     if let hosted {
       if let old, old.epoll == hosted.epoll { hosted.keep(old) }
       if sets.indices.contains(hosted.mode), sets[hosted.mode] === set { hosted.follow(base) }

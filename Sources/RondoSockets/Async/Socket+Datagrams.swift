@@ -12,67 +12,43 @@ extension Socket {
   ///   - loop: Watches the socket.
   ///   - limit: The most bytes of a datagram; the rest of a longer one is lost, and `isTruncated` is true.
   ///   - mode: The mode in whose runs the loop watches the socket.
-  /// - Throws: `.wait(.descriptor)` if the loop cannot watch the socket.
+  /// - Throws: `.wait(.descriptor)` if the loop cannot watch the socket. The sequence throws `.wait(.cancelled)`, and
+  ///   `.socket(.refused)` and other errors of recv(2), after which it may go on.
   public func datagrams(
     on loop: Loop, atMost limit: Int = 65_536, in mode: Loop.Mode = .common
-  ) throws(ConnectionError) -> IncomingDatagrams {
+  ) throws(ConnectionError) -> some AsyncSequence<Datagram, ConnectionError> & Sendable {
     require(kind == .datagram, "A stream has no datagrams. Use Connection(socket, on: loop).")
     require(limit > 0, "A datagram has room for at least one byte: the limit is \(limit).")
     return IncomingDatagrams(
       socket: self, limit: limit, lease: try ReadinessLease(descriptor, of: self, on: loop, in: mode))
   }
 
-  /// Datagrams received by a socket; see `Socket.datagrams(on:atMost:in:)`.
-  public struct IncomingDatagrams: AsyncSequence, Sendable {
-    /// A datagram, with its sender's address.
-    public typealias Element = Datagram
-    /// The reason why the sequence cannot continue.
-    public typealias Failure = ConnectionError
+  private struct IncomingDatagrams: AsyncSequence, AsyncIteratorProtocol, Sendable {
+    let socket: Socket
+    let limit: Int
+    let lease: ReadinessLease
 
-    /// The socket that receives the datagrams.
-    public let socket: Socket
-    fileprivate let limit: Int
-    fileprivate let lease: ReadinessLease
+    func makeAsyncIterator() -> Self { self }
 
-    /// Returns an iterator. For one task.
-    public func makeAsyncIterator() -> Iterator {
-      Iterator(datagrams: self)
-    }
-
-    /// Receives datagrams.
-    public struct Iterator: AsyncIteratorProtocol {
-      fileprivate let datagrams: IncomingDatagrams
-
-      /// Waits for the next datagram. Never returns nil.
-      ///
-      /// - Throws: `.socket(.refused)` and other errors of recv(2), after which it may go on; `.wait(.cancelled)`.
-      public mutating func next() async throws(ConnectionError) -> Element? {
-        try await next(isolation: nil)
-      }
-
-      /// Waits for the next datagram. Never returns nil. Stays on the caller's actor.
-      ///
-      /// - Throws: `.socket(.refused)` and other errors of recv(2), after which it may go on; `.wait(.cancelled)`.
-      public mutating func next(isolation actor: isolated (any Actor)?) async throws(ConnectionError) -> Element? {
-        let record = datagrams.lease.record
-        if try record.pay(for: .read) { try await record.letOthersRun() }
-        while true {
-          if record.begin(.read) {
-            let received: Received
-            do throws(SocketError) {
-              received = try datagrams.socket.receive(atMost: datagrams.limit)
-            } catch {
-              // An error of one datagram leaves the others where they are.
-              record.succeed(.read, mayGoOn: true)
-              throw .socket(error)
-            }
-            if case .datagram(let datagram) = received {
-              record.succeed(.read, mayGoOn: true)
-              return datagram
-            }
+    func next(isolation actor: isolated (any Actor)?) async throws(ConnectionError) -> Datagram? {
+      let record = lease.record
+      if try record.pay(for: .read) { try await record.letOthersRun() }
+      while true {
+        if record.begin(.read) {
+          let received: Received
+          do throws(SocketError) {
+            received = try socket.receive(atMost: limit)
+          } catch {
+            // An error of one datagram leaves the others where they are.
+            record.succeed(.read, mayGoOn: true)
+            throw .socket(error)
           }
-          try await record.wait(for: .read)
+          if case .datagram(let datagram) = received {
+            record.succeed(.read, mayGoOn: true)
+            return datagram
+          }
         }
+        try await record.wait(for: .read)
       }
     }
   }

@@ -150,13 +150,6 @@ extension Connection: AsyncSequence {
   public struct Iterator: AsyncIteratorProtocol {
     fileprivate let connection: Connection
 
-    /// Waits for the next bytes; nil when the peer sends no more.
-    ///
-    /// - Throws: As ``Connection/read(upTo:)``.
-    public mutating func next() async throws(ConnectionError) -> [UInt8]? {
-      try await next(isolation: nil)
-    }
-
     /// Waits for the next bytes; nil when the peer sends no more. Stays on the caller's actor.
     ///
     /// - Throws: As ``Connection/read(upTo:)``.
@@ -168,42 +161,18 @@ extension Connection: AsyncSequence {
   /// Returns the lines that arrive, as ``readLine(limit:)`` reads them. One task at a time.
   ///
   /// - Parameter limit: The most bytes of a line with its end.
-  public func lines(limit: Int = 65_536) -> Lines {
+  public func lines(limit: Int = 65_536) -> some AsyncSequence<String, ConnectionError> & Sendable {
     Lines(connection: self, limit: limit)
   }
 
-  /// The lines that arrive on a connection; see ``Connection/lines(limit:)``.
-  public struct Lines: AsyncSequence, Sendable {
-    /// A line, without its end.
-    public typealias Element = String
-    /// The reason why the connection cannot continue.
-    public typealias Failure = ConnectionError
+  private struct Lines: AsyncSequence, AsyncIteratorProtocol, Sendable {
+    let connection: Connection
+    let limit: Int
 
-    fileprivate let connection: Connection
-    fileprivate let limit: Int
+    func makeAsyncIterator() -> Self { self }
 
-    /// Returns an iterator. For one task.
-    public func makeAsyncIterator() -> Iterator {
-      Iterator(lines: self)
-    }
-
-    /// Reads lines.
-    public struct Iterator: AsyncIteratorProtocol {
-      fileprivate let lines: Lines
-
-      /// Waits for the next line; nil when the peer sends no more.
-      ///
-      /// - Throws: As ``Connection/readLine(limit:)``.
-      public mutating func next() async throws(ConnectionError) -> String? {
-        try await next(isolation: nil)
-      }
-
-      /// Waits for the next line; nil when the peer sends no more. Stays on the caller's actor.
-      ///
-      /// - Throws: As ``Connection/readLine(limit:)``.
-      public mutating func next(isolation actor: isolated (any Actor)?) async throws(ConnectionError) -> String? {
-        try await lines.connection.readLine(limit: lines.limit)
-      }
+    func next(isolation actor: isolated (any Actor)?) async throws(ConnectionError) -> String? {
+      try await connection.readLine(limit: limit)
     }
   }
 }

@@ -7,47 +7,24 @@ extension Listener {
   /// descriptor or memory is left, it tries again after 10 ms, then after longer pauses up to one second. No connection
   /// is lost. It also pauses while more than 16 connections in a row fail. The sequence ends when ``stop()`` is called.
   ///
-  /// - Throws: `.wait(.descriptor)` if the loop cannot watch the listener.
+  /// - Throws: `.wait(.descriptor)` if the loop cannot watch the listener. The sequence throws `.wait(.cancelled)`,
+  ///   `.wait(.loopEnded)`, or the listener's error.
   public func connections(
     on loop: Loop, in mode: Loop.Mode = .common
-  ) throws(ConnectionError) -> Connections {
+  ) throws(ConnectionError) -> some AsyncSequence<Connection, ConnectionError> & Sendable {
     Connections(loop: loop, mode: mode, door: try open(on: loop, in: mode))
   }
 
-  /// Connections to a listener; see `connections(on:in:)`.
-  public struct Connections: AsyncSequence, Sendable {
-    /// A connection on the loop that watches the listener.
-    public typealias Element = Connection
-    /// The reason why the sequence cannot continue.
-    public typealias Failure = ConnectionError
+  private struct Connections: AsyncSequence, AsyncIteratorProtocol, Sendable {
+    let loop: Loop
+    let mode: Loop.Mode
+    let door: Door
 
-    fileprivate let loop: Loop
-    fileprivate let mode: Loop.Mode
-    fileprivate let door: Door
+    func makeAsyncIterator() -> Self { self }
 
-    /// Returns an iterator. For one task.
-    public func makeAsyncIterator() -> Iterator {
-      Iterator(connections: self)
-    }
-
-    /// Accepts connections.
-    public struct Iterator: AsyncIteratorProtocol {
-      fileprivate let connections: Connections
-
-      /// Waits for the next connection; nil after the listener's stop.
-      ///
-      /// - Throws: `.wait(.cancelled)`, `.wait(.loopEnded)`, or the listener's error.
-      public mutating func next() async throws(ConnectionError) -> Element? {
-        try await next(isolation: nil)
-      }
-
-      /// Waits for the next connection; nil after the listener's stop. Stays on the caller's actor.
-      ///
-      /// - Throws: `.wait(.cancelled)`, `.wait(.loopEnded)`, or the listener's error.
-      public mutating func next(isolation actor: isolated (any Actor)?) async throws(ConnectionError) -> Element? {
-        guard let socket = try await connections.door.accept() else { return nil }
-        return try Connection(socket, on: connections.loop, in: connections.mode)
-      }
+    func next(isolation actor: isolated (any Actor)?) async throws(ConnectionError) -> Connection? {
+      guard let socket = try await door.accept() else { return nil }
+      return try Connection(socket, on: loop, in: mode)
     }
   }
 }

@@ -26,14 +26,6 @@ extension Socket {
     return PeerCredentials(process: raw.process, user: raw.user, group: raw.group)
   }
 
-  /// The number of the card's queue that brought the last packet. See SO_INCOMING_NAPI_ID.
-  ///
-  /// Nil if none is known. Connections of one number are best served by one loop, which then polls that queue alone.
-  public var incomingQueue: Int? {
-    let number = rondo_socket_option(descriptor, SOL_SOCKET, SO_INCOMING_NAPI_ID)
-    return number > 0 ? Int(number) : nil
-  }
-
   /// Returns and clears the socket's pending error; nil for none. See socket(7), SO_ERROR.
   public func takeError(of call: SocketError.Call = .connect) -> SocketError? { takeError(of: call, at: nil) }
 

@@ -32,12 +32,6 @@ extension Socket {
     case sendBuffer(bytes: Int)
     /// The room for data received and not read: SO_RCVBUF. Before it connects or listens.
     case receiveBuffer(bytes: Int)
-    /// How long a receive asks the network card before it waits: SO_BUSY_POLL.
-    ///
-    /// In microseconds, rounded up. More than the system's `net.core.busy_read` needs CAP_NET_ADMIN.
-    case busyPoll(Duration)
-    /// The card's interrupts wait while the socket is polled: SO_PREFER_BUSY_POLL.
-    case preferBusyPoll
   }
 
   /// Sets an option. See setsockopt(2).
@@ -68,8 +62,6 @@ extension Socket.Option {
     case .onlyIPv6: [(CInt(IPPROTO_IPV6), IPV6_V6ONLY, 1)]
     case .sendBuffer(let bytes): [(SOL_SOCKET, SO_SNDBUF, CInt(clamping: bytes))]
     case .receiveBuffer(let bytes): [(SOL_SOCKET, SO_RCVBUF, CInt(clamping: bytes))]
-    case .busyPoll(let time): [(SOL_SOCKET, SO_BUSY_POLL, time.wholeUnits(perSecond: 1_000_000))]
-    case .preferBusyPoll: [(SOL_SOCKET, SO_PREFER_BUSY_POLL, 1)]
     }
   }
 }
