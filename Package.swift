@@ -72,7 +72,6 @@ let package = Package(
     .library(name: "RondoMain", targets: ["RondoMain"]),
     .library(name: "RondoMetrics", targets: ["RondoMetrics"]),
     .library(name: "RondoPorts", targets: ["RondoPorts"]),
-    .library(name: "RondoRecipes", targets: ["RondoRecipes"]),
     .library(name: "RondoSeeds", targets: ["RondoSeeds"]),
     .library(name: "RondoServiceLifecycle", targets: ["RondoServiceLifecycle"]),
     .library(name: "RondoSockets", targets: ["RondoSockets"]),
@@ -108,7 +107,6 @@ let package = Package(
     .target(name: "CDaemon"),
     module("RondoDaemon", ["Rondo", "RondoAsync", "RondoSockets", "CDaemon", "CLinux"]),
     module("RondoPorts", ["Rondo", "RondoSockets", "CLinux"]),
-    module("RondoRecipes", ["Rondo"]),
     module("RondoTesting", ["Rondo", "CLinux"]),
     module("RondoSeeds", ["RondoTesting"]),
     module("RondoFoundation", ["Rondo", "RondoPorts", "RondoSockets", "CLinux"]),
@@ -233,7 +231,7 @@ let package = Package(
       "RondoBookTests",
       [
         "Rondo", "RondoAsync", "RondoDaemon", "RondoGuests", "RondoSockets", "RondoPorts", "RondoInspect",
-        "RondoRecipes", "RondoSeeds", "RondoTesting", "RondoFoundation", "RondoTestSupport", "CLinux",
+        "RondoSeeds", "RondoTesting", "RondoFoundation", "RondoTestSupport", "CLinux",
       ]),
     // Counts, races and programs that `make stress` takes at their whole length.
     tests("RondoWholeTests", ["Rondo", "RondoAsync", "RondoTestSupport", "foundation-probe", "rondo-probe"]),

@@ -70,7 +70,7 @@ extension Label {
     guard let module = text?.prefix(while: { $0 != "/" }), module.hasPrefix("Rondo") else { return false }
     let products = [
       "", "Async", "C", "CF", "Daemon", "Foundation", "GLib", "Guests", "Inspect", "Libuv", "Log", "Main", "Metrics",
-      "Ports", "Recipes", "ServiceLifecycle", "Sockets", "TLS", "Testing",
+      "Ports", "ServiceLifecycle", "Sockets", "TLS", "Testing",
     ]
     return products.contains(String(module.dropFirst("Rondo".count)))
   }
