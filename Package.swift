@@ -72,7 +72,6 @@ let package = Package(
     .library(name: "RondoMain", targets: ["RondoMain"]),
     .library(name: "RondoMetrics", targets: ["RondoMetrics"]),
     .library(name: "RondoPorts", targets: ["RondoPorts"]),
-    .library(name: "RondoSeeds", targets: ["RondoSeeds"]),
     .library(name: "RondoServiceLifecycle", targets: ["RondoServiceLifecycle"]),
     .library(name: "RondoSockets", targets: ["RondoSockets"]),
     .library(name: "RondoTLS", targets: ["RondoTLS"]),
@@ -108,7 +107,6 @@ let package = Package(
     module("RondoDaemon", ["Rondo", "RondoAsync", "RondoSockets", "CDaemon", "CLinux"]),
     module("RondoPorts", ["Rondo", "RondoSockets", "CLinux"]),
     module("RondoTesting", ["Rondo", "CLinux"]),
-    module("RondoSeeds", ["RondoTesting"]),
     module("RondoFoundation", ["Rondo", "RondoPorts", "RondoSockets", "CLinux"]),
     .target(name: "CInspect", dependencies: ["CLinux"]),
     module("RondoInspect", ["Rondo", "CInspect", "CLinux"]),
@@ -193,7 +191,7 @@ let package = Package(
     tests(
       "RondoTests",
       [
-        "CLibevent", "CTests", "Rondo", "RondoAsync", "RondoGuests", "RondoSeeds", "RondoTesting", "RondoTestBridge",
+        "CLibevent", "CTests", "Rondo", "RondoAsync", "RondoGuests", "RondoTesting", "RondoTestBridge",
         "RondoTestSupport",
       ]),
     tests(
@@ -231,7 +229,7 @@ let package = Package(
       "RondoBookTests",
       [
         "Rondo", "RondoAsync", "RondoDaemon", "RondoGuests", "RondoSockets", "RondoPorts", "RondoInspect",
-        "RondoSeeds", "RondoTesting", "RondoFoundation", "RondoTestSupport", "CLinux",
+        "RondoTesting", "RondoFoundation", "RondoTestSupport", "CLinux",
       ]),
     // Counts, races and programs that `make stress` takes at their whole length.
     tests("RondoWholeTests", ["Rondo", "RondoAsync", "RondoTestSupport", "foundation-probe", "rondo-probe"]),

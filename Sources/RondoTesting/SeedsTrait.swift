@@ -1,5 +1,4 @@
 internal import Glibc
-internal import RondoTesting
 internal import Synchronization
 public import Testing
 
