@@ -23,14 +23,16 @@ func adapter(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
   .target(name: name, dependencies: dependencies, path: "Sources/Adapters/\(name)", swiftSettings: strict)
 }
 
-/// The part of an adapter in C. `RONDO_<TRAIT>` is defined with the trait.
+/// The part of an adapter in C. With a trait, `RONDO_<TRAIT>` is defined and the trait's libraries are linked.
 func adapterInC(
-  _ name: String, _ trait: String, _ dependencies: [Target.Dependency] = [], linking libraries: [String] = []
+  _ name: String, _ dependencies: [Target.Dependency] = [], linking libraries: KeyValuePairs<String, [String]>
 ) -> Target {
   .target(
     name: name, dependencies: dependencies, path: "Sources/Adapters/\(name)",
-    cSettings: [.define("RONDO_\(trait.uppercased())", .when(traits: [trait]))],
-    linkerSettings: libraries.map { .linkedLibrary($0, .when(traits: [trait])) })
+    cSettings: libraries.map { .define("RONDO_\($0.key.uppercased())", .when(traits: [$0.key])) },
+    linkerSettings: libraries.flatMap { trait, names in
+      names.map { .linkedLibrary($0, .when(traits: [trait])) }
+    })
 }
 
 /// A program that the tests, the proofs or the README run.
@@ -63,11 +65,9 @@ let package = Package(
     .library(name: "RondoCoreFoundation", targets: ["CRondoCF", "RondoCF", "RondoCoreFoundation"]),
     .library(name: "RondoDaemon", targets: ["RondoDaemon"]),
     .library(name: "RondoFoundation", targets: ["RondoFoundation"]),
-    .library(name: "RondoGLib", targets: ["RondoGLib"]),
     .library(name: "RondoGuests", targets: ["RondoGuests"]),
     .library(name: "RondoInspect", targets: ["RondoInspect"]),
     .executable(name: "rondo-inspect", targets: ["rondo-inspect"]),
-    .library(name: "RondoLibuv", targets: ["RondoLibuv"]),
     .library(name: "RondoLog", targets: ["RondoLog"]),
     .library(name: "RondoMain", targets: ["RondoMain"]),
     .library(name: "RondoMetrics", targets: ["RondoMetrics"]),
@@ -77,10 +77,10 @@ let package = Package(
     .library(name: "RondoTLS", targets: ["RondoTLS"]),
     .library(name: "RondoTesting", targets: ["RondoTesting"]),
   ],
-  // What needs another library's headers, or another package. Without its trait a product is empty.
+  // What needs another library's headers, or another package. Without its trait a product is empty, or lacks that.
   traits: [
-    .trait(name: "GLib", description: "RondoGLib: GLib's main context as a guest of a loop. Needs libglib2.0-dev."),
-    .trait(name: "Libuv", description: "RondoLibuv: libuv's loop as a guest of a loop. Needs libuv1-dev."),
+    .trait(name: "GLib", description: "RondoGuests: GLib's main context as a guest of a loop. Needs libglib2.0-dev."),
+    .trait(name: "Libuv", description: "RondoGuests: libuv's loop as a guest of a loop. Needs libuv1-dev."),
     .trait(name: "Log", description: "RondoLog: a handler of swift-log's that never blocks a loop."),
     .trait(name: "Metrics", description: "RondoMetrics: what loops do, for swift-metrics."),
     .trait(name: "ServiceLifecycle", description: "RondoServiceLifecycle: a daemon as a service."),
@@ -101,7 +101,7 @@ let package = Package(
     // What most programs need beside it. CDaemon has the signal handlers, and CInspect the records that other threads read.
     module("RondoAsync", ["Rondo"]),
     module("RondoSockets", ["Rondo", "RondoAsync", "CLinux"]),
-    module("RondoGuests", ["Rondo", "CLibevent", "CLinux"]),
+    module("RondoGuests", ["Rondo", "CRondoGuests", "CLibevent", "CLinux"]),
     module("RondoMain", ["Rondo", "CLinux"]),
     .target(name: "CDaemon"),
     module("RondoDaemon", ["Rondo", "RondoAsync", "RondoSockets", "CDaemon", "CLinux"]),
@@ -123,11 +123,10 @@ let package = Package(
     .systemLibrary(
       name: "CGLibForRondo", path: "Sources/Adapters/CGLibForRondo", pkgConfig: "glib-2.0",
       providers: [.apt(["libglib2.0-dev"])]),
-    adapterInC("CGLibGuest", "GLib", [.target(name: "CGLibForRondo", condition: .when(traits: ["GLib"]))]),
-    adapter("RondoGLib", ["Rondo", "RondoGuests", "CGLibGuest"]),
-    adapterInC("CLibuvGuest", "Libuv", linking: ["uv"]),
-    adapter("RondoLibuv", ["Rondo", "RondoGuests", "CLibuvGuest"]),
-    adapterInC("CRondoTLS", "TLS", linking: ["ssl", "crypto"]),
+    adapterInC(
+      "CRondoGuests", [.target(name: "CGLibForRondo", condition: .when(traits: ["GLib"]))],
+      linking: ["GLib": [], "Libuv": ["uv"]]),
+    adapterInC("CRondoTLS", linking: ["TLS": ["ssl", "crypto"]]),
     adapter("RondoTLS", ["Rondo", "RondoSockets", "CRondoTLS"]),
     adapter(
       "RondoLog",

@@ -1,7 +1,6 @@
 #if Libuv
-  internal import CLibuvGuest
+  internal import CRondoGuests
   public import Rondo
-  public import RondoGuests
 
   extension Loop.GuestLoop {
     /// Makes a guest of a libuv loop, with its timers, handles and requests.

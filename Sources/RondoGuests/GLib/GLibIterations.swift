@@ -1,8 +1,8 @@
 #if GLib
-  internal import CGLibGuest
+  internal import CLinux
+  internal import CRondoGuests
   internal import Glibc
   internal import Rondo
-  internal import RondoGuests
 
   /// A main context that the calling thread owns, and what it waits for. *loop thread*
   @safe final class GLibIterations {

@@ -1,5 +1,6 @@
 #if GLib
-  internal import CGLibGuest
+  internal import CLinux
+  internal import CRondoGuests
   internal import Glibc
 
   /// What poll(2) would be given, as one descriptor: an epoll set that is updated each time. *loop thread*

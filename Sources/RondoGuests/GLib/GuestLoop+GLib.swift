@@ -1,6 +1,5 @@
 #if GLib
   public import Rondo
-  public import RondoGuests
 
   extension Loop.GuestLoop {
     /// Makes a guest of GLib's main context, so that a loop serves its sources.
