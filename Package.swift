@@ -72,6 +72,8 @@ let package = Package(
     .library(name: "RondoMain", targets: ["RondoMain"]),
     .library(name: "RondoMetrics", targets: ["RondoMetrics"]),
     .library(name: "RondoPorts", targets: ["RondoPorts"]),
+    // What a server needs, by one import.
+    .library(name: "RondoServer", targets: ["RondoServer"]),
     .library(name: "RondoServiceLifecycle", targets: ["RondoServiceLifecycle"]),
     .library(name: "RondoSockets", targets: ["RondoSockets"]),
     .library(name: "RondoTLS", targets: ["RondoTLS"]),
@@ -105,6 +107,7 @@ let package = Package(
     module("RondoMain", ["Rondo", "CLinux"]),
     .target(name: "CDaemon"),
     module("RondoDaemon", ["Rondo", "RondoAsync", "RondoSockets", "CDaemon", "CLinux"]),
+    module("RondoServer", ["Rondo", "RondoAsync", "RondoDaemon", "RondoMain", "RondoSockets"]),
     module("RondoPorts", ["Rondo", "RondoSockets", "CLinux"]),
     module("RondoTesting", ["Rondo", "CLinux"]),
     module("RondoFoundation", ["Rondo", "RondoPorts", "RondoSockets", "CLinux"]),

@@ -34,7 +34,7 @@ enum Compiler {
     try inFolder { folder in
       let file = folder.appending(path: "main.swift")
       try source.write(to: file, atomically: true, encoding: .utf8)
-      let modules = ["Rondo", "RondoAsync", "RondoDaemon", "RondoMain", "RondoSockets", "CDaemon"]
+      let modules = ["Rondo", "RondoAsync", "RondoDaemon", "RondoMain", "RondoServer", "RondoSockets", "CDaemon"]
       let objects = try modules.flatMap { module in
         let directory = try built.appending(path: "\(module).build")
         return try FileManager.default.subpathsOfDirectory(atPath: directory.path).filter { $0.hasSuffix(".o") }
