@@ -100,20 +100,21 @@ let package = Package(
     .systemLibrary(name: "CLinux"),
     module("Rondo", ["CLibevent", "CLinux"]),
 
-    // What most programs need beside it. CDaemon has the signal handlers, and CInspect the records that other threads read.
+    // What most programs need beside it. A target in C is named after its product, because the compiler names it if a
+    // program lacks the product. CRondoDaemon has the signal handlers, CRondoInspect the records that other threads read.
     module("RondoAsync", ["Rondo"]),
     module("RondoSockets", ["Rondo", "RondoAsync", "CLinux"]),
     module("RondoGuests", ["Rondo", "CRondoGuests", "CLibevent", "CLinux"]),
     module("RondoMain", ["Rondo", "CLinux"]),
-    .target(name: "CDaemon"),
-    module("RondoDaemon", ["Rondo", "RondoAsync", "RondoSockets", "CDaemon", "CLinux"]),
+    .target(name: "CRondoDaemon"),
+    module("RondoDaemon", ["Rondo", "RondoAsync", "RondoSockets", "CRondoDaemon", "CLinux"]),
     module("RondoServer", ["Rondo", "RondoAsync", "RondoDaemon", "RondoMain", "RondoSockets"]),
     module("RondoPorts", ["Rondo", "RondoSockets", "CLinux"]),
     module("RondoTesting", ["Rondo", "CLinux"]),
     module("RondoFoundation", ["Rondo", "RondoPorts", "RondoSockets", "CLinux"]),
-    .target(name: "CInspect", dependencies: ["CLinux"]),
-    module("RondoInspect", ["Rondo", "CInspect", "CLinux"]),
-    program("rondo-inspect", at: "Sources/rondo-inspect", ["CInspect"], exclude: ["rondo-gdb.py"]),
+    .target(name: "CRondoInspect", dependencies: ["CLinux"]),
+    module("RondoInspect", ["Rondo", "CRondoInspect", "CLinux"]),
+    program("rondo-inspect", at: "Sources/rondo-inspect", ["CRondoInspect"], exclude: ["rondo-gdb.py"]),
 
     // From C: rondo.h and its functions, which the compiler compares with the header; and CFRunLoop's names.
     .target(name: "CRondo", exclude: ["Library"]),
@@ -218,7 +219,7 @@ let package = Package(
     tests(
       "RondoInspectTests",
       [
-        "CInspect", "CLinux", "CTests", "RondoDaemon", "RondoInspect", "Rondo", "RondoTesting", "RondoTestSupport",
+        "CRondoInspect", "CLinux", "CTests", "RondoDaemon", "RondoInspect", "Rondo", "RondoTesting", "RondoTestSupport",
         "rondo-inspect",
         "rondo-stuck",
       ]),
