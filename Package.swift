@@ -153,17 +153,16 @@ let package = Package(
     support("RondoTestSupport", at: "Tests/TestSupport", ["CLinux", "Rondo"]),
     support("RondoTestBridge", at: "Tests/TestBridge", ["Rondo", "RondoFoundation"]),
     support("RondoFuzz", at: "Tests/Fuzz/Properties", ["RondoPorts"]),
-    // Libraries on libevent, the heap, and functions without frame pointers.
+    // Libraries on libevent, hosts, the heap and the stack. Functions without frame pointers are to be walked.
     .target(
       name: "CTests", dependencies: ["CLibevent"], path: "Tests/CTests",
       cSettings: [.unsafeFlags(["-fomit-frame-pointer", "-O2"])], linkerSettings: [.linkedLibrary("event_extra")]),
     // The C API, called from C.
     .target(name: "CStranger", dependencies: ["CRondo"], path: "Tests/CStranger"),
-    .target(name: "CProbe", path: "Tests/CProbe"),
     program(
       "rondo-probe", at: "Tests/RondoProbe",
       [
-        "CProbe", "CLinux", "Rondo", "RondoAsync", "RondoDaemon", "RondoPorts", "RondoSockets", "RondoTestSupport",
+        "CTests", "CLinux", "Rondo", "RondoAsync", "RondoDaemon", "RondoPorts", "RondoSockets", "RondoTestSupport",
         "RondoTesting",
       ]),
     // Programs that get stuck, each in its way.
@@ -180,7 +179,7 @@ let package = Package(
     program(
       "rondo-main-lines", at: "Tests/RondoMainLines", ["CLinux", "RondoMain", "RondoMainGuest", "RondoTestSupport"]),
     program("rondo-main-program", at: "Tests/RondoMainProgram", ["CLinux", "Rondo", "RondoTestSupport"]),
-    // `make parity`, `make counts` and `make soak`.
+    // `make parity` and `make counts`; `rondo-probe` is for `make soak`.
     program(
       "rondo-parity", at: "Tests/RondoParity", ["Rondo", "RondoTesting", "RondoTestSupport", "CLinux"],
       exclude: ["README.md"],
@@ -188,7 +187,6 @@ let package = Package(
     program(
       "rondo-costs", at: "Sources/Tools/costs", ["CLinux", "Rondo", "RondoInspect", "RondoTestSupport"],
       exclude: ["expected.txt", "peers"]),
-    program("rondo-soak", at: "Tests/RondoSoak", ["Rondo"]),
 
     // Folders have the tests of what is above the core; the mutants' build leaves those out.
     tests(

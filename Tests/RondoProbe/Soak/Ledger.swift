@@ -85,7 +85,7 @@ func eventually(_ condition: () -> Bool) -> Bool {
 ///
 /// Timers apart, of which libdispatch makes its own when it first needs them; a loop's comes and goes with its eventfd.
 /// And files of /proc, which the runtime opens for a moment.
-func openDescriptors() -> [CInt: String] {
+func descriptorNames() -> [CInt: String] {
   var found: [CInt: String] = [:]
   for number in 0..<CInt(2_000) where fcntl(number, F_GETFD) >= 0 {
     var bytes = [CChar](repeating: 0, count: 100)
@@ -96,8 +96,8 @@ func openDescriptors() -> [CInt: String] {
   return found
 }
 
-/// Something to wait for, set by another thread.
-final class Flag: Sendable {
+/// Something to wait for, set by another thread, without keeping a processor from it.
+final class Latch: Sendable {
   private let isSet = Atomic<Bool>(false)
 
   func set() { isSet.store(true, ordering: .sequentiallyConsistent) }
@@ -107,11 +107,11 @@ final class Flag: Sendable {
   }
 }
 
-/// Sets a flag when the block that holds it has run or was dropped.
+/// Sets a latch when the block that holds it has run or was dropped.
 final class Fuse: Sendable {
-  private let flag: Flag
+  private let latch: Latch
 
-  init(_ flag: Flag) { self.flag = flag }
+  init(_ latch: Latch) { self.latch = latch }
 
-  deinit { flag.set() }
+  deinit { latch.set() }
 }

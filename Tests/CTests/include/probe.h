@@ -1,4 +1,4 @@
-// What the probe needs C for: counting heap allocations, and walking the stack.
+// Counts of the heap, walks of the stack, and a host in C.
 #pragma once
 #include <stdint.h>
 

@@ -81,7 +81,7 @@ extension Round {
       }
       return "\(other.item) enabled \((other.item as? Loop.DescriptorSource)?.enabled.rawValue ?? 0) in \(homes)"
     }
-    let sets = openDescriptors().filter { $0.value.contains("eventpoll") }.map { entry in
+    let sets = descriptorNames().filter { $0.value.contains("eventpoll") }.map { entry in
       let file = unsafe open("/proc/self/fdinfo/\(entry.key)", O_RDONLY)
       defer { close(file) }
       var bytes = [UInt8](repeating: 0, count: 8_192)
@@ -91,7 +91,7 @@ extension Round {
         "\(entry.key): \(lines.filter { $0.hasPrefix("tfd:") }.map { $0.split(separator: " ").prefix(4).joined(separator: " ") })"
     }
     return """
-      ; descriptor \(channel.near) is \(openDescriptors()[channel.near] ?? "closed"), \(waiting) bytes wait, edge \
+      ; descriptor \(channel.near) is \(descriptorNames()[channel.near] ?? "closed"), \(waiting) bytes wait, edge \
       \(channel.isEdge), reason \(source.invalidationReason.map { "\($0)" } ?? "-"); sharers \(sharers); sets \(sets); \
       loops \(crew.berths.map { "\($0.thread.loop.heartbeat)" })
       """
@@ -112,14 +112,14 @@ extension Round {
 
   /// Has the loop run the mode once, with something in it.
   private func look(_ berth: Berth, _ mode: Loop.Mode) {
-    let flag = Flag()
+    let latch = Latch()
     let loop = berth.loop
-    loop.perform { [fuse = Fuse(flag)] in
+    loop.perform { [fuse = Fuse(latch)] in
       loop.perform(in: mode) {}
       for _ in 0..<3 { loop.run(in: mode, for: .zero) }
       withExtendedLifetime(fuse) {}
     }
-    flag.wait()
+    latch.wait()
   }
 
   /// What a source was told of its modes agrees with the modes it is in.

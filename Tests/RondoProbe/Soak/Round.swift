@@ -82,7 +82,7 @@ final class Round: @unchecked Sendable {
     isQuiet.store(false, ordering: .sequentiallyConsistent)
     let helpers = (0..<Self.helpers).map { number in
       let seed = seed &+ UInt64(number) &* 104_729 &+ UInt64(stage) &* 1_299_709
-      return Helper {
+      return startThread {
         let dice = Dice(seed: seed)
         Dice.give(dice)
         for operation in 1...operations {
@@ -92,7 +92,7 @@ final class Round: @unchecked Sendable {
         }
       }
     }
-    for helper in helpers { helper.join() }
+    for helper in helpers { join(helper) }
   }
 
   // MARK: - Looking
@@ -100,9 +100,9 @@ final class Round: @unchecked Sendable {
   /// Returns when everything that was handed to the loop before has been served, or the loop has ended.
   func settle(_ berth: Berth) {
     for _ in 0..<3 {
-      let flag = Flag()
-      guard berth.loop.perform({ [fuse = Fuse(flag)] in _ = fuse }) else { return }
-      flag.wait()
+      let latch = Latch()
+      guard berth.loop.perform({ [fuse = Fuse(latch)] in _ = fuse }) else { return }
+      latch.wait()
     }
   }
 

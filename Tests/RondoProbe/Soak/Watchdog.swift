@@ -20,7 +20,7 @@ final class Watchdog: Sendable {
   func watch(_ crew: Crew?) { self.crew.withLock { $0 = crew } }
 
   func start() {
-    _ = Helper { self.stand() }
+    _ = startThread { self.stand() }
   }
 
   private func stand() {
@@ -36,30 +36,5 @@ final class Watchdog: Sendable {
       report("soak: HANG: nothing has moved for \(Self.patience) s, seed \(seed); the loops: \(beats)")
       _exit(3)
     }
-  }
-}
-
-/// A thread that belongs to no loop.
-struct Helper {
-  private let handle: pthread_t
-
-  init(_ body: @escaping @Sendable () -> Void) {
-    let box = unsafe Unmanaged.passRetained(Body(body)).toOpaque()
-    var handle = pthread_t()
-    let error = unsafe pthread_create(
-      &handle, nil,
-      { argument in
-        unsafe Unmanaged<Body>.fromOpaque(argument!).takeRetainedValue().run()
-        return nil
-      }, box)
-    precondition(error == 0, "No thread could be made: errno \(error).")
-    self.handle = handle
-  }
-
-  func join() { _ = pthread_join(handle, nil) }
-
-  private final class Body: Sendable {
-    let run: @Sendable () -> Void
-    init(_ run: @escaping @Sendable () -> Void) { self.run = run }
   }
 }
