@@ -116,7 +116,8 @@ let package = Package(
     module("RondoInspect", ["Rondo", "CRondoInspect", "CLinux"]),
     program("rondo-inspect", at: "Sources/rondo-inspect", ["CRondoInspect"], exclude: ["rondo-gdb.py"]),
 
-    // From C: rondo.h and its functions, which the compiler compares with the header; and CFRunLoop's names.
+    // From C: rondo.h and its functions, which the compiler compares with the header; and CFRunLoop's names. The functions
+    // take pointers where RondoCoreFoundation shows classes, and no module can import both.
     .target(name: "CRondo", exclude: ["Library"]),
     module("RondoC", ["CRondo", "CLinux", "Rondo", "RondoInspect"]),
     .target(name: "CRondoCF"),
