@@ -23,14 +23,16 @@ func adapter(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
   .target(name: name, dependencies: dependencies, path: "Sources/Adapters/\(name)", swiftSettings: strict)
 }
 
-/// The part of an adapter in C. `RONDO_<TRAIT>` is defined with the trait.
+/// The part of an adapter in C. With a trait, `RONDO_<TRAIT>` is defined and the trait's libraries are linked.
 func adapterInC(
-  _ name: String, _ trait: String, _ dependencies: [Target.Dependency] = [], linking libraries: [String] = []
+  _ name: String, _ dependencies: [Target.Dependency] = [], linking libraries: KeyValuePairs<String, [String]>
 ) -> Target {
   .target(
     name: name, dependencies: dependencies, path: "Sources/Adapters/\(name)",
-    cSettings: [.define("RONDO_\(trait.uppercased())", .when(traits: [trait]))],
-    linkerSettings: libraries.map { .linkedLibrary($0, .when(traits: [trait])) })
+    cSettings: libraries.map { .define("RONDO_\($0.key.uppercased())", .when(traits: [$0.key])) },
+    linkerSettings: libraries.flatMap { trait, names in
+      names.map { .linkedLibrary($0, .when(traits: [trait])) }
+    })
 }
 
 /// A program that the tests, the proofs or the README run.
@@ -63,26 +65,24 @@ let package = Package(
     .library(name: "RondoCoreFoundation", targets: ["CRondoCF", "RondoCF", "RondoCoreFoundation"]),
     .library(name: "RondoDaemon", targets: ["RondoDaemon"]),
     .library(name: "RondoFoundation", targets: ["RondoFoundation"]),
-    .library(name: "RondoGLib", targets: ["RondoGLib"]),
     .library(name: "RondoGuests", targets: ["RondoGuests"]),
     .library(name: "RondoInspect", targets: ["RondoInspect"]),
     .executable(name: "rondo-inspect", targets: ["rondo-inspect"]),
-    .library(name: "RondoLibuv", targets: ["RondoLibuv"]),
     .library(name: "RondoLog", targets: ["RondoLog"]),
     .library(name: "RondoMain", targets: ["RondoMain"]),
     .library(name: "RondoMetrics", targets: ["RondoMetrics"]),
     .library(name: "RondoPorts", targets: ["RondoPorts"]),
-    .library(name: "RondoRecipes", targets: ["RondoRecipes"]),
-    .library(name: "RondoSeeds", targets: ["RondoSeeds"]),
+    // What a server needs, by one import.
+    .library(name: "RondoServer", targets: ["RondoServer"]),
     .library(name: "RondoServiceLifecycle", targets: ["RondoServiceLifecycle"]),
     .library(name: "RondoSockets", targets: ["RondoSockets"]),
     .library(name: "RondoTLS", targets: ["RondoTLS"]),
     .library(name: "RondoTesting", targets: ["RondoTesting"]),
   ],
-  // What needs another library's headers, or another package. Without its trait a product is empty.
+  // What needs another library's headers, or another package. Without its trait a product is empty, or lacks that.
   traits: [
-    .trait(name: "GLib", description: "RondoGLib: GLib's main context as a guest of a loop. Needs libglib2.0-dev."),
-    .trait(name: "Libuv", description: "RondoLibuv: libuv's loop as a guest of a loop. Needs libuv1-dev."),
+    .trait(name: "GLib", description: "RondoGuests: GLib's main context as a guest of a loop. Needs libglib2.0-dev."),
+    .trait(name: "Libuv", description: "RondoGuests: libuv's loop as a guest of a loop. Needs libuv1-dev."),
     .trait(name: "Log", description: "RondoLog: a handler of swift-log's that never blocks a loop."),
     .trait(name: "Metrics", description: "RondoMetrics: what loops do, for swift-metrics."),
     .trait(name: "ServiceLifecycle", description: "RondoServiceLifecycle: a daemon as a service."),
@@ -100,23 +100,24 @@ let package = Package(
     .systemLibrary(name: "CLinux"),
     module("Rondo", ["CLibevent", "CLinux"]),
 
-    // What most programs need beside it. CDaemon has the signal handlers, and CInspect the records that other threads read.
+    // What most programs need beside it. A target in C is named after its product, because the compiler names it if a
+    // program lacks the product. CRondoDaemon has the signal handlers, CRondoInspect the records that other threads read.
     module("RondoAsync", ["Rondo"]),
     module("RondoSockets", ["Rondo", "RondoAsync", "CLinux"]),
-    module("RondoGuests", ["Rondo", "CLibevent", "CLinux"]),
+    module("RondoGuests", ["Rondo", "CRondoGuests", "CLibevent", "CLinux"]),
     module("RondoMain", ["Rondo", "CLinux"]),
-    .target(name: "CDaemon"),
-    module("RondoDaemon", ["Rondo", "RondoAsync", "RondoSockets", "CDaemon", "CLinux"]),
+    .target(name: "CRondoDaemon"),
+    module("RondoDaemon", ["Rondo", "RondoAsync", "RondoSockets", "CRondoDaemon", "CLinux"]),
+    module("RondoServer", ["Rondo", "RondoAsync", "RondoDaemon", "RondoMain", "RondoSockets"]),
     module("RondoPorts", ["Rondo", "RondoSockets", "CLinux"]),
-    module("RondoRecipes", ["Rondo"]),
     module("RondoTesting", ["Rondo", "CLinux"]),
-    module("RondoSeeds", ["RondoTesting"]),
     module("RondoFoundation", ["Rondo", "RondoPorts", "RondoSockets", "CLinux"]),
-    .target(name: "CInspect", dependencies: ["CLinux"]),
-    module("RondoInspect", ["Rondo", "CInspect", "CLinux"]),
-    program("rondo-inspect", at: "Sources/rondo-inspect", ["CInspect"], exclude: ["rondo-gdb.py"]),
+    .target(name: "CRondoInspect", dependencies: ["CLinux"]),
+    module("RondoInspect", ["Rondo", "CRondoInspect", "CLinux"]),
+    program("rondo-inspect", at: "Sources/rondo-inspect", ["CRondoInspect"], exclude: ["rondo-gdb.py"]),
 
-    // From C: rondo.h and its functions, which the compiler compares with the header; and CFRunLoop's names.
+    // From C: rondo.h and its functions, which the compiler compares with the header; and CFRunLoop's names. The functions
+    // take pointers where RondoCoreFoundation shows classes, and no module can import both.
     .target(name: "CRondo", exclude: ["Library"]),
     module("RondoC", ["CRondo", "CLinux", "Rondo", "RondoInspect"]),
     .target(name: "CRondoCF"),
@@ -127,11 +128,10 @@ let package = Package(
     .systemLibrary(
       name: "CGLibForRondo", path: "Sources/Adapters/CGLibForRondo", pkgConfig: "glib-2.0",
       providers: [.apt(["libglib2.0-dev"])]),
-    adapterInC("CGLibGuest", "GLib", [.target(name: "CGLibForRondo", condition: .when(traits: ["GLib"]))]),
-    adapter("RondoGLib", ["Rondo", "RondoGuests", "CGLibGuest"]),
-    adapterInC("CLibuvGuest", "Libuv", linking: ["uv"]),
-    adapter("RondoLibuv", ["Rondo", "RondoGuests", "CLibuvGuest"]),
-    adapterInC("CRondoTLS", "TLS", linking: ["ssl", "crypto"]),
+    adapterInC(
+      "CRondoGuests", [.target(name: "CGLibForRondo", condition: .when(traits: ["GLib"]))],
+      linking: ["GLib": [], "Libuv": ["uv"]]),
+    adapterInC("CRondoTLS", linking: ["TLS": ["ssl", "crypto"]]),
     adapter("RondoTLS", ["Rondo", "RondoSockets", "CRondoTLS"]),
     adapter(
       "RondoLog",
@@ -154,17 +154,16 @@ let package = Package(
     support("RondoTestSupport", at: "Tests/TestSupport", ["CLinux", "Rondo"]),
     support("RondoTestBridge", at: "Tests/TestBridge", ["Rondo", "RondoFoundation"]),
     support("RondoFuzz", at: "Tests/Fuzz/Properties", ["RondoPorts"]),
-    // Libraries on libevent, the heap, and functions without frame pointers.
+    // Libraries on libevent, hosts, the heap and the stack. Functions without frame pointers are to be walked.
     .target(
       name: "CTests", dependencies: ["CLibevent"], path: "Tests/CTests",
       cSettings: [.unsafeFlags(["-fomit-frame-pointer", "-O2"])], linkerSettings: [.linkedLibrary("event_extra")]),
     // The C API, called from C.
     .target(name: "CStranger", dependencies: ["CRondo"], path: "Tests/CStranger"),
-    .target(name: "CProbe", path: "Tests/CProbe"),
     program(
       "rondo-probe", at: "Tests/RondoProbe",
       [
-        "CProbe", "CLinux", "Rondo", "RondoAsync", "RondoDaemon", "RondoPorts", "RondoSockets", "RondoTestSupport",
+        "CTests", "CLinux", "Rondo", "RondoAsync", "RondoDaemon", "RondoPorts", "RondoSockets", "RondoTestSupport",
         "RondoTesting",
       ]),
     // Programs that get stuck, each in its way.
@@ -181,7 +180,7 @@ let package = Package(
     program(
       "rondo-main-lines", at: "Tests/RondoMainLines", ["CLinux", "RondoMain", "RondoMainGuest", "RondoTestSupport"]),
     program("rondo-main-program", at: "Tests/RondoMainProgram", ["CLinux", "Rondo", "RondoTestSupport"]),
-    // `make parity`, `make counts` and `make soak`.
+    // `make parity` and `make counts`; `rondo-probe` is for `make soak`.
     program(
       "rondo-parity", at: "Tests/RondoParity", ["Rondo", "RondoTesting", "RondoTestSupport", "CLinux"],
       exclude: ["README.md"],
@@ -189,13 +188,12 @@ let package = Package(
     program(
       "rondo-costs", at: "Sources/Tools/costs", ["CLinux", "Rondo", "RondoInspect", "RondoTestSupport"],
       exclude: ["expected.txt", "peers"]),
-    program("rondo-soak", at: "Tests/RondoSoak", ["Rondo"]),
 
     // Folders have the tests of what is above the core; the mutants' build leaves those out.
     tests(
       "RondoTests",
       [
-        "CLibevent", "CTests", "Rondo", "RondoAsync", "RondoGuests", "RondoSeeds", "RondoTesting", "RondoTestBridge",
+        "CLibevent", "CTests", "Rondo", "RondoAsync", "RondoGuests", "RondoTesting", "RondoTestBridge",
         "RondoTestSupport",
       ]),
     tests(
@@ -220,7 +218,7 @@ let package = Package(
     tests(
       "RondoInspectTests",
       [
-        "CInspect", "CLinux", "CTests", "RondoDaemon", "RondoInspect", "Rondo", "RondoTesting", "RondoTestSupport",
+        "CRondoInspect", "CLinux", "CTests", "RondoDaemon", "RondoInspect", "Rondo", "RondoTesting", "RondoTestSupport",
         "rondo-inspect",
         "rondo-stuck",
       ]),
@@ -233,7 +231,7 @@ let package = Package(
       "RondoBookTests",
       [
         "Rondo", "RondoAsync", "RondoDaemon", "RondoGuests", "RondoSockets", "RondoPorts", "RondoInspect",
-        "RondoRecipes", "RondoSeeds", "RondoTesting", "RondoFoundation", "RondoTestSupport", "CLinux",
+        "RondoTesting", "RondoFoundation", "RondoTestSupport", "CLinux",
       ]),
     // Counts, races and programs that `make stress` takes at their whole length.
     tests("RondoWholeTests", ["Rondo", "RondoAsync", "RondoTestSupport", "foundation-probe", "rondo-probe"]),

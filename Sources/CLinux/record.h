@@ -1,7 +1,7 @@
 // What an inspected loop does at present and has done last, in plain memory: the loop's thread writes, other threads read
 // while it runs or is stuck, a debugger and a core file by the symbol `rondo_loop_records`.
 //
-// The writing is here, to be inlined into a turn; what makes, lists and reads records is CInspect's.
+// The writing is here, to be inlined into a turn; what makes, lists and reads records is CRondoInspect's.
 #pragma once
 
 #include <stddef.h>

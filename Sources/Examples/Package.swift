@@ -35,7 +35,7 @@ let package = Package(
     example("rondo-cron", ["Rondo", "RondoDaemon"], exclude: ["rondo-cron.service"]),
     example("rondo-chat", ["Rondo", "RondoAsync", "RondoDaemon", "RondoSockets"], exclude: ["rondo-chat.service"]),
     example("permanent-thread", ["Rondo", "RondoFoundation"]),
-    example("mode-switch", ["Rondo", "RondoFoundation", "RondoRecipes"]),
+    example("mode-switch", ["Rondo", "RondoFoundation"]),
     example("message-port-pair", ["Rondo", "RondoFoundation", "RondoPorts"]),
     original("transcript"),
     port("transcript-rondo", ["RondoFoundation"]),
@@ -44,7 +44,7 @@ let package = Package(
     // The article From the idiom to Rondo: its old lines, and its new ones.
     original("idioms", linking: ["BlocksRuntime"]),
     example(
-      "idioms-rondo", ["Rondo", "RondoFoundation", "RondoInspect", "RondoRecipes", "RondoSockets"], at: "CFRunLoop/",
+      "idioms-rondo", ["Rondo", "RondoFoundation", "RondoInspect", "RondoSockets"], at: "CFRunLoop/",
       [.define("RONDO")]),
     .executableTarget(
       name: "listings-c", dependencies: [.product(name: "RondoCoreFoundation", package: "Rondo")],

@@ -29,7 +29,7 @@ for product in $products; do
   # Extracted, not emitted by the compiler: that would put all of Foundation into what re-exports it.
   swift symbolgraph-extract -module-name $product -target "$(uname -m)-unknown-linux-gnu" \
     -I "$scratch/debug/Modules" -output-dir "$docs/graphs/$product" -emit-extension-block-symbols \
-    -skip-synthesized-members -experimental-allowed-reexported-modules=Rondo "${maps[@]}" "${includes[@]}"
+    -skip-synthesized-members "${maps[@]}" "${includes[@]}"
   folder=Sources/$product
   [[ -d $folder ]] || folder=Sources/Adapters/$product
   "$docc" convert $folder/$product.docc \

@@ -11,11 +11,11 @@ for sanitizer in thread address; do
   build=(--sanitize=$sanitizer -Xswiftc -gline-tables-only)
   [[ $sanitizer == thread ]] && build+=(--scratch-path .build/tsan -Xswiftc -whole-module-optimization -Xswiftc -num-threads -Xswiftc 2) ||
     build+=(-c release --scratch-path .build/asan)
-  swift build "${build[@]}" --product rondo-soak
-  soak=$(swift build "${build[@]}" --show-bin-path)/rondo-soak
+  swift build "${build[@]}" --product rondo-probe
+  probe=$(swift build "${build[@]}" --show-bin-path)/rondo-probe
   echo "Under the $sanitizer sanitizer, for $seconds s:"
   # The leak detector does not see that a live object refers to the table of its weak references.
-  leaks=${soak%/*}/leaks-of-others
+  leaks=${probe%/*}/leaks-of-others
   printf 'leak:%s\n' formWeakReference >"$leaks"
-  LSAN_OPTIONS=suppressions=$leaks:print_suppressions=0 SEED=$seed SOAK_SECONDS=$seconds "$soak"
+  LSAN_OPTIONS=suppressions=$leaks:print_suppressions=0 SEED=$seed SOAK_SECONDS=$seconds "$probe" soak
 done

@@ -19,7 +19,7 @@ examples=$(cd "$(swift build "${package[@]}" --show-bin-path)" && pwd -P)
 
 # The examples in C, with the objects of librondo.so.
 mkdir -p "$built/torture-c"
-mapfile -t objects < <(find "$built"/{CInspect,CRondo,Rondo,RondoC,RondoInspect}.build -name '*.o' | sort)
+mapfile -t objects < <(find "$built"/{CRondoInspect,CRondo,Rondo,RondoC,RondoInspect}.build -name '*.o' | sort)
 read -ra event < <(pkg-config --libs libevent_core)
 for example in echo host workers; do
   program=$built/torture-c/$example

@@ -1,4 +1,4 @@
-import CInspect
+import CRondoInspect
 import FoundationEssentials
 import Glibc
 

@@ -14,7 +14,7 @@ enum Compiler {
   /// The modules in C, by the files that describe them.
   private static let maps = [
     "CLinux": "Sources/CLinux/module.modulemap", "CLibevent": "Sources/CLibevent/module.modulemap",
-    "CDaemon": "Sources/CDaemon/include/module.modulemap",
+    "CRondoDaemon": "Sources/CRondoDaemon/include/module.modulemap",
   ]
 
   /// Compiles a file of a program up to its intermediate language: what crosses isolation is looked at there.
@@ -34,7 +34,7 @@ enum Compiler {
     try inFolder { folder in
       let file = folder.appending(path: "main.swift")
       try source.write(to: file, atomically: true, encoding: .utf8)
-      let modules = ["Rondo", "RondoAsync", "RondoDaemon", "RondoMain", "RondoSockets", "CDaemon"]
+      let modules = ["Rondo", "RondoAsync", "RondoDaemon", "RondoMain", "RondoServer", "RondoSockets", "CRondoDaemon"]
       let objects = try modules.flatMap { module in
         let directory = try built.appending(path: "\(module).build")
         return try FileManager.default.subpathsOfDirectory(atPath: directory.path).filter { $0.hasSuffix(".o") }

@@ -29,9 +29,9 @@ import Testing
   }
 
   @Test func `a product that is not named has a module that is missing`() throws {
-    let message = "missing required module 'CDaemon'"
+    let message = "missing required module 'CRondoDaemon'"
     #expect(try Article.text.get().contains("```text\n\(message)\n```"))
-    let outcome = try Compiler.compile("let isNamed = false", without: "CDaemon")
+    let outcome = try Compiler.compile("let isNamed = false", without: "CRondoDaemon")
     #expect(!outcome.isAccepted && outcome.text.contains("error: \(message)"), "\(outcome.text)")
     for module in ["CLinux", "CLibevent"] {
       let outcome = try Compiler.compile("let isNamed = false", without: module)

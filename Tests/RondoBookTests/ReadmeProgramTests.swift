@@ -28,6 +28,11 @@ import Testing
     }
   }
 
+  @Test func `the server needs one import of Rondo's`() throws {
+    let program = try Repository.text("Sources/Examples/async-echo/main.swift")
+    try Compiler.withProgram("import RondoServer\n" + program.replacing(/(?m)^import Rondo\w*\n/, with: "")) { _ in }
+  }
+
   @Test func `the loop tells of its input, of three seconds and of its end, each at once`() throws {
     try withProgram(importing: "RondoDaemon") { program in
       let begin = ContinuousClock.now

@@ -1,7 +1,6 @@
 import Glibc
 import Rondo
 import RondoDaemon
-import RondoSeeds
 import RondoSockets
 import RondoTesting
 import Testing

@@ -56,9 +56,9 @@ import Testing
       }
       // Tables and heaps have grown to what a batch needs.
       for _ in 0..<5 { batch() }
-      let before = heap_in_use()
+      let before = bytes_in_use()
       for _ in 0..<100 { batch() }
-      growth = heap_in_use() - before
+      growth = Int(bytes_in_use() - before)
       precondition(fires.count == 105_000)
     }
     return growth

@@ -1,5 +1,5 @@
-import CInspect
 import CLinux
+import CRondoInspect
 import Foundation
 import Rondo
 import RondoDaemon

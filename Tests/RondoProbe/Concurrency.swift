@@ -1,5 +1,5 @@
 import CLinux
-import CProbe
+import CTests
 import Glibc
 import Rondo
 import RondoAsync

@@ -1,5 +1,5 @@
 import CLinux
-import CProbe
+import CTests
 import Dispatch
 import Glibc
 import Rondo

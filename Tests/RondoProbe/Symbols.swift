@@ -1,4 +1,4 @@
-import CProbe
+import CTests
 import Glibc
 
 /// The functions of the running executable, from its own ELF symbol table: dladdr(3) knows the exported ones only.

@@ -1,4 +1,4 @@
-import CProbe
+import CTests
 import Glibc
 import Rondo
 import RondoTesting

@@ -1,7 +1,7 @@
 // Does one thing many times between two marks, for the tests that count what it cost: `rondo-probe <subject>`.
 // Message ports between processes that die, under attack, and without descriptors: `rondo-probe kill COUNT DIRECTORY`,
 // `attack WAY`, `port-descriptors DIRECTORY`. The memory that comes back: `memory KIND`.
-// For the first it starts itself as `rondo-probe serve WAY NAME [DIRECTORY]`.
+// For the first it starts itself as `rondo-probe serve WAY NAME [DIRECTORY]`. Random operations, for `make soak`: `soak`.
 
 import Glibc
 import RondoTestSupport
@@ -51,11 +51,12 @@ case ("kill", 3): probeKills(count: Int(arguments[2])!, directory: arguments[3])
 case ("attack", 2): probeAttack(Attack(rawValue: arguments[2])!)
 case ("port-descriptors", 2): probePortDescriptors(directory: arguments[2])
 case ("memory", 2): probeMemory(arguments[2])
+case ("soak", 1): soak()
 case ("serve", 3...4):
   serve(Way(rawValue: arguments[2])!, name: arguments[3], directory: arguments.dropFirst(3).first)
 default:
   guard let subject = arguments.first, let probe = subjects[subject] else {
-    let names = ["kill", "attack", "memory", "port-descriptors", "serve"] + subjects.keys.sorted()
+    let names = ["kill", "attack", "memory", "port-descriptors", "serve", "soak"] + subjects.keys.sorted()
     print("usage: rondo-probe " + names.joined(separator: "|"))
     exit(2)
   }

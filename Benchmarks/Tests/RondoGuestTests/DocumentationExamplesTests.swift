@@ -1,9 +1,7 @@
 #if RONDO_GLIB && RONDO_LIBUV
   import CGuests
   import Rondo
-  import RondoGLib
   import RondoGuests
-  import RondoLibuv
   import Testing
 
   // The example of BesideOtherLoops.md that needs other libraries. `ExampleTextTests` compares the two texts.

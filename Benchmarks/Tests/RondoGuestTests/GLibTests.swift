@@ -2,7 +2,6 @@
   import CGuests
   import Glibc
   import Rondo
-  import RondoGLib
   import RondoGuests
   import Synchronization
   import Testing

@@ -2,7 +2,6 @@ import CGuests
 import Foundation
 import Glibc
 import Rondo
-import RondoGLib
 import RondoGuests
 import RondoSockets
 import Testing

@@ -3,7 +3,6 @@
   import Glibc
   import Rondo
   import RondoGuests
-  import RondoLibuv
   import Synchronization
   import Testing
 

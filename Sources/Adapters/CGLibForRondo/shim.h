@@ -1,1 +1,1 @@
-// Deliberately empty: this target is for the flags that pkg-config reports. CGLibGuest includes the library's headers.
+// Deliberately empty: this target is for the flags that pkg-config reports. CRondoGuests includes the library's headers.

@@ -35,7 +35,7 @@ case $runtime in
   shared) link=() whole=() ;;
   *) echo "RUNTIME is 'inside' or 'shared', not '$runtime'." >&2; exit 1 ;;
 esac
-mapfile -t files < <(find "$objects"/{CInspect,CRondo,CRondoCF,Rondo,RondoC,RondoCF,RondoInspect}.build -name '*.o' | sort)
+mapfile -t files < <(find "$objects"/{CRondoInspect,CRondo,CRondoCF,Rondo,RondoC,RondoCF,RondoInspect}.build -name '*.o' | sort)
 read -ra event < <(pkg-config --libs libevent_core)
 # Of the modules between, what these ask for: CFRunLoop needs neither names nor async connections.
 between=$scratch/between.a

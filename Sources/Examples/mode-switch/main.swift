@@ -1,16 +1,18 @@
 // A tracking mode: while something short and exclusive goes on, default timers rest and common ones go on.
 import Rondo
 import RondoFoundation
-import RondoRecipes
 
-/// A timer that prints its first ticks in each mode, and how many there were.
+/// A timer that counts its ticks, each of which ends a run.
 final class Ticker: @unchecked Sendable {
   let name: String
   private(set) var ticks = 0
 
   init(_ name: String, every interval: TimeInterval, in mode: RunLoop.Mode) {
     self.name = name
-    let timer = Timer(timeInterval: interval, repeats: true) { [unowned self] _ in ticks += 1 }
+    let timer = Timer(timeInterval: interval, repeats: true) { [unowned self] _ in
+      ticks += 1
+      RunLoop.current.stop()
+    }
     RunLoop.current.add(timer, forMode: mode)
   }
 }
@@ -19,8 +21,8 @@ final class Ticker: @unchecked Sendable {
 func run(_ mode: RunLoop.Mode, until tickers: [Ticker], of all: [Ticker]) {
   let before = all.map(\.ticks)
   let goals = tickers.map { $0.ticks + 2 }
-  _ = RunLoop.current.getLoop().run(in: .init(mode)) {
-    zip(tickers, goals).allSatisfy { $0.ticks >= $1 }
+  while zip(tickers, goals).contains(where: { $0.ticks < $1 }) {
+    _ = RunLoop.current.run(mode: mode, before: .distantFuture)
   }
   for (ticker, ticks) in zip(all, before) {
     print("  \(ticker.name): \(ticker.ticks > ticks ? "ticked" : "rested")")

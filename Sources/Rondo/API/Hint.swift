@@ -69,8 +69,8 @@ extension Label {
   var isOfRondo: Bool {
     guard let module = text?.prefix(while: { $0 != "/" }), module.hasPrefix("Rondo") else { return false }
     let products = [
-      "", "Async", "C", "CF", "Daemon", "Foundation", "GLib", "Guests", "Inspect", "Libuv", "Log", "Main", "Metrics",
-      "Ports", "Recipes", "ServiceLifecycle", "Sockets", "TLS", "Testing",
+      "", "Async", "C", "CF", "Daemon", "Foundation", "Guests", "Inspect", "Log", "Main", "Metrics", "Ports",
+      "ServiceLifecycle", "Sockets", "TLS", "Testing",
     ]
     return products.contains(String(module.dropFirst("Rondo".count)))
   }

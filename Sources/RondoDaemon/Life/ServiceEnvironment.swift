@@ -1,4 +1,4 @@
-import CDaemon
+import CRondoDaemon
 import Glibc
 
 /// What systemd says in the environment. Pure, but for `own`.

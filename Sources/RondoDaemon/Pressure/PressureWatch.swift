@@ -1,5 +1,5 @@
-import CDaemon
 import CLinux
+import CRondoDaemon
 import Glibc
 
 /// An open file of pressure that has its trigger, and what tells of it; closed with the last reference.

@@ -1,4 +1,4 @@
-import CDaemon
+import CRondoDaemon
 import Glibc
 public import Rondo
 

@@ -1,5 +1,5 @@
-import CDaemon
 import CLinux
+import CRondoDaemon
 import Glibc
 import Rondo
 import RondoSockets

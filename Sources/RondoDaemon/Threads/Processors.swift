@@ -1,5 +1,5 @@
-internal import CDaemon
 import CLinux
+internal import CRondoDaemon
 import Glibc
 public import Rondo
 

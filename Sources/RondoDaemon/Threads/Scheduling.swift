@@ -1,4 +1,4 @@
-internal import CDaemon
+internal import CRondoDaemon
 import Glibc
 public import Rondo
 

@@ -11,7 +11,7 @@ extension Date {
 extension Loop {
   /// Runs `mode` until `limitDate`: a past one is one turn that only looks, one 16 years ahead is never.
   @discardableResult
-  func run(in mode: Mode, limit limitDate: Date, returnAfterSourceHandled: Bool) -> RunResult {
+  func run(in mode: Mode, limit limitDate: Date, returnAfterSourceHandled: Bool) -> Loop.RunResult {
     let left = limitDate.timeIntervalSinceNow
     if left > 504_911_232 { return run(in: mode, returnAfterSourceHandled: returnAfterSourceHandled) }
     return run(

@@ -1,4 +1,4 @@
-internal import CInspect
+internal import CRondoInspect
 import Glibc
 import Rondo
 

@@ -1,4 +1,4 @@
-internal import CInspect
+internal import CRondoInspect
 internal import Rondo
 
 /// Durations from 1 ns to an hour, each within 3 %.

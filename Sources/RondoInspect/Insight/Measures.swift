@@ -1,4 +1,4 @@
-internal import CInspect
+internal import CRondoInspect
 internal import Rondo
 import Synchronization
 

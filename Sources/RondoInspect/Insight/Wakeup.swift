@@ -1,5 +1,5 @@
-internal import CInspect
 internal import CLinux
+internal import CRondoInspect
 internal import Rondo
 
 /// A turn in which a loop woke or called an item.

@@ -1,5 +1,5 @@
-internal import CInspect
 internal import CLinux
+internal import CRondoInspect
 internal import Rondo
 import Synchronization
 
@@ -39,7 +39,7 @@ import Synchronization
   /// *constant* The same, without a look at the loop.
   private let isVirtual: Bool
 
-  /// What the list of all records in CInspect is changed under.
+  /// What the list of all records in CRondoInspect is changed under.
   private static let list = PerProcess(())
 
   init(of loop: Loop) {

@@ -1,4 +1,4 @@
-internal import CInspect
+internal import CRondoInspect
 import Rondo
 
 /// The records of this process's loops.

@@ -1,4 +1,4 @@
-import CInspect
+import CRondoInspect
 
 /// The frames of a stopped or blocked thread, the innermost first: by frame pointers, and by what looks like a return
 /// address where a library has none.

@@ -1,4 +1,4 @@
-import CInspect
+import CRondoInspect
 import Glibc
 
 /// Files of the kernel's, read whole.

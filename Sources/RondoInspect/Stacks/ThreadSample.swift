@@ -1,4 +1,4 @@
-import CInspect
+import CRondoInspect
 
 /// A thread of this process at a moment: what it does, and its stack.
 struct ThreadSample: Sendable {

@@ -1,5 +1,5 @@
-import CInspect
 import CLinux
+import CRondoInspect
 import Glibc
 
 /// The state of a thread of this process, from /proc/self/task. See proc(5).

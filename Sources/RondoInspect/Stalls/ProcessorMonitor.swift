@@ -1,5 +1,5 @@
-internal import CInspect
 internal import CLinux
+internal import CRondoInspect
 public import Rondo
 
 /// Reports threads that take too much of a processor for too long.

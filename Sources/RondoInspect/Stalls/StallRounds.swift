@@ -1,5 +1,5 @@
-internal import CInspect
 internal import CLinux
+internal import CRondoInspect
 import Rondo
 import Synchronization
 

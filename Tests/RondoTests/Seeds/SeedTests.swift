@@ -1,5 +1,4 @@
 import Rondo
-import RondoSeeds
 import RondoTesting
 import Synchronization
 import Testing

@@ -1,6 +1,5 @@
 import Rondo
 import RondoFoundation
-import RondoRecipes
 
 func tracking() {
   onThread {
@@ -19,11 +18,17 @@ func flush() {
   onThread {
     let loop = Loop.current
 
-    let flush = Loop.Flush(on: loop) { note("flush") }
+    let isDirty = Shared(false)
+    let flush = Loop.Observer([.beforeWaiting, .exit], order: 2_000_000) { _ in
+      guard isDirty.value else { return }
+      isDirty.value = false
+      note("flush")
+    }
+    loop.add(flush)
     for change in 1...2 {
       loop.perform {
         note("change \(change)")
-        flush.setNeedsFlush()
+        isDirty.value = true
       }
     }
 
@@ -36,12 +41,16 @@ func displayLink() {
   onThread {
     let loop = Loop.current
 
-    let count = Count()
-    let clock = Loop.FrameClock(every: .nanoseconds(16_666_667), on: loop, in: .common) { _ in
-      note("frame \(count.next())")
+    var count = 0
+    let timer = Loop.Timer(every: .nanoseconds(16_666_667)) { _ in
+      count += 1
+      note("frame \(count)")
+      if count == 3 { loop.stop() }
     }
-    _ = loop.run { count.value == 3 }
-    clock.invalidate()
+    loop.add(timer, to: .common)
+
+    loop.run()
+    timer.invalidate()
   }
   section("display link")
 }
@@ -50,11 +59,15 @@ func idleWork() {
   onThread {
     let loop = Loop.current
 
-    let idle = Loop.IdleWork(on: loop)
-    for page in 1...3 { idle.add { note("page \(page)") } }
+    var pieces = ["page 1", "page 2", "page 3"]
+    let idle = Loop.Observer(.beforeWaiting, order: 1_000_000) { _ in
+      note(pieces.removeFirst())
+      if pieces.isEmpty { loop.stop() } else { loop.wakeUp() }
+    }
+    loop.add(idle)
 
     loop.add(Loop.Source {})
-    _ = loop.run { idle.count == 0 }
+    loop.run()
   }
   section("idle work")
 }
@@ -63,7 +76,12 @@ func scopes() {
   onThread {
     let loop = Loop.current
 
-    let scope = Loop.TurnScope(on: loop, push: { note("push") }, pop: { note("pop") })
+    let push = Loop.Observer(.entry, order: .min) { _ in note("push") }
+    let pop = Loop.Observer([.beforeWaiting, .exit], order: .max) { activity in
+      note("pop")
+      if activity == .beforeWaiting { note("push") }
+    }
+    for observer in [push, pop] { loop.add(observer) }
 
     loop.add(Loop.Source {})
     loop.perform {
@@ -71,7 +89,6 @@ func scopes() {
       loop.stop()
     }
     loop.run()
-    scope.invalidate()
   }
   section("scopes")
 }
@@ -101,7 +118,7 @@ func allModes() {
       loop.add(Loop.Timer(after: .zero) { _ in note(name) }, to: Loop.Mode(rawValue: name))
     }
 
-    loop.runAllModes()
+    for mode in loop.modes { loop.run(in: mode, for: .zero) }
   }
   section("all modes")
 }
@@ -111,11 +128,14 @@ func condition() {
     let loop = Loop.current
     loop.add(Loop.Source {})
     let answer = Shared<String?>(nil)
-    Thread.detachNewThread {
-      loop.perform { answer.value = "answer" }
-    }
 
-    _ = loop.run(timeout: .seconds(60)) { answer.value != nil }
+    Thread.detachNewThread {
+      loop.perform {
+        answer.value = "answer"
+        loop.stop()
+      }
+    }
+    loop.run(for: .seconds(60))
 
     note(answer.value ?? "none")
   }
