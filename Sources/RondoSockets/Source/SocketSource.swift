@@ -143,7 +143,7 @@ public final class SocketSource: @unchecked Sendable {
         state.item = nil
         state.timer = nil
         state.keeper = nil
-        state.outbox = Outbox()
+        state.outbox = ByteQueue()
         state.membership.leaveAll()
       }
       return state
