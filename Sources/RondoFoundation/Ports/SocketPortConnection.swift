@@ -11,7 +11,7 @@ final class SocketPortConnection: @unchecked Sendable {
   /// What it makes the port hold.
   let share: PortShare
   weak var source: SocketSource?
-  private var decoder = SocketPortFrameDecoder(limit: SocketPort.maximumMessageLength)
+  private var decoder = FrameDecoder<SocketPortFrame>(limit: SocketPort.maximumMessageLength)
   /// How many messages were taken.
   private var taken = 0
   /// Whether nothing more will come; what was read is still to be handed over.
@@ -61,7 +61,7 @@ final class SocketPortConnection: @unchecked Sendable {
 
   /// What is held is given back.
   func end() {
-    decoder = SocketPortFrameDecoder(limit: 0)
+    decoder = FrameDecoder<SocketPortFrame>(limit: 0)
     share.hold(0)
   }
 }

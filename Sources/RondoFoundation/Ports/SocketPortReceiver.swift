@@ -213,7 +213,7 @@ final class SocketPortReceiver: @unchecked Sendable {
   }
 
   private func takeDatagram(_ datagram: Socket.Datagram, _ port: SocketPort) {
-    var decoder = SocketPortFrameDecoder(limit: SocketPort.maximumMessageLength)
+    var decoder = FrameDecoder<SocketPortFrame>(limit: SocketPort.maximumMessageLength)
     decoder.append(datagram.bytes)
     // What is no message was for another receiver.
     guard let frame = try? decoder.next(), decoder.buffered == 0 else { return }
