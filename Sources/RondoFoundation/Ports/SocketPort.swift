@@ -215,7 +215,7 @@ open class SocketPort: Port, @unchecked Sendable {
 
   open override func remove(from runLoop: RunLoop, forMode mode: RunLoop.Mode) {
     super.remove(from: runLoop, forMode: mode)
-    receiver?.remove(from: runLoop.getLoop(), Loop.Mode(mode))
+    receiver?.leave(runLoop.getLoop(), Loop.Mode(mode))
   }
 
   // MARK: - Sending

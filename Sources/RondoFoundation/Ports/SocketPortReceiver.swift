@@ -4,7 +4,7 @@ import RondoPorts
 import RondoSockets
 
 /// The listening side of a local socket port: connections in, messages to the port's inbox.
-final class SocketPortReceiver: @unchecked Sendable {
+final class SocketPortReceiver: CompositeItem, @unchecked Sendable {
   let state: Guarded<State>
 
   struct State {
@@ -18,6 +18,8 @@ final class SocketPortReceiver: @unchecked Sendable {
     /// Looks for senders that stand still, as long as one has something unfinished. Weak for the same reason.
     weak var watch: Loop.Timer?
     var membership = Membership()
+    /// Its sources own it.
+    weak var port: SocketPort?
     /// Whether no descriptor was left for the last connection.
     var isShort = false
 
@@ -59,56 +61,25 @@ final class SocketPortReceiver: @unchecked Sendable {
 
   // MARK: - Membership
 
-  /// Nothing is held while the loop is asked: it may run anybody's code, which may touch this port. Calls out.
-  func schedule(_ port: SocketPort, in loop: Loop, _ mode: Loop.Mode) {
-    port.inbox.limitCost(to: limits.maximumHeldBytes)
-    let source = state.withLock { state -> SocketSource? in
-      guard let socket = state.socket else { return nil }
-      let source = state.source ?? makeSource(socket, port)
-      if let present = state.membership.loop, present !== loop, state.source != nil { return nil }
-      state.source = source
-      state.membership.join(loop, mode)
-      return source
-    }
-    guard let source else { return }
-    guard loop.add(source, to: mode) else { return remove(from: loop, mode) }
-    settle(loop, mode, port)
-  }
+  var isValid: Bool { socket != nil }
 
   /// Calls out.
-  func remove(from loop: Loop, _ mode: Loop.Mode) {
-    let (source, stale, isMember) = state.withLock { state -> (SocketSource?, Loop.Timer?, Bool) in
-      guard state.membership.contains(loop, mode) else { return (nil, nil, false) }
-      guard state.membership.leave(mode) else { return (state.source, nil, true) }
-      defer { state.watch = nil }
-      return (state.source, state.watch, true)
-    }
-    guard isMember else { return }
-    stale?.invalidate()
-    settle(loop, mode, nil)
-    // What the loop has let go of dies here, with nothing held.
-    _ = source
+  func schedule(_ port: SocketPort, in loop: Loop, _ mode: Loop.Mode) {
+    port.inbox.limitCost(to: limits.maximumHeldBytes)
+    state.withLock { $0.port = port }
+    join(loop, mode)
   }
 
-  /// Brings everything in line with what was last asked for. Calls out.
-  private func settle(_ loop: Loop, _ mode: Loop.Mode, _ port: SocketPort?) {
-    Membership.settle(loop, mode) {
-      state.withLock { $0.membership }
-    } _: { isMember in
-      let (listener, watch, connections) = state.withLock { ($0.source, $0.watch, $0.all) }
-      for connection in connections {
-        let source = port.map { self.source(of: connection, $0) } ?? state.withLock { _ in connection.source }
-        guard let source else { continue }
-        if isMember { loop.add(source, to: mode) } else { loop.remove(source, from: mode) }
-      }
-      if isMember {
-        if let listener { loop.add(listener, to: mode) }
-        if let watch { loop.add(watch, to: mode) }
-      } else {
-        if let listener { loop.remove(listener, from: mode) }
-        if let watch { loop.remove(watch, from: mode) }
-      }
-    }
+  func enter(_ state: inout State) -> [any LoopMember] {
+    guard let socket = state.socket, let port = state.port else { return [] }
+    let source = state.source ?? makeSource(socket, port)
+    state.source = source
+    return [source]
+  }
+
+  func others(making: Bool) -> [(any LoopMember)?] {
+    let (connections, sources, port) = state.withLock { ($0.all, $0.all.map(\.source), making ? $0.port : nil) }
+    return port.map { port in connections.map { source(of: $0, port) } } ?? sources
   }
 
   private func makeSource(_ socket: Socket, _ port: SocketPort) -> SocketSource {
@@ -167,13 +138,7 @@ final class SocketPortReceiver: @unchecked Sendable {
     }
     guard isIn else { return false }
     let source = source(of: connection, port)
-    Membership.place {
-      state.withLock { $0.membership }
-    } adding: {
-      $0.add(source, to: $1)
-    } removing: {
-      $0.remove(source, from: $1)
-    }
+    place(source)
     return true
   }
 
@@ -258,6 +223,15 @@ final class SocketPortReceiver: @unchecked Sendable {
   }
 }
 
+extension SocketPortReceiver.State: CompositeState {
+  var members: [(any LoopMember)?] { [source, watch] }
+
+  mutating func forget() -> [(any LoopMember)?] {
+    defer { watch = nil }
+    return [watch]
+  }
+}
+
 // MARK: - Bounds
 
 extension SocketPortReceiver {
@@ -291,7 +265,7 @@ extension SocketPortReceiver {
       state.watch = watch
       return watch
     }
-    if let watch { Membership.place(watch) { state.withLock { $0.membership } } }
+    if let watch { place(watch) }
   }
 
   /// Ends connections that have stood still since the last look, if there is something unfinished.

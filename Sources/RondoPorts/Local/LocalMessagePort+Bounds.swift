@@ -37,7 +37,7 @@ extension LocalMessagePort {
       state.watch = watch
       return watch
     }
-    if let watch { Membership.place(watch) { state.withLock { $0.membership } } }
+    if let watch { place(watch) }
   }
 
   /// Ends what has stood still since the last look with something unfinished. The loop's thread. Calls out.

@@ -61,7 +61,7 @@ extension LocalMessagePort {
       connection.end(.closing, in: nil)
       return false
     }
-    Membership.place(item) { state.withLock { $0.membership } }
+    place(item)
     return true
   }
 

@@ -1,5 +1,5 @@
 import Glibc
-import Rondo
+package import Rondo
 public import RondoSockets
 
 /// The receiving end of a named message port. See CFMessagePortCreateLocal.
@@ -10,13 +10,13 @@ public import RondoSockets
 public final class LocalMessagePort: @unchecked Sendable {
   public let name: MessagePortName
   public let options: MessagePortOptions
-  let state: Guarded<State>
+  package let state: Guarded<State>
   /// The user this process acted as when the port was made.
   let user = geteuid()
   /// What the senders make it hold.
   let account: PortAccount
 
-  struct State {
+  package struct State {
     /// Nil once the port is invalid.
     var claim: NameClaim?
     /// The loop owns it and it owns the port: weak, so that the loop's end is the end of the circle.
@@ -32,7 +32,7 @@ public final class LocalMessagePort: @unchecked Sendable {
     weak var turn: Loop.Source?
     /// Looks for senders that stand still, as long as one has something unfinished. Weak for the same reason.
     weak var watch: Loop.Timer?
-    var membership = Membership()
+    package var membership = Membership()
     var acceptError: SocketError?
   }
 

@@ -1,7 +1,7 @@
 import Rondo
 
 /// What a socket source knows. *its lock*
-struct SocketState {
+package struct SocketState {
   /// Nil once the source is invalid.
   var socket: Socket?
   /// *constant* What the source was made for.
@@ -33,7 +33,7 @@ struct SocketState {
   var patience = AcceptPatience()
 
   /// Where the source was put.
-  var membership = Membership()
+  package var membership = Membership()
   /// The loop owns it and it owns the source: weak, so that the loop's end is the end of the circle.
   weak var item: Loop.DescriptorSource?
   /// What `item` holds the socket by; nil once the source is invalid, or in no loop.
