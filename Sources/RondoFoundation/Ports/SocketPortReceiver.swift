@@ -4,7 +4,7 @@ import RondoPorts
 import RondoSockets
 
 /// The listening side of a local socket port: connections in, messages to the port's inbox.
-final class SocketPortReceiver: CompositeItem, @unchecked Sendable {
+final class SocketPortReceiver: BoundedPort, @unchecked Sendable {
   let state: Guarded<State>
 
   struct State {
@@ -45,7 +45,7 @@ final class SocketPortReceiver: CompositeItem, @unchecked Sendable {
   }
 
   /// How much memory half messages take, and those that were read and wait for room.
-  var heldByteCount: Int { state.withLock { $0.account.held } }
+  var account: PortAccount { state.withLock { $0.account } }
 
   var connectionCount: Int { state.withLock { $0.connections.count } }
 
@@ -78,15 +78,15 @@ final class SocketPortReceiver: CompositeItem, @unchecked Sendable {
   }
 
   func others(making: Bool) -> [(any LoopMember)?] {
-    let (connections, sources, port) = state.withLock { ($0.all, $0.all.map(\.source), making ? $0.port : nil) }
-    return port.map { port in connections.map { source(of: $0, port) } } ?? sources
+    if !making { return state.withLock { $0.all.map(\.source) } }
+    return state.withLock { $0.all }.map { item(of: $0) }
   }
 
   private func makeSource(_ socket: Socket, _ port: SocketPort) -> SocketSource {
     SocketSource(socket, for: socket.kind == .stream ? .accept : .data) { source, event in
       switch event {
       case .datagram(let datagram): self.takeDatagram(datagram, port)
-      case .accepted(let socket, let peer): if !self.welcome(socket, peer, port) { source.noteRefusal() }
+      case .accepted(let socket, let peer): if !self.welcome(socket, peer) { source.noteRefusal() }
       case .acceptPaused(let error, _): self.noteAcceptError(error, port)
       // A datagram may fail alone.
       case .failed(let error) where !source.isValid:
@@ -97,14 +97,18 @@ final class SocketPortReceiver: CompositeItem, @unchecked Sendable {
     }
   }
 
-  /// A connection's source, made if need be.
-  private func source(of connection: SocketPortConnection, _ port: SocketPort) -> SocketSource {
-    state.withLock { _ in
+  func item(of connection: SocketPortConnection) -> (any LoopMember)? {
+    state.withLock { state in
       if let source = connection.source { return source }
+      guard let port = state.port else { return nil }
       let source = SocketSource(connection.socket, for: .data) { _, event in self.take(event, of: connection, port) }
       connection.source = source
       return source
     }
+  }
+
+  var bounds: (connections: Int, timeBetweenLooks: Duration?) {
+    state.withLock { ($0.limits.maximumConnections, $0.limits.timeBetweenLooks) }
   }
 
   // MARK: - On the loop's thread
@@ -118,28 +122,9 @@ final class SocketPortReceiver: CompositeItem, @unchecked Sendable {
   }
 
   /// - Returns: False if the peer was sent away.
-  private func welcome(_ socket: Socket, _ peer: SocketAddress, _ port: SocketPort) -> Bool {
-    let (account, isFull) = state.withLock { state in
-      state.isShort = false
-      return (state.account, state.connections.count >= state.limits.maximumConnections)
-    }
-    if isFull {
-      guard let quiet = quietConnection() else {
-        watchForStalls()
-        return false
-      }
-      end(quiet)
-    }
-    let connection = SocketPortConnection(socket, peer, account)
-    let isIn = state.withLock { state in
-      guard state.socket != nil, state.membership.loop != nil else { return false }
-      state.connections[ObjectIdentifier(connection)] = connection
-      return true
-    }
-    guard isIn else { return false }
-    let source = source(of: connection, port)
-    place(source)
-    return true
+  private func welcome(_ socket: Socket, _ peer: SocketAddress) -> Bool {
+    state.withLock { $0.isShort = false }
+    return hasRoom() && takeIn(SocketPortConnection(socket, peer, account, limits))
   }
 
   private func take(_ event: SocketSource.Event, of connection: SocketPortConnection, _ port: SocketPort) {
@@ -151,8 +136,8 @@ final class SocketPortReceiver: CompositeItem, @unchecked Sendable {
       if connection.isUnfinished { watchForStalls() }
     case .end:
       // What waits for room in the inbox was sent before.
-      if connection.hasBacklog { connection.hasEnded = true } else { end(connection) }
-    case .failed: end(connection)
+      if connection.hasBacklog { connection.hasEnded = true } else { end(connection, .peerGone) }
+    case .failed: end(connection, .peerGone)
     default: break
     }
   }
@@ -165,9 +150,9 @@ final class SocketPortReceiver: CompositeItem, @unchecked Sendable {
         guard let frame = try connection.next() else { break }
         port.inbox.take(message(frame, connection.peer))
       }
-      if connection.hasEnded { end(connection) }
+      if connection.hasEnded { end(connection, .peerGone) }
     } catch {
-      end(connection)
+      end(connection, .malformed(error))
     }
   }
 
@@ -194,7 +179,7 @@ final class SocketPortReceiver: CompositeItem, @unchecked Sendable {
     for source in sources { if isReading { source.enable(.data) } else { source.disable(.data) } }
   }
 
-  private func end(_ connection: SocketPortConnection) {
+  func end(_ connection: SocketPortConnection, _ error: MessagePortError) {
     let source = state.withLock { state -> SocketSource? in
       state.connections[ObjectIdentifier(connection)] = nil
       return connection.source
@@ -223,69 +208,12 @@ final class SocketPortReceiver: CompositeItem, @unchecked Sendable {
   }
 }
 
-extension SocketPortReceiver.State: CompositeState {
+extension SocketPortReceiver.State: BoundedState {
+  var isValid: Bool { socket != nil }
   var members: [(any LoopMember)?] { [source, watch] }
 
   mutating func forget() -> [(any LoopMember)?] {
     defer { watch = nil }
     return [watch]
-  }
-}
-
-// MARK: - Bounds
-
-extension SocketPortReceiver {
-  /// Ends those connections that have stood still longest, until what is held is no more than the limit.
-  private func makeRoom() {
-    while true {
-      let victim = state.withLock { state in
-        state.account.isExceeded
-          ? state.all.filter { $0.share.held > 0 }.min { $0.share.age < $1.share.age } : nil
-      }
-      guard let victim else { return }
-      end(victim)
-    }
-  }
-
-  /// The connection that has been quiet longest, if one has been for `maximumIdleTime`.
-  private func quietConnection() -> SocketPortConnection? {
-    let (connections, limits, loop) = state.withLock { ($0.all, $0.limits, $0.membership.loop) }
-    guard let now = loop?.clock.now else { return nil }
-    let quiet = connections.filter { $0.isStill(for: limits.maximumIdleTime, at: now) && !$0.hasBacklog }
-    return quiet.min { $0.share.age < $1.share.age }
-  }
-
-  /// Looks from time to time for senders that stand still.
-  private func watchForStalls() {
-    let watch = state.withLock { state -> Loop.Timer? in
-      guard let time = state.limits.timeBetweenLooks, state.socket != nil, state.watch == nil,
-        state.membership.loop != nil
-      else { return nil }
-      let watch = Loop.Timer(every: Duration(rounding: time)) { _ in self.lookForStalls() }
-      state.watch = watch
-      return watch
-    }
-    if let watch { place(watch) }
-  }
-
-  /// Ends connections that have stood still since the last look, if there is something unfinished.
-  private func lookForStalls() {
-    let (connections, watch, limits, loop) = state.withLock { ($0.all, $0.watch, $0.limits, $0.membership.loop) }
-    guard let now = loop?.clock.now else { return }
-    var isNeeded = connections.count >= limits.maximumConnections
-    for connection in connections {
-      // While the inbox is full, no connection is read.
-      let isRead = connection.source?.enabled.contains(.data) == true
-      let isTooSlow = connection.isTooSlow(by: limits, isRead: isRead, at: now)
-      guard connection.isUnfinished, isRead else { continue }
-      if isTooSlow { end(connection) } else { isNeeded = true }
-    }
-    if isNeeded, let time = limits.timeBetweenLooks {
-      // However late this look is, the next one is not too early.
-      watch?.setFireDate(after: Duration(rounding: time))
-      return
-    }
-    state.withLock { $0.watch = nil }
-    watch?.invalidate()
   }
 }

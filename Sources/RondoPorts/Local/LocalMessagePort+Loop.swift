@@ -43,7 +43,7 @@ extension LocalMessagePort: CompositeItem {
   }
 
   /// The loop's item for a connection.
-  func item(of connection: ServedConnection) -> Loop.DescriptorSource? {
+  package func item(of connection: ServedConnection) -> (any LoopMember)? {
     connection.item { readiness in
       if readiness.contains(.write) { connection.flush() }
       if readiness.contains(.read) { self.serve(connection, reading: true) }
@@ -59,7 +59,8 @@ extension LocalMessagePort: CompositeItem {
   }
 }
 
-extension LocalMessagePort.State: CompositeState {
+extension LocalMessagePort.State: BoundedState {
+  package var isValid: Bool { claim != nil }
   package var members: [(any LoopMember)?] { [listener, turn, watch] }
 
   package mutating func forget() -> [(any LoopMember)?] {

@@ -14,7 +14,7 @@ public final class LocalMessagePort: @unchecked Sendable {
   /// The user this process acted as when the port was made.
   let user = geteuid()
   /// What the senders make it hold.
-  let account: PortAccount
+  package let account: PortAccount
 
   package struct State {
     /// Nil once the port is invalid.
@@ -23,7 +23,7 @@ public final class LocalMessagePort: @unchecked Sendable {
     weak var listener: SocketSource?
     var handler: ((MessagePortRequest) -> Void)?
     var ended: ((PeerCredentials, MessagePortError) -> Void)?
-    var connections: [ObjectIdentifier: ServedConnection] = [:]
+    package var connections: [ObjectIdentifier: ServedConnection] = [:]
     /// Connections with messages that were read and wait, in turn, each once.
     var backlog: [ServedConnection] = []
     /// Connections that were ended elsewhere than on the loop's thread, where that is still to be told.
@@ -31,7 +31,7 @@ public final class LocalMessagePort: @unchecked Sendable {
     /// Signalled while there is a backlog, or an end to tell. Weak for the same reason.
     weak var turn: Loop.Source?
     /// Looks for senders that stand still, as long as one has something unfinished. Weak for the same reason.
-    weak var watch: Loop.Timer?
+    package weak var watch: Loop.Timer?
     package var membership = Membership()
     var acceptError: SocketError?
   }
