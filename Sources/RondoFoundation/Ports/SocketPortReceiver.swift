@@ -20,8 +20,7 @@ final class SocketPortReceiver: BoundedPort, @unchecked Sendable {
     var membership = Membership()
     /// Its sources own it.
     weak var port: SocketPort?
-    /// Whether no descriptor was left for the last connection.
-    var isShort = false
+    var acceptError: SocketError?
 
     var all: [SocketPortConnection] { Array(connections.values) }
   }
@@ -84,16 +83,8 @@ final class SocketPortReceiver: BoundedPort, @unchecked Sendable {
 
   private func makeSource(_ socket: Socket, _ port: SocketPort) -> SocketSource {
     SocketSource(socket, for: socket.kind == .stream ? .accept : .data) { source, event in
-      switch event {
-      case .datagram(let datagram): self.takeDatagram(datagram, port)
-      case .accepted(let socket, let peer): if !self.welcome(socket, peer) { source.noteRefusal() }
-      case .acceptPaused(let error, _): self.noteAcceptError(error, port)
-      // A datagram may fail alone.
-      case .failed(let error) where !source.isValid:
-        warn("A socket port can receive nothing more, and becomes invalid: \(error).")
-        port.invalidate()
-      default: break
-      }
+      if case .datagram(let datagram) = event { return self.takeDatagram(datagram, port) }
+      self.hear(event, of: source)
     }
   }
 
@@ -113,18 +104,12 @@ final class SocketPortReceiver: BoundedPort, @unchecked Sendable {
 
   // MARK: - On the loop's thread
 
-  private func noteAcceptError(_ error: SocketError, _ port: SocketPort) {
-    let wasShort = state.withLock { state in
-      defer { state.isShort = true }
-      return state.isShort
-    }
-    if !wasShort { warn("A socket port cannot let its next sender in: \(error). \(descriptorAdvice)") }
-  }
+  var subject: String { "A socket port" }
 
-  /// - Returns: False if the peer was sent away.
-  private func welcome(_ socket: Socket, _ peer: SocketAddress) -> Bool {
-    state.withLock { $0.isShort = false }
-    return hasRoom() && takeIn(SocketPortConnection(socket, peer, account, limits))
+  func fail() { state.withLock { $0.port }?.invalidate() }
+
+  func welcome(_ socket: Socket, from peer: SocketAddress) -> Bool {
+    hasRoom() && takeIn(SocketPortConnection(socket, peer, account, limits))
   }
 
   private func take(_ event: SocketSource.Event, of connection: SocketPortConnection, _ port: SocketPort) {

@@ -19,6 +19,8 @@ package protocol BoundedState: CompositeState {
   var isValid: Bool { get }
   /// Looks for senders that stand still, as long as one has something unfinished. Weak: the loop owns it.
   var watch: Loop.Timer? { get set }
+  /// Why the last connection could not be accepted; nil if it could.
+  var acceptError: SocketError? { get set }
 }
 
 /// A port that keeps its senders from exhausting it. Nothing is held where its members are called.
@@ -27,8 +29,16 @@ package protocol BoundedPort: CompositeItem, Sendable where State: BoundedState 
   var account: PortAccount { get }
   /// The most connections, and how often to look at what is unfinished; nil for never.
   var bounds: (connections: Int, timeBetweenLooks: Duration?) { get }
+  /// The port in a message.
+  var subject: String { get }
+  /// Lets a connection in. Calls out.
+  ///
+  /// - Returns: False if it was sent away.
+  func welcome(_ socket: Socket, from peer: SocketAddress) -> Bool
   /// The loop's item for a connection, made if need be; nil if none can be made.
   func item(of connection: State.Connection) -> (any LoopMember)?
+  /// The listener has failed: the port becomes invalid. Calls out.
+  func fail()
   /// Ends a connection. The loop's thread. Calls out.
   func end(_ connection: State.Connection, _ error: MessagePortError)
   /// Ends a connection that holds too much. The thread that calls `makeRoom`.
@@ -37,6 +47,26 @@ package protocol BoundedPort: CompositeItem, Sendable where State: BoundedState 
 
 extension BoundedPort {
   package func drop(_ connection: State.Connection) { end(connection, .refused(.crowded)) }
+
+  /// Takes what the listener tells. The loop's thread. Calls out.
+  package func hear(_ event: SocketSource.Event, of listener: SocketSource) {
+    switch event {
+    case .accepted(let socket, let peer):
+      state.withLock { $0.acceptError = nil }
+      if !welcome(socket, from: peer) { listener.noteRefusal() }
+    case .acceptPaused(let error, _):
+      let isNew = state.withLock { state in
+        defer { state.acceptError = error }
+        return state.acceptError == nil
+      }
+      if isNew { warn("\(subject) cannot let its next sender in: \(error). \(descriptorAdvice)") }
+    // A datagram may fail alone.
+    case .failed(let error) where listener.socket?.kind != .datagram || !listener.isValid:
+      warn("\(subject) can receive nothing more, and becomes invalid: \(error).")
+      fail()
+    default: break
+    }
+  }
 
   /// Ends those connections that have stood still longest, until what is held is no more than the limit.
   package func makeRoom() {

@@ -27,7 +27,7 @@ extension Loop {
 extension LocalMessagePort: CompositeItem {
   package func enter(_ state: inout State) -> [any LoopMember] {
     guard let claim = state.claim else { return [] }
-    let listener = state.listener ?? makeListener(claim.listener)
+    let listener = state.listener ?? SocketSource(claim.listener, for: .accept) { self.hear($1, of: $0) }
     let turn = state.turn ?? Loop.Source { self.serveTurn() }
     (state.listener, state.turn) = (listener, turn)
     return [listener, turn]

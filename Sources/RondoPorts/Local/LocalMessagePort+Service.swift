@@ -1,5 +1,5 @@
 import Rondo
-import RondoSockets
+package import RondoSockets
 
 /// Letting senders in and serving them, on the loop's thread.
 extension LocalMessagePort: BoundedPort {
@@ -7,40 +7,15 @@ extension LocalMessagePort: BoundedPort {
     (options.maximumConnections, options.timeBetweenLooks)
   }
 
-  func makeListener(_ socket: Socket) -> SocketSource {
-    SocketSource(socket, for: .accept) { source, event in
-      switch event {
-      case .accepted(let socket, _): if !self.welcome(socket) { source.noteRefusal() }
-      case .acceptPaused(let error, _): self.noteAcceptError(error)
-      case .failed(let error):
-        warn("The message port \(self.name) can receive nothing more, and becomes invalid: \(error).")
-        self.invalidate()
-      default: break
-      }
-    }
-  }
+  package var subject: String { "The message port \(name)" }
 
-  private func noteAcceptError(_ error: SocketError) {
-    let isNew = state.withLock { state in
-      defer { state.acceptError = error }
-      return state.acceptError == nil
-    }
-    if isNew { warn("The message port \(name) cannot let its next sender in: \(error). \(descriptorAdvice)") }
-  }
+  package func fail() { invalidate() }
 
-  /// Calls out.
-  ///
-  /// - Returns: False if the peer was sent away.
-  private func welcome(_ socket: Socket) -> Bool {
+  package func welcome(_ socket: Socket, from _: SocketAddress) -> Bool {
     guard let peer = socket.peerCredentials else { return false }
     let connection = ServedConnection(socket, peer, self)
     guard options.lets(peer, in: user) else {
       connection.end(.notPermitted, in: nil)
-      return false
-    }
-    state.withLock { $0.acceptError = nil }
-    guard isValid else {
-      connection.end(.closing, in: nil)
       return false
     }
     guard hasRoom() else {

@@ -33,7 +33,7 @@ public final class LocalMessagePort: @unchecked Sendable {
     /// Looks for senders that stand still, as long as one has something unfinished. Weak for the same reason.
     package weak var watch: Loop.Timer?
     package var membership = Membership()
-    var acceptError: SocketError?
+    package var acceptError: SocketError?
   }
 
   /// Takes the name and listens. Senders wait until you add the port to a loop.
