@@ -370,6 +370,21 @@ import Testing
       #expect(text.contains("A socket port can receive nothing more, and becomes invalid: "))
     }
   }
+
+  /// In a process of its own.
+  private static func shutListener(of port: SocketPort) {
+    RunLoop.current.add(port, forMode: .default)
+    precondition(shutdown(port.socket, CInt(SHUT_RDWR)) == 0)
+    while port.isValid { RunLoop.current.run(mode: .default, before: .distantFuture) }
+  }
+
+  @Test(.offThePool) func `a port whose listener was shut down says why, and becomes invalid`() async throws {
+    let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+      Self.shutListener(of: SocketPort())
+    }
+    let text = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
+    #expect(text.contains("A socket port can receive nothing more, and becomes invalid: "))
+  }
 }
 
 /// Takes all descriptors of the process.

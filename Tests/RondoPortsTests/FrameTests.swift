@@ -23,7 +23,7 @@ import Testing
   }
 
   @Test func `a frame that is too long is refused by its header, before its payload`() {
-    var decoder = FrameDecoder(limit: 10)
+    var decoder = FrameDecoder<Frame>(limit: 10)
     decoder.append(Array(Frame(.notice, [UInt8](repeating: 0, count: 11)).encoded.prefix(Frame.headerLength)))
     #expect(decoder.hasNext)
     #expect(throws: FrameError.tooLong(stated: 11, limit: 10)) { try decoder.next() }
@@ -31,7 +31,7 @@ import Testing
   }
 
   @Test func `after an error nothing is kept and nothing comes`() throws {
-    var decoder = FrameDecoder(limit: 10)
+    var decoder = FrameDecoder<Frame>(limit: 10)
     decoder.append([0])
     #expect(throws: FrameError.noFrame) { try decoder.next() }
     decoder.append(Frame(.notice).encoded)
@@ -47,7 +47,7 @@ import Testing
 
   @Test(arguments: [0, 20, 200]) func `a long message is nowhere twice while it is taken`(behind: Int) throws {
     let payload = [UInt8](repeating: 7, count: 100_000)
-    var decoder = FrameDecoder(limit: 1 << 20)
+    var decoder = FrameDecoder<Frame>(limit: 1 << 20)
     let next = [UInt8](Frame(.notice, [UInt8](repeating: 1, count: 300)).encoded.prefix(behind))
     let place = {
       var bytes: [UInt8] = []
@@ -66,7 +66,7 @@ import Testing
   }
 
   @Test func `a short message keeps no more memory than its own`() throws {
-    var decoder = FrameDecoder(limit: 1 << 20)
+    var decoder = FrameDecoder<Frame>(limit: 1 << 20)
     decoder.append(Frame(.notice, [1, 2]).encoded + Frame(.notice, [UInt8](repeating: 1, count: 60_000)).encoded)
     let frame = try #require(try decoder.next())
     #expect(frame.payload == [1, 2] && frame.payload.capacity < 100)

@@ -278,7 +278,7 @@ import Testing
     #expect(remote.isValid)
     // Once it reads, the rest of what had begun comes, and of the other nothing.
     let client = try #require(try listener.accept()).socket
-    var decoder = FrameDecoder(limit: 4_000_000)
+    var decoder = FrameDecoder<Frame>(limit: 4_000_000)
     var frames: [Frame] = []
     while frames.count < 1 {
       try ignoringTimeout { () throws(MessagePortError) in try tell(remote, 6, .zero) }

@@ -137,7 +137,7 @@ final class RawClient {
 
   /// Reads frames until the end of the connection, or that many.
   func receive(_ count: Int = .max) throws -> [Frame] {
-    var decoder = FrameDecoder(limit: 1 << 20)
+    var decoder = FrameDecoder<Frame>(limit: 1 << 20)
     var frames: [Frame] = []
     let end = SuspendingClock.now.advanced(by: .seconds(60))
     while frames.count < count, SuspendingClock.now < end {

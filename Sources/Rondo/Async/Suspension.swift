@@ -2,7 +2,7 @@
 ///
 /// That may be the loop, the end of the loop, or cancellation, each on its own thread, and before the task has even
 /// been suspended.
-final class Suspension<Outcome>: ItemDelegate, @unchecked Sendable {
+package final class Suspension<Outcome>: ItemDelegate, @unchecked Sendable {
   // Unchecked because of the fields under the lock, and because an outcome goes from one thread to another: its maker
   // gives it up.
 
@@ -17,7 +17,7 @@ final class Suspension<Outcome>: ItemDelegate, @unchecked Sendable {
   /// *constant* What it means that the loop drops an item, or a block.
   private let dropped: (Loop.Item?) -> Outcome
 
-  init(dropped: @escaping (Loop.Item?) -> Outcome) {
+  package init(dropped: @escaping (Loop.Item?) -> Outcome) {
     self.dropped = dropped
   }
 
@@ -25,7 +25,7 @@ final class Suspension<Outcome>: ItemDelegate, @unchecked Sendable {
   ///
   /// - Parameter items: Invalidated before the task goes on.
   /// - Returns: False if it need not begin: it is over, and the task has been resumed.
-  func begin(_ waiter: Waiter<Outcome>, holding items: [Loop.Item] = []) -> Bool {
+  package func begin(_ waiter: Waiter<Outcome>, holding items: [Loop.Item] = []) -> Bool {
     let action = lock.withLock { () -> Machine.Action in
       self.items = items
       return machine.begin(waiter)
@@ -41,7 +41,7 @@ final class Suspension<Outcome>: ItemDelegate, @unchecked Sendable {
   }
 
   /// The task goes on with this, if it is the first. Any thread.
-  func end(_ outcome: Outcome) {
+  package func end(_ outcome: Outcome) {
     finish(lock.withLock { machine.end(outcome) })
   }
 
@@ -51,11 +51,11 @@ final class Suspension<Outcome>: ItemDelegate, @unchecked Sendable {
   }
 
   /// The loop has dropped what would have resumed the task. Any thread.
-  func drop() {
+  package func drop() {
     end(dropped(nil))
   }
 
-  func itemWasInvalidated(_ item: Loop.Item) {
+  package func itemWasInvalidated(_ item: Loop.Item) {
     end(dropped(item))
   }
 

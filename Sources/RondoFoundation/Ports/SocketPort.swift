@@ -47,7 +47,9 @@ open class SocketPort: Port, @unchecked Sendable {
     public init() {}
 
     /// How often the port looks at what is unfinished; nil for never.
-    var timeBetweenLooks: TimeInterval? { [maximumIdleTime, maximumMessageTime].compactMap { $0 }.min() }
+    var timeBetweenLooks: Duration? {
+      [maximumIdleTime, maximumMessageTime].compactMap { $0 }.min().map(Duration.init(rounding:))
+    }
   }
 
   /// The port's limits. Set them before you add the port to a run loop.
@@ -66,7 +68,7 @@ open class SocketPort: Port, @unchecked Sendable {
 
   /// The bytes of memory that unfinished messages and waiting messages take.
   public final var heldByteCount: Int {
-    (receiver?.heldByteCount ?? 0) + inbox.waitingCost
+    (receiver?.account.held ?? 0) + inbox.waitingCost
   }
 
   /// The number of connected senders.
@@ -215,7 +217,7 @@ open class SocketPort: Port, @unchecked Sendable {
 
   open override func remove(from runLoop: RunLoop, forMode mode: RunLoop.Mode) {
     super.remove(from: runLoop, forMode: mode)
-    receiver?.remove(from: runLoop.getLoop(), Loop.Mode(mode))
+    receiver?.leave(runLoop.getLoop(), Loop.Mode(mode))
   }
 
   // MARK: - Sending

@@ -5,21 +5,23 @@ import RondoPorts
 import RondoSockets
 
 /// A sender's connection to a socket port. *loop thread*, but for the weak reference: *the receiver's lock*.
-final class SocketPortConnection: @unchecked Sendable {
+final class SocketPortConnection: BoundedConnection, @unchecked Sendable {
   let socket: Socket
   let peer: SocketAddress
   /// What it makes the port hold.
   let share: PortShare
+  private let limits: SocketPort.Limits
   weak var source: SocketSource?
-  private var decoder = SocketPortFrameDecoder(limit: SocketPort.maximumMessageLength)
+  private var decoder = FrameDecoder<SocketPortFrame>(limit: SocketPort.maximumMessageLength)
   /// How many messages were taken.
   private var taken = 0
   /// Whether nothing more will come; what was read is still to be handed over.
   var hasEnded = false
 
-  init(_ socket: Socket, _ peer: SocketAddress, _ account: PortAccount) {
+  init(_ socket: Socket, _ peer: SocketAddress, _ account: PortAccount, _ limits: SocketPort.Limits) {
     self.socket = socket
     self.peer = peer
+    self.limits = limits
     share = PortShare(of: account)
   }
 
@@ -43,25 +45,26 @@ final class SocketPortConnection: @unchecked Sendable {
   var isUnfinished: Bool { decoder.buffered > 0 && !decoder.hasNext }
 
   /// Whether nothing has come for so long, and nothing is there.
-  func isStill(for time: TimeInterval?, at now: SuspendingClock.Instant) -> Bool {
-    share.isStill(for: time.map(Duration.init(rounding:)), at: now) && rondo_is_readable(socket.descriptor) == 0
+  func isQuiet(at now: SuspendingClock.Instant) -> Bool {
+    let time = limits.maximumIdleTime.map(Duration.init(rounding:))
+    return share.isStill(for: time, at: now) && rondo_is_readable(socket.descriptor) == 0 && !hasBacklog
   }
 
-  /// Looks whether the message under way is too slow.
-  ///
-  /// - Parameter isRead: Whether its bytes are read.
-  func isTooSlow(by limits: SocketPort.Limits, isRead: Bool, at now: SuspendingClock.Instant) -> Bool {
-    share.look(at: now, input: isRead && isUnfinished ? taken : nil)
+  /// Looks whether a message is under way, and has been for too long. While the inbox is full, none is.
+  func look(at now: SuspendingClock.Instant) -> (isUnfinished: Bool, isTooSlow: Bool) {
+    let isAwaited = isUnfinished && source?.enabled.contains(.data) == true
+    share.look(at: now, input: isAwaited ? taken : nil)
     let idle = limits.maximumIdleTime.map(Duration.init(rounding:))
     let message = limits.maximumMessageTime.map(Duration.init(rounding:))
-    return share.isTooSlow(idle: idle, message: message, at: now) {
+    let isTooSlow = share.isTooSlow(idle: idle, message: message, at: now) {
       rondo_is_readable(socket.descriptor) != 0
     }
+    return (isAwaited, isAwaited && isTooSlow)
   }
 
   /// What is held is given back.
   func end() {
-    decoder = SocketPortFrameDecoder(limit: 0)
+    decoder = FrameDecoder<SocketPortFrame>(limit: 0)
     share.hold(0)
   }
 }

@@ -4,7 +4,7 @@ import RondoPorts
 import RondoSockets
 
 /// The listening side of a local socket port: connections in, messages to the port's inbox.
-final class SocketPortReceiver: @unchecked Sendable {
+final class SocketPortReceiver: BoundedPort, @unchecked Sendable {
   let state: Guarded<State>
 
   struct State {
@@ -18,8 +18,9 @@ final class SocketPortReceiver: @unchecked Sendable {
     /// Looks for senders that stand still, as long as one has something unfinished. Weak for the same reason.
     weak var watch: Loop.Timer?
     var membership = Membership()
-    /// Whether no descriptor was left for the last connection.
-    var isShort = false
+    /// Its sources own it.
+    weak var port: SocketPort?
+    var acceptError: SocketError?
 
     var all: [SocketPortConnection] { Array(connections.values) }
   }
@@ -43,7 +44,7 @@ final class SocketPortReceiver: @unchecked Sendable {
   }
 
   /// How much memory half messages take, and those that were read and wait for room.
-  var heldByteCount: Int { state.withLock { $0.account.held } }
+  var account: PortAccount { state.withLock { $0.account } }
 
   var connectionCount: Int { state.withLock { $0.connections.count } }
 
@@ -59,122 +60,56 @@ final class SocketPortReceiver: @unchecked Sendable {
 
   // MARK: - Membership
 
-  /// Nothing is held while the loop is asked: it may run anybody's code, which may touch this port. Calls out.
-  func schedule(_ port: SocketPort, in loop: Loop, _ mode: Loop.Mode) {
-    port.inbox.limitCost(to: limits.maximumHeldBytes)
-    let source = state.withLock { state -> SocketSource? in
-      guard let socket = state.socket else { return nil }
-      let source = state.source ?? makeSource(socket, port)
-      if let present = state.membership.loop, present !== loop, state.source != nil { return nil }
-      state.source = source
-      state.membership.join(loop, mode)
-      return source
-    }
-    guard let source else { return }
-    guard loop.add(source, to: mode) else { return remove(from: loop, mode) }
-    settle(loop, mode, port)
-  }
+  var isValid: Bool { socket != nil }
 
   /// Calls out.
-  func remove(from loop: Loop, _ mode: Loop.Mode) {
-    let (source, stale, isMember) = state.withLock { state -> (SocketSource?, Loop.Timer?, Bool) in
-      guard state.membership.contains(loop, mode) else { return (nil, nil, false) }
-      guard state.membership.leave(mode) else { return (state.source, nil, true) }
-      defer { state.watch = nil }
-      return (state.source, state.watch, true)
-    }
-    guard isMember else { return }
-    stale?.invalidate()
-    settle(loop, mode, nil)
-    // What the loop has let go of dies here, with nothing held.
-    _ = source
+  func schedule(_ port: SocketPort, in loop: Loop, _ mode: Loop.Mode) {
+    port.inbox.limitCost(to: limits.maximumHeldBytes)
+    state.withLock { $0.port = port }
+    join(loop, mode)
   }
 
-  /// Brings everything in line with what was last asked for. Calls out.
-  private func settle(_ loop: Loop, _ mode: Loop.Mode, _ port: SocketPort?) {
-    Membership.settle(loop, mode) {
-      state.withLock { $0.membership }
-    } _: { isMember in
-      let (listener, watch, connections) = state.withLock { ($0.source, $0.watch, $0.all) }
-      for connection in connections {
-        let source = port.map { self.source(of: connection, $0) } ?? state.withLock { _ in connection.source }
-        guard let source else { continue }
-        if isMember { loop.add(source, to: mode) } else { loop.remove(source, from: mode) }
-      }
-      if isMember {
-        if let listener { loop.add(listener, to: mode) }
-        if let watch { loop.add(watch, to: mode) }
-      } else {
-        if let listener { loop.remove(listener, from: mode) }
-        if let watch { loop.remove(watch, from: mode) }
-      }
-    }
+  func enter(_ state: inout State) -> [any LoopMember] {
+    guard let socket = state.socket, let port = state.port else { return [] }
+    let source = state.source ?? makeSource(socket, port)
+    state.source = source
+    return [source]
+  }
+
+  func others(making: Bool) -> [(any LoopMember)?] {
+    if !making { return state.withLock { $0.all.map(\.source) } }
+    return state.withLock { $0.all }.map { item(of: $0) }
   }
 
   private func makeSource(_ socket: Socket, _ port: SocketPort) -> SocketSource {
     SocketSource(socket, for: socket.kind == .stream ? .accept : .data) { source, event in
-      switch event {
-      case .datagram(let datagram): self.takeDatagram(datagram, port)
-      case .accepted(let socket, let peer): if !self.welcome(socket, peer, port) { source.noteRefusal() }
-      case .acceptPaused(let error, _): self.noteAcceptError(error, port)
-      // A datagram may fail alone.
-      case .failed(let error) where !source.isValid:
-        warn("A socket port can receive nothing more, and becomes invalid: \(error).")
-        port.invalidate()
-      default: break
-      }
+      if case .datagram(let datagram) = event { return self.takeDatagram(datagram, port) }
+      self.hear(event, of: source)
     }
   }
 
-  /// A connection's source, made if need be.
-  private func source(of connection: SocketPortConnection, _ port: SocketPort) -> SocketSource {
-    state.withLock { _ in
+  func item(of connection: SocketPortConnection) -> (any LoopMember)? {
+    state.withLock { state in
       if let source = connection.source { return source }
+      guard let port = state.port else { return nil }
       let source = SocketSource(connection.socket, for: .data) { _, event in self.take(event, of: connection, port) }
       connection.source = source
       return source
     }
   }
 
-  // MARK: - On the loop's thread
-
-  private func noteAcceptError(_ error: SocketError, _ port: SocketPort) {
-    let wasShort = state.withLock { state in
-      defer { state.isShort = true }
-      return state.isShort
-    }
-    if !wasShort { warn("A socket port cannot let its next sender in: \(error). \(descriptorAdvice)") }
+  var bounds: (connections: Int, timeBetweenLooks: Duration?) {
+    state.withLock { ($0.limits.maximumConnections, $0.limits.timeBetweenLooks) }
   }
 
-  /// - Returns: False if the peer was sent away.
-  private func welcome(_ socket: Socket, _ peer: SocketAddress, _ port: SocketPort) -> Bool {
-    let (account, isFull) = state.withLock { state in
-      state.isShort = false
-      return (state.account, state.connections.count >= state.limits.maximumConnections)
-    }
-    if isFull {
-      guard let quiet = quietConnection() else {
-        watchForStalls()
-        return false
-      }
-      end(quiet)
-    }
-    let connection = SocketPortConnection(socket, peer, account)
-    let isIn = state.withLock { state in
-      guard state.socket != nil, state.membership.loop != nil else { return false }
-      state.connections[ObjectIdentifier(connection)] = connection
-      return true
-    }
-    guard isIn else { return false }
-    let source = source(of: connection, port)
-    Membership.place {
-      state.withLock { $0.membership }
-    } adding: {
-      $0.add(source, to: $1)
-    } removing: {
-      $0.remove(source, from: $1)
-    }
-    return true
+  // MARK: - On the loop's thread
+
+  var subject: String { "A socket port" }
+
+  func fail() { state.withLock { $0.port }?.invalidate() }
+
+  func welcome(_ socket: Socket, from peer: SocketAddress) -> Bool {
+    hasRoom() && takeIn(SocketPortConnection(socket, peer, account, limits))
   }
 
   private func take(_ event: SocketSource.Event, of connection: SocketPortConnection, _ port: SocketPort) {
@@ -186,8 +121,8 @@ final class SocketPortReceiver: @unchecked Sendable {
       if connection.isUnfinished { watchForStalls() }
     case .end:
       // What waits for room in the inbox was sent before.
-      if connection.hasBacklog { connection.hasEnded = true } else { end(connection) }
-    case .failed: end(connection)
+      if connection.hasBacklog { connection.hasEnded = true } else { end(connection, .peerGone) }
+    case .failed: end(connection, .peerGone)
     default: break
     }
   }
@@ -200,9 +135,9 @@ final class SocketPortReceiver: @unchecked Sendable {
         guard let frame = try connection.next() else { break }
         port.inbox.take(message(frame, connection.peer))
       }
-      if connection.hasEnded { end(connection) }
+      if connection.hasEnded { end(connection, .peerGone) }
     } catch {
-      end(connection)
+      end(connection, .malformed(error))
     }
   }
 
@@ -213,7 +148,7 @@ final class SocketPortReceiver: @unchecked Sendable {
   }
 
   private func takeDatagram(_ datagram: Socket.Datagram, _ port: SocketPort) {
-    var decoder = SocketPortFrameDecoder(limit: SocketPort.maximumMessageLength)
+    var decoder = FrameDecoder<SocketPortFrame>(limit: SocketPort.maximumMessageLength)
     decoder.append(datagram.bytes)
     // What is no message was for another receiver.
     guard let frame = try? decoder.next(), decoder.buffered == 0 else { return }
@@ -229,7 +164,7 @@ final class SocketPortReceiver: @unchecked Sendable {
     for source in sources { if isReading { source.enable(.data) } else { source.disable(.data) } }
   }
 
-  private func end(_ connection: SocketPortConnection) {
+  func end(_ connection: SocketPortConnection, _ error: MessagePortError) {
     let source = state.withLock { state -> SocketSource? in
       state.connections[ObjectIdentifier(connection)] = nil
       return connection.source
@@ -258,60 +193,12 @@ final class SocketPortReceiver: @unchecked Sendable {
   }
 }
 
-// MARK: - Bounds
+extension SocketPortReceiver.State: BoundedState {
+  var isValid: Bool { socket != nil }
+  var members: [(any LoopMember)?] { [source, watch] }
 
-extension SocketPortReceiver {
-  /// Ends those connections that have stood still longest, until what is held is no more than the limit.
-  private func makeRoom() {
-    while true {
-      let victim = state.withLock { state in
-        state.account.isExceeded
-          ? state.all.filter { $0.share.held > 0 }.min { $0.share.age < $1.share.age } : nil
-      }
-      guard let victim else { return }
-      end(victim)
-    }
-  }
-
-  /// The connection that has been quiet longest, if one has been for `maximumIdleTime`.
-  private func quietConnection() -> SocketPortConnection? {
-    let (connections, limits, loop) = state.withLock { ($0.all, $0.limits, $0.membership.loop) }
-    guard let now = loop?.clock.now else { return nil }
-    let quiet = connections.filter { $0.isStill(for: limits.maximumIdleTime, at: now) && !$0.hasBacklog }
-    return quiet.min { $0.share.age < $1.share.age }
-  }
-
-  /// Looks from time to time for senders that stand still.
-  private func watchForStalls() {
-    let watch = state.withLock { state -> Loop.Timer? in
-      guard let time = state.limits.timeBetweenLooks, state.socket != nil, state.watch == nil,
-        state.membership.loop != nil
-      else { return nil }
-      let watch = Loop.Timer(every: Duration(rounding: time)) { _ in self.lookForStalls() }
-      state.watch = watch
-      return watch
-    }
-    if let watch { Membership.place(watch) { state.withLock { $0.membership } } }
-  }
-
-  /// Ends connections that have stood still since the last look, if there is something unfinished.
-  private func lookForStalls() {
-    let (connections, watch, limits, loop) = state.withLock { ($0.all, $0.watch, $0.limits, $0.membership.loop) }
-    guard let now = loop?.clock.now else { return }
-    var isNeeded = connections.count >= limits.maximumConnections
-    for connection in connections {
-      // While the inbox is full, no connection is read.
-      let isRead = connection.source?.enabled.contains(.data) == true
-      let isTooSlow = connection.isTooSlow(by: limits, isRead: isRead, at: now)
-      guard connection.isUnfinished, isRead else { continue }
-      if isTooSlow { end(connection) } else { isNeeded = true }
-    }
-    if isNeeded, let time = limits.timeBetweenLooks {
-      // However late this look is, the next one is not too early.
-      watch?.setFireDate(after: Duration(rounding: time))
-      return
-    }
-    state.withLock { $0.watch = nil }
-    watch?.invalidate()
+  mutating func forget() -> [(any LoopMember)?] {
+    defer { watch = nil }
+    return [watch]
   }
 }

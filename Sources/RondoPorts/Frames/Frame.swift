@@ -1,3 +1,5 @@
+package import RondoSockets
+
 /// One message as it crosses between two message ports.
 ///
 /// A header of 20 bytes, numbers little-endian, and the payload:
@@ -64,11 +66,50 @@ package struct Frame: Hashable, Sendable {
     return bytes
   }
 
-  static let magic: [UInt8] = Array("RndP".utf8)
-  static let version: UInt8 = 1
+  private static let magic: [UInt8] = Array("RndP".utf8)
+  private static let version: UInt8 = 1
   package static let headerLength = 20
   /// The longest payload a header can state.
   package static let longestPayload = Int(UInt32.max)
+}
+
+extension Frame: DecodableFrame {
+  package static func length(of bytes: ArraySlice<UInt8>, limit: Int) throws(FrameError) -> Int? {
+    let header = bytes.prefix(headerLength)
+    guard header.starts(with: magic.prefix(header.count)) else { throw .noFrame }
+    guard let version = header.dropFirst(4).first else { return nil }
+    if version != Self.version { throw .unknownVersion(version) }
+    guard let number = header.dropFirst(5).first else { return nil }
+    if Kind(rawValue: number) == nil { throw .unknownKind(number) }
+    guard header.count == headerLength else { return nil }
+    let length = Int(header.number(at: 16).byteSwapped)
+    let isReserved = header.dropFirst(6).prefix(2).allSatisfy { $0 == 0 }
+    guard isReserved, Frame(statedBy: header).isConsistent(length) else { throw .inconsistent }
+    if length > limit { throw .tooLong(stated: length, limit: limit) }
+    return headerLength + length
+  }
+
+  package static func takeOut(_ length: Int, of bytes: inout ByteQueue) -> Frame {
+    var frame = Frame(statedBy: bytes.rest)
+    frame.payload = bytes.takeOut(length - headerLength, behind: headerLength)
+    return frame
+  }
+
+  /// A frame without its payload, of a header that is all there.
+  private init(statedBy header: ArraySlice<UInt8>) {
+    self.init(
+      Kind(rawValue: header[header.startIndex + 5])!, serial: header.number(at: 8).byteSwapped,
+      identifier: Int32(bitPattern: header.number(at: 12).byteSwapped))
+  }
+
+  private func isConsistent(_ length: Int) -> Bool {
+    switch kind {
+    case .request, .reply: serial != 0
+    case .notice: serial == 0
+    case .emptyReply: serial != 0 && length == 0
+    case .failure: length == 0 && FailureCode(rawValue: identifier) != nil
+    }
+  }
 }
 
 /// The reason why a port cannot decode the bytes of its peer.

@@ -1,4 +1,5 @@
 internal import Rondo
+package import RondoSockets
 
 /// A message as Foundation's SocketPort sends it, so that both kinds of process understand each other.
 ///
@@ -64,18 +65,60 @@ package struct SocketPortFrame: Hashable, Sendable {
       body += Self.big(type) + Self.big(length) + bytes
     }
     guard let length = UInt32(exactly: Self.headerLength + body.count) else { return nil }
-    return Self.big(Self.magic) + Self.big(length) + Self.big(identifier) + body
+    return Self.magic + Self.big(length) + Self.big(identifier) + body
   }
 
-  static let magic: UInt32 = 0xD0CF_50C0
+  private static let magic: [UInt8] = [0xD0, 0xCF, 0x50, 0xC0]
   /// Magic number, length and identifier.
-  static let headerLength = 12
+  private static let headerLength = 12
   /// The most components a message may have. Chosen.
   package static let mostComponents = 1024
-  static let dataType: UInt32 = 1
-  static let portType: UInt32 = 2
+  private static let dataType: UInt32 = 1
+  private static let portType: UInt32 = 2
 
   private static func big(_ number: UInt32) -> [UInt8] {
     (0..<4).map { UInt8(truncatingIfNeeded: number >> (24 - 8 * UInt32($0))) }
+  }
+}
+
+extension SocketPortFrame: DecodableFrame {
+  package static func length(of bytes: ArraySlice<UInt8>, limit: Int) throws(FrameError) -> Int? {
+    guard bytes.starts(with: magic.prefix(bytes.count)) else { throw .noFrame }
+    guard bytes.count >= 8 else { return nil }
+    let length = Int(bytes.number(at: 4))
+    // The shortest has a signature without an address.
+    if length < headerLength + 4 { throw .inconsistent }
+    if length > limit { throw .tooLong(stated: length, limit: limit) }
+    return length
+  }
+
+  package static func takeOut(_ length: Int, of bytes: inout ByteQueue) throws(FrameError) -> SocketPortFrame {
+    let frame = try SocketPortFrame(bytes.rest.prefix(length))
+    bytes.consume(length)
+    bytes.trim()
+    return frame
+  }
+
+  private init(_ frame: ArraySlice<UInt8>) throws(FrameError) {
+    var rest = frame.dropFirst(Self.headerLength)
+    guard let sender = Signature(&rest) else { throw .inconsistent }
+    self.init(identifier: frame.number(at: 8), sender: sender, components: [])
+    while !rest.isEmpty {
+      // Each is an object at least, and takes but eight bytes here.
+      if components.count == Self.mostComponents { throw .tooManyComponents(limit: components.count) }
+      guard rest.count >= 8 else { throw .inconsistent }
+      let type = rest.number(at: 0)
+      let length = Int(rest.number(at: 4))
+      var body = rest.dropFirst(8).prefix(length)
+      guard body.count == length else { throw .inconsistent }
+      rest = rest.dropFirst(8 + length)
+      switch type {
+      case Self.dataType: components.append(.data(Array(body)))
+      case Self.portType:
+        guard let signature = Signature(&body), body.isEmpty else { throw .inconsistent }
+        components.append(.port(signature))
+      default: throw .inconsistent
+      }
+    }
   }
 }

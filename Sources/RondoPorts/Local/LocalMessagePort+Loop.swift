@@ -1,5 +1,5 @@
 public import Rondo
-import RondoSockets
+package import RondoSockets
 
 /// Membership.
 extension Loop {
@@ -20,81 +20,30 @@ extension Loop {
 
   /// Whether a port is in a mode of the loop. Any thread.
   public func contains(_ port: LocalMessagePort, in mode: Mode = .default) -> Bool {
-    port.belongs(to: self, mode)
+    port.state.withLock { $0.listener }.map { contains($0, in: mode) } ?? false
   }
 }
 
-extension LocalMessagePort {
-  /// Nothing is held while the loop is asked: it may run anybody's code, which may touch this port. Calls out.
-  fileprivate func join(_ loop: Loop, _ mode: Loop.Mode) -> Bool {
-    let (joined, stale) = state.withLock { state -> ((SocketSource, Loop.Source)?, [Loop.Item]) in
-      guard let claim = state.claim else { return (nil, []) }
-      let present = state.membership.loop
-      if let present, present !== loop, state.listener != nil { return (nil, []) }
-      let stale = present === loop ? [] : forgetItems(&state)
-      let listener = state.listener ?? makeListener(claim.listener)
-      let turn = state.turn ?? Loop.Source { self.serveTurn() }
-      (state.listener, state.turn) = (listener, turn)
-      state.membership.join(loop, mode)
-      return ((listener, turn), stale)
-    }
-    for item in stale { item.invalidate() }
-    guard let (listener, turn) = joined else { return false }
-    guard loop.add(listener, to: mode) else {
-      // The loop is gone, or another one has the listener.
-      leave(loop, mode)
-      return false
-    }
-    settle(loop, mode)
-    if state.withLock({ !$0.backlog.isEmpty || !$0.ends.isEmpty }) { turn.signal() }
-    return state.withLock { $0.membership.contains(loop, mode) }
+extension LocalMessagePort: CompositeItem {
+  package func enter(_ state: inout State) -> [any LoopMember] {
+    guard let claim = state.claim else { return [] }
+    let listener = state.listener ?? SocketSource(claim.listener, for: .accept) { self.hear($1, of: $0) }
+    let turn = state.turn ?? Loop.Source { self.serveTurn() }
+    (state.listener, state.turn) = (listener, turn)
+    return [listener, turn]
   }
 
-  /// Calls out.
-  fileprivate func leave(_ loop: Loop, _ mode: Loop.Mode) {
-    let (listener, forgotten) = state.withLock { state -> (SocketSource?, [Loop.Item]) in
-      guard let listener = state.listener, state.membership.loop === loop else { return (nil, []) }
-      let isLast = state.membership.leave(mode)
-      return (listener, isLast ? forgetItems(&state) : [])
-    }
-    guard let listener else { return }
-    loop.remove(listener, from: mode)
-    // What is forgotten is invalid: a thread that is about to add it comes too late.
-    for item in forgotten { item.invalidate() }
-    settle(loop, mode)
+  package func others(making: Bool) -> [(any LoopMember)?] {
+    state.withLock { Array($0.connections.values) }.map { making ? item(of: $0) : $0.loopItem }
   }
 
-  fileprivate func belongs(to loop: Loop, _ mode: Loop.Mode) -> Bool {
-    state.withLock { $0.listener }.map { loop.contains($0, in: mode) } ?? false
-  }
-
-  /// Brings everything that stands in the loop for the port in line with what was last asked for. Calls out.
-  private func settle(_ loop: Loop, _ mode: Loop.Mode) {
-    Membership.settle(loop, mode) {
-      state.withLock { $0.membership }
-    } _: { isMember in
-      let (listener, own, connections) = state.withLock { state in
-        (state.listener, [state.turn, state.watch] as [Loop.Item?], Array(state.connections.values))
-      }
-      let items = own.compactMap { $0 } + connections.compactMap { isMember ? item(of: $0) : $0.loopItem }
-      if let listener {
-        if isMember { loop.add(listener, to: mode) } else { loop.remove(listener, from: mode) }
-      }
-      for item in items {
-        if isMember { loop.add(item, to: mode) } else { loop.remove(item, from: mode) }
-      }
-    }
-  }
-
-  /// The port is in no loop: what stood there for it is to be invalidated when nothing is held.
-  private func forgetItems(_ state: inout State) -> [Loop.Item] {
-    defer { (state.turn, state.watch) = (nil, nil) }
-    let own: [Loop.Item?] = [state.turn, state.watch]
-    return own.compactMap { $0 } + state.connections.values.compactMap { $0.forgetItem() }
+  package func didJoin() {
+    let turn = state.withLock { $0.backlog.isEmpty && $0.ends.isEmpty ? nil : $0.turn }
+    turn?.signal()
   }
 
   /// The loop's item for a connection.
-  func item(of connection: ServedConnection) -> Loop.DescriptorSource? {
+  package func item(of connection: ServedConnection) -> (any LoopMember)? {
     connection.item { readiness in
       if readiness.contains(.write) { connection.flush() }
       if readiness.contains(.read) { self.serve(connection, reading: true) }
@@ -107,5 +56,15 @@ extension LocalMessagePort {
   /// What stands in the loop for the port, for tests in virtual time.
   package var loopItems: (listener: Loop.DescriptorSource?, connections: [Loop.DescriptorSource]) {
     state.withLock { ($0.listener?.loopItem, $0.connections.values.compactMap(\.loopItem)) }
+  }
+}
+
+extension LocalMessagePort.State: BoundedState {
+  package var isValid: Bool { claim != nil }
+  package var members: [(any LoopMember)?] { [listener, turn, watch] }
+
+  package mutating func forget() -> [(any LoopMember)?] {
+    defer { (turn, watch) = (nil, nil) }
+    return [turn, watch] + connections.values.map { $0.forgetItem() }
   }
 }

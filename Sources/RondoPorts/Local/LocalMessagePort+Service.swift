@@ -1,68 +1,30 @@
 import Rondo
-import RondoSockets
+package import RondoSockets
 
 /// Letting senders in and serving them, on the loop's thread.
-extension LocalMessagePort {
-  func makeListener(_ socket: Socket) -> SocketSource {
-    SocketSource(socket, for: .accept) { source, event in
-      switch event {
-      case .accepted(let socket, _): if !self.welcome(socket) { source.noteRefusal() }
-      case .acceptPaused(let error, _): self.noteAcceptError(error)
-      case .failed(let error):
-        warn("The message port \(self.name) can receive nothing more, and becomes invalid: \(error).")
-        self.invalidate()
-      default: break
-      }
-    }
+extension LocalMessagePort: BoundedPort {
+  package var bounds: (connections: Int, timeBetweenLooks: Duration?) {
+    (options.maximumConnections, options.timeBetweenLooks)
   }
 
-  private func noteAcceptError(_ error: SocketError) {
-    let isNew = state.withLock { state in
-      defer { state.acceptError = error }
-      return state.acceptError == nil
-    }
-    if isNew { warn("The message port \(name) cannot let its next sender in: \(error). \(descriptorAdvice)") }
-  }
+  package var subject: String { "The message port \(name)" }
 
-  /// Calls out.
-  ///
-  /// - Returns: False if the peer was sent away.
-  private func welcome(_ socket: Socket) -> Bool {
+  package func fail() { invalidate() }
+
+  package func welcome(_ socket: Socket, from _: SocketAddress) -> Bool {
     guard let peer = socket.peerCredentials else { return false }
     let connection = ServedConnection(socket, peer, self)
     guard options.lets(peer, in: user) else {
       connection.end(.notPermitted, in: nil)
       return false
     }
-    let (isValid, isFull) = state.withLock { state in
-      state.acceptError = nil
-      return (state.claim != nil, state.connections.count >= options.maximumConnections)
-    }
-    guard isValid else {
-      connection.end(.closing, in: nil)
+    guard hasRoom() else {
+      connection.end(.crowded, in: nil)
       return false
     }
-    if isFull {
-      guard let quiet = quietConnection() else {
-        connection.end(.crowded, in: nil)
-        // A connection that is quiet from now on has to make room.
-        watchForStalls()
-        return false
-      }
-      end(quiet, .refused(.crowded))
-    }
-    let isIn = state.withLock { state in
-      guard state.claim != nil else { return false }
-      state.connections[ObjectIdentifier(connection)] = connection
-      return true
-    }
-    guard isIn, let item = item(of: connection) else {
-      state.withLock { $0.connections[ObjectIdentifier(connection)] = nil }
-      connection.end(.closing, in: nil)
-      return false
-    }
-    Membership.place(item) { state.withLock { $0.membership } }
-    return true
+    if takeIn(connection) { return true }
+    connection.end(.closing, in: nil)
+    return false
   }
 
   /// Takes one message to the handler. Calls out.
@@ -105,8 +67,18 @@ extension LocalMessagePort {
     if let connection { serve(connection, reading: false) }
   }
 
+  /// Any thread, inside `reply` for instance: the loop tells of it later.
+  package func drop(_ connection: ServedConnection) {
+    let (loop, turn) = state.withLock { state in
+      if forget(connection, &state), state.ended != nil { state.ends.append((connection.peer, .refused(.crowded))) }
+      return (state.membership.loop, state.turn)
+    }
+    connection.end(.crowded, in: loop)
+    turn?.signal()
+  }
+
   /// Ends a connection. The loop's thread. Calls out.
-  func end(_ connection: ServedConnection, _ error: MessagePortError) {
+  package func end(_ connection: ServedConnection, _ error: MessagePortError) {
     let (wasIn, ended, loop) = state.withLock { state in
       (forget(connection, &state), state.ended, state.membership.loop)
     }
@@ -115,7 +87,7 @@ extension LocalMessagePort {
   }
 
   /// - Returns: Whether it was still there.
-  func forget(_ connection: ServedConnection, _ state: inout State) -> Bool {
+  private func forget(_ connection: ServedConnection, _ state: inout State) -> Bool {
     state.backlog.removeAll { $0 === connection }
     return state.connections.removeValue(forKey: ObjectIdentifier(connection)) != nil
   }

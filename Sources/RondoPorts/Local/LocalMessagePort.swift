@@ -1,5 +1,5 @@
 import Glibc
-import Rondo
+package import Rondo
 public import RondoSockets
 
 /// The receiving end of a named message port. See CFMessagePortCreateLocal.
@@ -10,20 +10,20 @@ public import RondoSockets
 public final class LocalMessagePort: @unchecked Sendable {
   public let name: MessagePortName
   public let options: MessagePortOptions
-  let state: Guarded<State>
+  package let state: Guarded<State>
   /// The user this process acted as when the port was made.
   let user = geteuid()
   /// What the senders make it hold.
-  let account: PortAccount
+  package let account: PortAccount
 
-  struct State {
+  package struct State {
     /// Nil once the port is invalid.
     var claim: NameClaim?
     /// The loop owns it and it owns the port: weak, so that the loop's end is the end of the circle.
     weak var listener: SocketSource?
     var handler: ((MessagePortRequest) -> Void)?
     var ended: ((PeerCredentials, MessagePortError) -> Void)?
-    var connections: [ObjectIdentifier: ServedConnection] = [:]
+    package var connections: [ObjectIdentifier: ServedConnection] = [:]
     /// Connections with messages that were read and wait, in turn, each once.
     var backlog: [ServedConnection] = []
     /// Connections that were ended elsewhere than on the loop's thread, where that is still to be told.
@@ -31,9 +31,9 @@ public final class LocalMessagePort: @unchecked Sendable {
     /// Signalled while there is a backlog, or an end to tell. Weak for the same reason.
     weak var turn: Loop.Source?
     /// Looks for senders that stand still, as long as one has something unfinished. Weak for the same reason.
-    weak var watch: Loop.Timer?
-    var membership = Membership()
-    var acceptError: SocketError?
+    package weak var watch: Loop.Timer?
+    package var membership = Membership()
+    package var acceptError: SocketError?
   }
 
   /// Takes the name and listens. Senders wait until you add the port to a loop.

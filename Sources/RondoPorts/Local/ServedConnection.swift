@@ -3,11 +3,11 @@ import Rondo
 import RondoSockets
 
 /// One sender's connection to a local port.
-final class ServedConnection: Sendable {
+package final class ServedConnection: BoundedConnection, Sendable {
   let peer: PeerCredentials
   let options: MessagePortOptions
   /// What it makes the port hold.
-  let share: PortShare
+  package let share: PortShare
   private let account: PortAccount
   private let state: Guarded<State>
   /// Whom to tell, with nothing held, that the connection wants something. It may have gone before its connections.
@@ -144,7 +144,7 @@ final class ServedConnection: Sendable {
   /// Whether it waits for the peer to finish a message or to read a reply. The loop's thread.
   ///
   /// What has come, or what there is room for by now, counts, though the loop has not got to it.
-  func look(at now: SuspendingClock.Instant) -> (isUnfinished: Bool, isStalled: Bool) {
+  package func look(at now: SuspendingClock.Instant) -> (isUnfinished: Bool, isTooSlow: Bool) {
     let isUnfinished = state.withLock { state in
       let wishes = flush(&state)
       let input = state.wire?.hasHalfFrame == true && !isPaused(state) ? state.taken : nil
@@ -162,7 +162,7 @@ final class ServedConnection: Sendable {
   }
 
   /// Whether nothing has come or gone since the port last looked, and nothing is owed: it may make room for another.
-  func isQuiet(at now: SuspendingClock.Instant) -> Bool {
+  package func isQuiet(at now: SuspendingClock.Instant) -> Bool {
     share.isStill(for: options.maximumIdleTime, at: now)
       && state.withLock { state in
         state.kept == 0 && !state.hasBacklog && state.wire.map { !$0.hasHalfFrame && $0.queue.isEmpty } ?? true

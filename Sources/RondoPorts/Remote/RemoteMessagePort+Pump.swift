@@ -1,5 +1,5 @@
 public import Rondo
-import RondoSockets
+package import RondoSockets
 
 /// Moving bytes. A thread that has reason to moves those of all requests.
 extension RemoteMessagePort {
@@ -96,12 +96,6 @@ extension RemoteMessagePort.State {
     (wire?.queue ?? unsent)?.hasSent(ticket) ?? false
   }
 
-  /// The port is in no loop.
-  fileprivate mutating func forgetLoop() {
-    item = nil
-    membership.leaveAll()
-  }
-
   /// Brings the loop's item in line.
   func updateInterest() {
     guard let item, let wire else { return }
@@ -111,74 +105,38 @@ extension RemoteMessagePort.State {
 
 // MARK: - Membership
 
-extension RemoteMessagePort {
-  /// Nothing is held while the loop is asked: it may run anybody's code, which may touch this port. Calls out.
-  fileprivate func join(_ loop: Loop, _ mode: Loop.Mode) -> Bool {
-    let item = state.withLock { state -> Loop.DescriptorSource? in
-      guard let socket = state.wire?.socket else { return nil }
-      if state.item?.isValid != true { state.forgetLoop() }
-      let present = state.membership.loop
-      if let present, present !== loop { return nil }
-      if state.item == nil {
-        let keeper = SocketKeeper(socket)
-        let made = try? Loop.ReportedDescriptorSource(socket.descriptor, for: .read) { item, readiness in
-          withExtendedLifetime(keeper) {
-            guard readiness == .givenUp, let reason = item.invalidationReason else { return self.pump() }
-            self.end(.socket(SocketError(reason)))
-          }
-        }
-        guard let made else { return nil }
-        (state.item, state.keeper) = (made, keeper)
-        state.membership.join(loop, mode)
-        return made
+extension RemoteMessagePort: CompositeItem {
+  package func enter(_ state: inout State) -> [any LoopMember] {
+    guard let socket = state.wire?.socket else { return [] }
+    if let item = state.item { return [item] }
+    let keeper = SocketKeeper(socket)
+    let item = try? Loop.ReportedDescriptorSource(socket.descriptor, for: .read) { item, readiness in
+      withExtendedLifetime(keeper) {
+        guard readiness == .givenUp, let reason = item.invalidationReason else { return self.pump() }
+        self.end(.socket(SocketError(reason)))
       }
-      state.membership.join(loop, mode)
-      return state.item
     }
-    guard let item else { return false }
-    guard loop.add(item, to: mode) else {
-      // The loop is gone.
-      leave(loop, mode)
-      return false
-    }
-    settle(loop, mode)
-    return state.withLock { state in
-      state.updateInterest()
-      return state.membership.contains(loop, mode)
-    }
+    guard let item else { return [] }
+    (state.item, state.keeper) = (item, keeper)
+    return [item]
   }
 
-  /// Calls out.
-  fileprivate func leave(_ loop: Loop, _ mode: Loop.Mode) {
-    let (item, isLast) = state.withLock { state -> (Loop.DescriptorSource?, Bool) in
-      guard let item = state.item, state.membership.loop === loop else { return (nil, false) }
-      let isLast = state.membership.leave(mode)
-      if isLast { state.forgetLoop() }
-      return (item, isLast)
-    }
-    guard let item else { return }
-    if isLast {
-      // Forgotten, and so invalid: a thread that is about to add it comes too late.
-      item.invalidate()
-    } else {
-      loop.remove(item, from: mode)
-      settle(loop, mode)
-    }
-  }
-
-  /// Brings the item in line with what was last asked for. Nothing may be held. Calls out.
-  private func settle(_ loop: Loop, _ mode: Loop.Mode) {
-    Membership.settle(loop, mode) {
-      state.withLock { $0.membership }
-    } _: { isMember in
-      guard let item = loopItem else { return }
-      if isMember { loop.add(item, to: mode) } else { loop.remove(item, from: mode) }
-    }
+  package func didJoin() {
+    state.withLock { $0.updateInterest() }
   }
 
   /// What stands in the loop for the port, for tests in virtual time.
   package var loopItem: Loop.DescriptorSource? {
     state.withLock { $0.item }
+  }
+}
+
+extension RemoteMessagePort.State: CompositeState {
+  package var members: [(any LoopMember)?] { [item] }
+
+  package mutating func forget() -> [(any LoopMember)?] {
+    defer { item = nil }
+    return members
   }
 }
 

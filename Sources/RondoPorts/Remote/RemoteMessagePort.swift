@@ -11,9 +11,9 @@ public final class RemoteMessagePort: @unchecked Sendable {
   public let options: MessagePortOptions
   /// The credentials of the port's creator, as the kernel states them.
   public let peer: PeerCredentials
-  let state: Guarded<State>
+  package let state: Guarded<State>
 
-  struct State {
+  package struct State {
     /// Nil once the port is invalid.
     var wire: Wire?
     /// Why it is invalid.
@@ -23,7 +23,7 @@ public final class RemoteMessagePort: @unchecked Sendable {
     var pending: [UInt32: PendingReply] = [:]
     var lastSerial: UInt32 = 0
     var invalidation: ((MessagePortError) -> Void)?
-    var membership = Membership()
+    package var membership = Membership()
     /// The loop owns it and it owns the port: weak, so that the loop's end is the end of the circle.
     weak var item: Loop.DescriptorSource?
     /// What `item` holds the socket by.
@@ -148,7 +148,7 @@ public final class RemoteMessagePort: @unchecked Sendable {
         completion(outcome)
       })
     _ = try begin(Frame(.request, serial: serial, identifier: identifier, bytes), pending)
-    Membership.place(timer) { state.withLock { $0.membership } }
+    place(timer)
   }
 
   /// The reply of a request has not come in time. Calls out.

@@ -7,13 +7,13 @@ struct Wire {
 
   let socket: Socket
   var queue = SendQueue()
-  private var decoder: FrameDecoder
+  private var decoder: FrameDecoder<Frame>
   /// Set once nothing more will come; frames before it are still to be taken.
   private var end: MessagePortError?
 
   init(_ socket: Socket, _ options: MessagePortOptions) {
     self.socket = socket
-    decoder = FrameDecoder(limit: options.maximumMessageLength)
+    decoder = FrameDecoder<Frame>(limit: options.maximumMessageLength)
   }
 
   /// Sends what waits, as far as there is room.

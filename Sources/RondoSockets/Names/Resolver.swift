@@ -94,75 +94,30 @@ public final class Resolver: Sendable {
     of host: String, port: UInt16, _ family: Family = .any, within limit: Duration = Resolver.usualLimit, on loop: Loop
   ) async throws(LookupError) -> [SocketAddress] {
     if Task.isCancelled { throw .cancelled }
-    let wait = LookupWait()
-    let answer = await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        guard wait.begin(continuation) else { return }
-        let ticket = LookupWait.Ticket(wait)
-        let lookup = lookUp(host, port: port, family, within: limit, on: loop) { ticket.wait.end($0) }
-        wait.follow(lookup)
-      }
+    let wait = Suspension<LookupQuery.Answer>(dropped: { _ in .failure(.loopEnded) })
+    let current = Guarded<Lookup?>(nil)
+    let answer = await Waiter.wait(isolation: #isolation) { waiter in
+      guard wait.begin(waiter) else { return }
+      let ticket = LookupTicket(wait)
+      let lookup = lookUp(host, port: port, family, within: limit, on: loop) { ticket.wait.end($0) }
+      current.withLock { $0 = lookup }
+      // A cancellation that came before found no lookup.
+      if Task.isCancelled { lookup.cancel() }
     } onCancel: {
-      wait.cancel()
+      wait.end(.failure(.cancelled))
+      current.withLock { $0 }?.cancel()
     }
     return try answer.get()
   }
 }
 
-/// A task that waits for a lookup, resumed by whatever comes first.
-private final class LookupWait: @unchecked Sendable {
-  private typealias Machine = SuspensionMachine<CheckedContinuation<LookupQuery.Answer, Never>, LookupQuery.Answer>
+/// What the lookup has of the task that waits: if it dies unused, the loop has ended.
+private final class LookupTicket: Sendable {
+  let wait: Suspension<LookupQuery.Answer>
 
-  /// *its lock*
-  private let state = Guarded(State())
-
-  private struct State {
-    var machine = Machine()
-    /// No task waits any more.
-    var isCancelled = false
-    var lookup: Lookup?
+  init(_ wait: Suspension<LookupQuery.Answer>) {
+    self.wait = wait
   }
 
-  /// What the lookup has of the task: if it dies unused, the loop has ended.
-  final class Ticket: Sendable {
-    let wait: LookupWait
-
-    init(_ wait: LookupWait) {
-      self.wait = wait
-    }
-
-    deinit { wait.end(.failure(.loopEnded)) }
-  }
-
-  /// - Returns: False if the task has been resumed, for it was cancelled before.
-  func begin(_ continuation: CheckedContinuation<LookupQuery.Answer, Never>) -> Bool {
-    !resume(state.withLock { $0.machine.begin(continuation) })
-  }
-
-  func follow(_ lookup: Lookup) {
-    let isCancelled = state.withLock { state in
-      state.lookup = lookup
-      return state.isCancelled
-    }
-    if isCancelled { lookup.cancel() }
-  }
-
-  func end(_ answer: LookupQuery.Answer) {
-    _ = resume(state.withLock { $0.machine.end(answer) })
-  }
-
-  func cancel() {
-    let lookup = state.withLock { state in
-      state.isCancelled = true
-      return state.lookup
-    }
-    end(.failure(.cancelled))
-    lookup?.cancel()
-  }
-
-  private func resume(_ action: Machine.Action) -> Bool {
-    guard case .resume(let continuation, let answer) = action else { return false }
-    continuation.resume(returning: answer)
-    return true
-  }
+  deinit { wait.drop() }
 }

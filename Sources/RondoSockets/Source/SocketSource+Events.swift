@@ -112,7 +112,7 @@ extension SocketSource {
 
   /// The listener stays readable while no connection can be accepted: asking on would spin. Calls out.
   private func pauseAccepting(_ error: SocketError, for pause: Duration) {
-    if let timer = state.withLock({ rest(&$0, for: pause) }) { start(timer) }
+    if let timer = state.withLock({ rest(&$0, for: pause) }) { place(timer) }
     tell(.acceptPaused(error, for: pause))
   }
 
@@ -135,7 +135,7 @@ extension SocketSource {
       state.refusals = 0
       return rest(&state, for: .milliseconds(10))
     }
-    if let timer { start(timer) }
+    if let timer { place(timer) }
   }
 
   private func receive(_ socket: Socket) {
@@ -248,7 +248,7 @@ extension SocketSource {
     if !attempt.isBusy || isLate { return failToConnect(.timedOut) }
     do {
       if try socket.tryToConnect(to: attempt.address) == .busy {
-        if let timer = state.withLock({ nextConnectTimer(&$0) }) { start(timer) }
+        if let timer = state.withLock({ nextConnectTimer(&$0) }) { place(timer) }
         return
       }
     } catch {
@@ -262,7 +262,7 @@ extension SocketSource {
       state.updateInterest()
       return nextConnectTimer(&state)
     }
-    if let timer { start(timer) }
+    if let timer { place(timer) }
   }
 
   /// The timer for what comes first: the next try or the end of the time. The caller starts it.

@@ -21,66 +21,20 @@ extension Loop {
   }
 }
 
-extension SocketSource {
+extension SocketSource: CompositeItem {
   /// What stands in the loop for the source, for tests in virtual time.
   package var loopItem: Loop.DescriptorSource? {
     state.withLock { $0.item }
   }
 
-  /// Nothing is held while the loop is asked: it may run anybody's code, which may touch this source. Calls out.
-  fileprivate func join(_ loop: Loop, _ mode: Loop.Mode) -> Bool {
-    let (item, stale) = state.withLock { state -> (Loop.DescriptorSource?, Loop.Timer?) in
-      guard let socket = state.socket else { return (nil, nil) }
-      let stale = state.item?.isValid != true ? state.forgetLoop() : nil
-      if state.item != nil, state.loop !== loop { return (nil, stale) }
-      let item = state.item ?? makeItem(for: socket, &state)
-      if item != nil { state.membership.join(loop, mode) }
-      state.item = item
-      return (item, stale)
-    }
-    stale?.invalidate()
-    guard let item else { return false }
-    guard loop.add(item, to: mode) else {
-      // The loop is gone, or still has the item's predecessor.
-      leave(loop, mode)
-      return false
-    }
-    settle(loop, mode)
-    if let timer = state.withLock({ makeConnectTimer(&$0) }) { start(timer) }
-    return state.withLock { $0.membership.contains(loop, mode) }
+  package func enter(_ state: inout SocketState) -> [any LoopMember] {
+    guard let socket = state.socket, let item = state.item ?? makeItem(for: socket, &state) else { return [] }
+    state.item = item
+    return [item]
   }
 
-  /// Calls out.
-  fileprivate func leave(_ loop: Loop, _ mode: Loop.Mode) {
-    let (item, timer, isLast) = state.withLock { state -> (Loop.DescriptorSource?, Loop.Timer?, Bool) in
-      guard let item = state.item, state.loop === loop else { return (nil, nil, false) }
-      let timer = state.timer
-      let isLast = state.membership.leave(mode)
-      if isLast { _ = state.forgetLoop() }
-      return (item, timer, isLast)
-    }
-    guard let item else { return }
-    if isLast {
-      // Forgotten, and so invalid: a thread that is about to add it comes too late.
-      item.invalidate()
-      timer?.invalidate()
-    } else {
-      loop.remove(item, from: mode)
-      if let timer { loop.remove(timer, from: mode) }
-      settle(loop, mode)
-    }
-  }
-
-  /// Brings the items in line with what was last asked for. Nothing may be held. Calls out.
-  private func settle(_ loop: Loop, _ mode: Loop.Mode) {
-    Membership.settle(loop, mode) {
-      state.withLock { $0.membership }
-    } _: { isMember in
-      let items = state.withLock { [$0.item, $0.timer] as [Loop.Item?] }
-      for case let item? in items {
-        if isMember { loop.add(item, to: mode) } else { loop.remove(item, from: mode) }
-      }
-    }
+  package func didJoin() {
+    if let timer = state.withLock({ makeConnectTimer(&$0) }) { place(timer) }
   }
 
   /// The item holds the socket as well, so that it is closed when the loop has let go of it and not before.
@@ -105,11 +59,6 @@ extension SocketSource {
     return timer
   }
 
-  /// Calls out.
-  func start(_ timer: Loop.Timer) {
-    Membership.place(timer) { state.withLock { $0.membership } }
-  }
-
   /// The timer of a connection that is being made and has none.
   private func makeConnectTimer(_ state: inout SocketState) -> Loop.Timer? {
     guard state.timer == nil, state.loop != nil, case .connecting(var attempt) = state.phase else { return nil }
@@ -121,18 +70,16 @@ extension SocketSource {
   }
 }
 
-extension SocketState {
-  /// The source is in no loop.
-  ///
-  /// - Returns: Its timer, to be invalidated when nothing is held.
-  fileprivate mutating func forgetLoop() -> Loop.Timer? {
+extension SocketState: CompositeState {
+  package var members: [(any LoopMember)?] { [item, timer] }
+
+  package mutating func forget() -> [(any LoopMember)?] {
     defer {
       timer = nil
       item = nil
       keeper = nil
-      membership.leaveAll()
       isPaused = false
     }
-    return timer
+    return members
   }
 }

@@ -1,5 +1,5 @@
 import Glibc
-import Rondo
+package import Rondo
 
 /// Calls its handler for events of a socket: connections, data, room, end. See CFSocket.
 ///
@@ -7,7 +7,7 @@ import Rondo
 /// loop's thread, with one event. Use every member from any thread. The loop keeps an added source.
 public final class SocketSource: @unchecked Sendable {
   /// *its lock* Outside the loop's locks; held across no callout.
-  let state: Guarded<SocketState>
+  package let state: Guarded<SocketState>
 
   /// The kinds of events for which a source calls its handler. See CFSocketCallBackType.
   public struct Callbacks: OptionSet, Hashable, Sendable, CustomStringConvertible {
@@ -143,7 +143,7 @@ public final class SocketSource: @unchecked Sendable {
         state.item = nil
         state.timer = nil
         state.keeper = nil
-        state.outbox = Outbox()
+        state.outbox = ByteQueue()
         state.membership.leaveAll()
       }
       return state

@@ -1,7 +1,7 @@
 import Rondo
 
 /// What a socket source knows. *its lock*
-struct SocketState {
+package struct SocketState {
   /// Nil once the source is invalid.
   var socket: Socket?
   /// *constant* What the source was made for.
@@ -17,7 +17,7 @@ struct SocketState {
   var enabled: SocketSource.Callbacks
   var reenables: SocketSource.Callbacks = .input
   /// What waits for room.
-  var outbox = Outbox()
+  var outbox = ByteQueue()
   var marks = Marks()
   /// Whether more has waited than the high mark, and not yet as little as the low one since.
   var isCongested = false
@@ -33,7 +33,7 @@ struct SocketState {
   var patience = AcceptPatience()
 
   /// Where the source was put.
-  var membership = Membership()
+  package var membership = Membership()
   /// The loop owns it and it owns the source: weak, so that the loop's end is the end of the circle.
   weak var item: Loop.DescriptorSource?
   /// What `item` holds the socket by; nil once the source is invalid, or in no loop.
@@ -114,13 +114,17 @@ struct SocketState {
     if case .ready = phase, outbox.isEmpty {
       let sent = try socket.send(bytes)
       if sent == bytes.byteCount { return }
-      outbox.append(bytes.extracting(sent...))
+      queue(bytes.extracting(sent...))
     } else {
       guard outbox.isEmpty || bytes.byteCount <= marks.limit - outbox.count else { throw .congested }
-      outbox.append(bytes)
+      queue(bytes)
     }
     if outbox.count > marks.high { isCongested = true }
     if !outbox.isEmpty { updateInterest() }
+  }
+
+  private mutating func queue(_ bytes: RawSpan) {
+    outbox.append { queued in unsafe bytes.withUnsafeBytes { unsafe queued.append(contentsOf: $0) } }
   }
 
   /// Sends what waits.
@@ -128,7 +132,12 @@ struct SocketState {
   /// - Returns: Whether so little is left that it is time for more.
   mutating func flush() throws(SocketError) -> Bool {
     guard let socket, !outbox.isEmpty else { return false }
-    try outbox.send { rest throws(SocketError) in try socket.send(rest) }
+    while !outbox.isEmpty {
+      let sent = try socket.send(outbox.rest)
+      if sent == 0 { break }
+      outbox.consume(sent)
+    }
+    outbox.trim()
     if outbox.isEmpty {
       try finishIfSent()
       updateInterest()

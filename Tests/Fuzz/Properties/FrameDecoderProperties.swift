@@ -25,7 +25,7 @@ package enum FrameDecoderProperties {
   }
 
   private static func decode(_ bytes: [UInt8], pieces: [Int]) -> (frames: [Frame], error: FrameError?) {
-    var decoder = FrameDecoder(limit: limit)
+    var decoder = FrameDecoder<Frame>(limit: limit)
     var frames: [Frame] = []
     var rest = bytes[...]
     var pieces = pieces[...]

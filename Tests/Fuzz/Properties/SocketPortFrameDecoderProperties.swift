@@ -24,7 +24,7 @@ package enum SocketPortFrameDecoderProperties {
   }
 
   private static func decode(_ bytes: [UInt8], pieces: [Int]) -> (frames: [SocketPortFrame], error: FrameError?) {
-    var decoder = SocketPortFrameDecoder(limit: limit)
+    var decoder = FrameDecoder<SocketPortFrame>(limit: limit)
     var frames: [SocketPortFrame] = []
     var rest = bytes[...]
     var pieces = pieces[...]
