@@ -97,11 +97,12 @@ class Client:
         except OSError:
             self.is_over = True
 
-    def hears(self, text):
-        """Waits for a text; false if the client is told instead that there will be none."""
+    def hears(self, text, speaker=None):
+        """Waits for a text; false if the client, or the one that has said it, is told instead that there will be none."""
         def is_settled():
-            self.look()
-            return self.is_over or text in self.received
+            for client in (self, speaker or self):
+                client.look()
+            return self.is_over or text in self.received or bool(speaker) and speaker.is_over
         self.run.wait_for(f"a client waits in silence for {text!r}, and has {self.received[-80:]!r}", is_settled)
         return text in self.received
 
@@ -196,7 +197,7 @@ class Chat(Server):
             if not one.hears(b"Welcome") or not other.hears(b"Welcome"):
                 return False
             one.send(b"hello of the %s\n" % name)
-            if not other.hears(b"hello of the %s\n" % name):
+            if not other.hears(b"hello of the %s\n" % name, one):
                 return False
             one.send(b"/who\n")
             if not one.hears(b", ") or not one.hears(b"guest-"):
