@@ -25,7 +25,7 @@ let package = Package(
   dependencies: [.package(name: "Rondo", path: "../..")],
   targets: [
     // The README's.
-    example("async-echo", ["Rondo", "RondoDaemon", "RondoMain", "RondoSockets"]),
+    example("async-echo", ["RondoServer"]),
     example("first-loop", ["Rondo", "RondoDaemon"]),
     example("first-steps", ["Rondo", "RondoDaemon", "RondoSockets"]),
     example("async-main", ["Rondo", "RondoAsync", "RondoMain"]),

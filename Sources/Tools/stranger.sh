@@ -32,8 +32,8 @@ readme=$OLDPWD/README.md testing=$OLDPWD/Sources/Rondo/Rondo.docc/Testing.md
 block "$readme" swift-tools-version |
   sed "s|\.package(path: \"../rondo\")|.package(url: \"file://$scratch/rondo.git\", exact: \"$version\")|
     s|^  \])$|    .testTarget(name: \"EchoTests\", dependencies: [\n      .product(name: \"Rondo\", package: \"rondo\"), .product(name: \"RondoTesting\", package: \"rondo\"),\n    ]),\n  ])|
-    s|package: \"rondo\") })\$|package: \"rondo\") }),|" >Package.swift
-block "$readme" 'import RondoMain' >Sources/echo/main.swift
+    s|package: \"rondo\")\])\$|package: \"rondo\")]),|" >Package.swift
+block "$readme" 'import RondoServer' >Sources/echo/main.swift
 {
   printf 'import Rondo\nimport RondoTesting\nimport Testing\n\n'
   block "$testing" 'final class TestedSession'

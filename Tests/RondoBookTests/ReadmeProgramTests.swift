@@ -7,7 +7,7 @@ import Testing
 /// The programs of the README, compiled from its text and run. `make examples` attacks the server.
 @Suite(.offThePool) struct ReadmeProgramTests {
   @Test func `the server returns what it gets, and ends with SIGTERM`() throws {
-    try withProgram(importing: "RondoMain") { program in
+    try withProgram(importing: "RondoServer") { program in
       let run = try Run(program, "127.0.0.1:0")
       defer { run.end(SIGKILL) }
       let line = try run.nextLine()
@@ -26,11 +26,6 @@ import Testing
       run.end(SIGTERM)
       #expect(try run.rest() == [])
     }
-  }
-
-  @Test func `the server needs one import of Rondo's`() throws {
-    let program = try Repository.text("Sources/Examples/async-echo/main.swift")
-    try Compiler.withProgram("import RondoServer\n" + program.replacing(/(?m)^import Rondo\w*\n/, with: "")) { _ in }
   }
 
   @Test func `the loop tells of its input, of three seconds and of its end, each at once`() throws {
@@ -53,9 +48,7 @@ import Testing
   /// The first program of the README that has an import.
   private func withProgram(importing module: String, _ body: (URL) throws -> Void) throws {
     let blocks = try Repository.text("README.md").matches(of: /(?ms)^```swift\n(.*?)^```$/).map(\.1)
-    let source = try #require(
-      blocks.last { $0.contains("import \(module)\n") && (module == "RondoMain" || !$0.contains("import RondoMain\n")) }
-    )
+    let source = try #require(blocks.first { $0.contains("import \(module)\n") })
     try Compiler.withProgram(String(source), body)
   }
 }

@@ -42,7 +42,7 @@ import Testing
     #expect(process.terminationStatus == 0)
     #expect(dump.targets.map(\.name) == ["echo"])
     let used = dump.targets.flatMap(\.dependencies).compactMap { $0.product?.first ?? nil }
-    #expect(used == ["Rondo", "RondoDaemon", "RondoMain", "RondoSockets"])
+    #expect(used == ["RondoServer"])
     #expect(try Set(used).isSubset(of: products()))
   }
 

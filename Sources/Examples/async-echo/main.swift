@@ -5,10 +5,7 @@
 // Type into `nc 127.0.0.1 7007`, and each line comes back. SIGINT (Ctrl-C) and SIGTERM end it.
 
 import Glibc
-import Rondo
-import RondoDaemon
-import RondoMain
-import RondoSockets
+import RondoServer
 
 let address = try SocketAddress(parsing: CommandLine.arguments.dropFirst().first ?? "127.0.0.1:7007")
 let listener = try Listener(at: address)
