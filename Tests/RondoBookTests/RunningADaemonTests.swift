@@ -27,7 +27,7 @@ private func print(_ text: String) { Output.current.add(text) }
   @Test func `a stop waits for work, and no longer than it may`() throws {
     try withVirtualLoop { virtual in
       let loop = virtual.loop
-      let daemon = try Daemon(on: loop, drainingFor: .seconds(10), claimsSignals: false, environment: [:])
+      let daemon = try Daemon(on: loop, grace: .seconds(10), claimsSignals: false, environment: [:])
 
       let work = daemon.beginWork()
       loop.add(Loop.Timer(after: .seconds(3)) { _ in work.end() })  // The last byte of a reply was sent.
@@ -37,7 +37,7 @@ private func print(_ text: String) { Output.current.add(text) }
     }
     try withVirtualLoop { virtual in
       let daemon = try Daemon(
-        on: virtual.loop, drainingFor: .seconds(10), claimsSignals: false, environment: [:])
+        on: virtual.loop, grace: .seconds(10), claimsSignals: false, environment: [:])
       let work = daemon.beginWork()
       virtual.at(.seconds(1)) { daemon.stop() }
       #expect(daemon.run() == .timedOut(left: 1) && virtual.elapsed == .seconds(11))
@@ -134,7 +134,7 @@ private func print(_ text: String) { Output.current.add(text) }
     let thread = try LoopThread(name: "names")
     let loop = thread.loop
 
-    let addresses = try await Resolver.shared.addresses(of: "localhost", port: 80, within: .seconds(5), on: loop)
+    let addresses = try await Resolver.shared.addresses(of: "localhost", port: 80, timeout: .seconds(5), on: loop)
 
     #expect(!addresses.isEmpty)
     await thread.end()
@@ -196,7 +196,7 @@ private enum RunningADaemonExamples {
     }
     loop.add(end)
 
-    let daemon = try Daemon(on: .current, drainingFor: .seconds(10))
+    let daemon = try Daemon(on: .current, grace: .seconds(10))
     daemon.whenReloading { print("reload") }
     daemon.whenStopping { print("stop listening") }
     let outcome = daemon.run()
@@ -237,7 +237,7 @@ extension RunningADaemonExamples {
       precondition(end == nil)
     }
 
-    let outcome = try await withDaemon(on: loop, drainingFor: .seconds(10)) { daemon in
+    let outcome = try await withDaemon(on: loop, grace: .seconds(10)) { daemon in
       daemon.whenReloading { try await greeting.reload() }
       let listener = try Listener(at: .loopback())
       print("listening at \(listener.address)")

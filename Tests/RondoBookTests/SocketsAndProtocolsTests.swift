@@ -308,7 +308,7 @@ import Testing
       let source = SocketSource(near, for: .data) { _, _ in }
       virtual.loop.add(source)
       try source.send([1])
-      try source.finishSending()
+      try source.finishWriting()
       #expect(throws: SocketError.reset) { try source.send([2]) }
       #expect(try far.receive() == .bytes([1]) && far.receive() == .end)
       #expect(source.isValid)

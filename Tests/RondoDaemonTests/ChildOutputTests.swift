@@ -184,7 +184,7 @@ import Testing
 
   /// A task that collects from a child, which says by a line on its standard error that it has begun.
   private func beginCollecting(
-    _ script: String, on loop: Loop, killingAfter grace: Duration = .seconds(600)
+    _ script: String, on loop: Loop, grace: Duration = .seconds(600)
   ) async throws -> (task: Task<(exit: ChildExit, output: [UInt8]), any Error>, process: CInt, words: Connection) {
     var ends: [CInt] = [0, 0]
     try #require(unsafe pipe2(&ends) == 0)
@@ -193,7 +193,7 @@ import Testing
     command.error = .descriptor(ends[1])
     let words = try Connection(reading: ends[0], on: loop)
     let begun = command
-    let task = Task { try await begun.run(collecting: 1_000, on: loop, killingAfter: grace) }
+    let task = Task { try await begun.run(collecting: 1_000, on: loop, grace: grace) }
     // The task gives it the descriptor, which it has by then.
     let line = try await words.readLine()
     return (task, CInt(line ?? "")!, words)
@@ -219,7 +219,7 @@ import Testing
   @Test func `a cancelled child that ignores SIGTERM is killed after the grace`() async throws {
     try await withLoopThread(name: "children") { thread in
       let (task, process, words) = try await beginCollecting(
-        "trap '' TERM; echo ready >&2; exec sleep 600", on: thread.loop, killingAfter: .milliseconds(1))
+        "trap '' TERM; echo ready >&2; exec sleep 600", on: thread.loop, grace: .milliseconds(1))
       #expect(try await words.readLine() == "ready")
       task.cancel()
       await #expect(throws: ChildError.cancelled) { try await task.value }

@@ -239,10 +239,10 @@ import Testing
     try onLoopThread { stage in
       let source = try ChildSource(spawning: .init("sleep", ["1000"])) { _, exit in stage.note("\(exit)") }
       stage.loop.add(source)
-      try source.terminate(killingAfter: .seconds(1000))
+      try source.terminate(grace: .seconds(1000))
       stage.loop.run()
       #expect(stage.text == "killed by signal 15")
-      try source.terminate(killingAfter: .zero)
+      try source.terminate(grace: .zero)
     }
   }
 
@@ -263,7 +263,7 @@ import Testing
       var byte: UInt8 = 0
       #expect(unsafe read(ends[0], &byte, 1) == 1)
       let begin = SuspendingClock.now
-      try source.terminate(killingAfter: .milliseconds(30))
+      try source.terminate(grace: .milliseconds(30))
       stage.loop.run()
       #expect(stage.text == "killed by signal 9")
       #expect(SuspendingClock.now - begin >= .milliseconds(30))

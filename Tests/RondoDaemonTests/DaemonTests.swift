@@ -201,7 +201,7 @@ private enum Life {
   }
 
   static func deadline() {
-    let daemon = try! Daemon(on: .current, drainingFor: .milliseconds(40), environment: [:])
+    let daemon = try! Daemon(on: .current, grace: .milliseconds(40), environment: [:])
     let works = (0..<3).map { _ in daemon.beginWork() }
     let begin = Later<SuspendingClock.Instant>()
     daemon.whenStopping { begin.value = .now }
@@ -212,7 +212,7 @@ private enum Life {
   }
 
   static func secondSignal() {
-    let daemon = try! Daemon(on: .current, drainingFor: .seconds(10_000), environment: [:])
+    let daemon = try! Daemon(on: .current, grace: .seconds(10_000), environment: [:])
     let work = daemon.beginWork()
     daemon.whenStopping {
       // The same wish.
@@ -230,7 +230,7 @@ private enum Life {
 
   static func mergedSignals() {
     let stage = Stage(.current)
-    let daemon = try! Daemon(on: .current, drainingFor: .seconds(10_000), environment: [:])
+    let daemon = try! Daemon(on: .current, grace: .seconds(10_000), environment: [:])
     let work = daemon.beginWork()
     daemon.whenStopping {
       stage.note("stop")

@@ -165,7 +165,7 @@ private enum Examples {
   static func names(_ loop: Loop) {
     let log = Log()
     let resolver = Resolver(threads: 2)
-    resolver.lookUp("localhost", port: 80, within: .seconds(5), on: loop) { answer in
+    resolver.lookUp("localhost", port: 80, timeout: .seconds(5), on: loop) { answer in
       switch answer {
       case .success(let addresses): log.note("\(addresses.count) to try, in this order")
       case .failure(let error): log.note("\(error)")
@@ -217,7 +217,7 @@ private enum Examples {
     }
     loop.add(end)
 
-    let daemon = try Daemon(on: loop, drainingFor: .seconds(10))
+    let daemon = try Daemon(on: loop, grace: .seconds(10))
     daemon.whenReloading { log.note("reload") }
     daemon.whenStopping { log.note("stop listening") }
     let outcome = daemon.run()
@@ -239,7 +239,7 @@ private enum Examples {
       loop.add(end)
     }
 
-    let outcome = try await withDaemon(on: loop, drainingFor: .seconds(10)) { daemon in
+    let outcome = try await withDaemon(on: loop, grace: .seconds(10)) { daemon in
       let listener = try Listener(at: .loopback())
       daemon.ready()
       try await daemon.serve(listener) { connection in

@@ -155,7 +155,7 @@ import Testing
       var command = shell("trap '' TERM; echo; exec sleep 600")
       command.output = .descriptor(ends[1])
       let (ready, output, stubborn) = (ends[0], ends[1], command)
-      let task = Task { try await stubborn.run(on: loop, killingAfter: .milliseconds(1)) }
+      let task = Task { try await stubborn.run(on: loop, grace: .milliseconds(1)) }
       try await loop.readable(ready)
       task.cancel()
       let exit = try await task.value

@@ -93,7 +93,7 @@ import Testing
       let stage = Stage(virtual.loop)
       let resolver = Resolver(threads: 1, waiting: 2) { _ in gate.pass() }
       for name in ["a", "b", "c"] {
-        resolver.lookUp(name, port: 1, within: .seconds(5), on: stage.loop) { answer in
+        resolver.lookUp(name, port: 1, timeout: .seconds(5), on: stage.loop) { answer in
           if case .failure(let error) = answer { stage.note("\(name): \(error)") }
         }
       }
@@ -103,7 +103,7 @@ import Testing
       #expect(stage.trace.take() == "d: true" && refused.isOver)
       virtual.advance(by: .seconds(1))
       #expect(stage.trace.take() == "a: \(LookupError.timedOut) b: \(LookupError.timedOut) c: \(LookupError.timedOut)")
-      resolver.lookUp("e", port: 1, within: .seconds(1), on: stage.loop) {
+      resolver.lookUp("e", port: 1, timeout: .seconds(1), on: stage.loop) {
         stage.note("e: \($0 == .failure(.timedOut))")
       }
       virtual.advance(by: .seconds(60))
@@ -144,9 +144,9 @@ import Testing
         query.host == "localhost" ? .success([.loopback(port: query.port)]) : gate.pass()
       }
       for name in ["a", "b", "c"] {
-        resolver.lookUp(name, port: 1, within: .seconds(5), on: stage.loop) { _ in stage.note(name) }
+        resolver.lookUp(name, port: 1, timeout: .seconds(5), on: stage.loop) { _ in stage.note(name) }
       }
-      let lookup = resolver.lookUp("localhost", port: 7, within: .seconds(5), on: stage.loop) { answer in
+      let lookup = resolver.lookUp("localhost", port: 7, timeout: .seconds(5), on: stage.loop) { answer in
         if case .success = answer { stage.note("localhost") }
       }
       // Two hang, one waits for a second, and so does the last one then.
@@ -172,7 +172,7 @@ import Testing
         gate.wait(for: number)
         lookup.cancel()
       }
-      resolver.lookUp("localhost", port: 7, within: .seconds(3_600), on: stage.loop) { _ in stage.note("told") }
+      resolver.lookUp("localhost", port: 7, timeout: .seconds(3_600), on: stage.loop) { _ in stage.note("told") }
       stage.look()
       #expect(stage.text == "")
       gate.open()
@@ -276,11 +276,11 @@ import Testing
     #expect(try await quick.addresses(of: "a", port: 9, on: thread.loop) == [.loopback(port: 9)])
     let slow = Resolver(threads: 1, waiting: 8) { _ in gate.pass() }
     await #expect(throws: LookupError.timedOut) {
-      try await slow.addresses(of: "a", port: 9, within: .milliseconds(1), on: thread.loop)
+      try await slow.addresses(of: "a", port: 9, timeout: .milliseconds(1), on: thread.loop)
     }
     let cancelled = Task { () -> LookupError? in
       do throws(LookupError) {
-        _ = try await slow.addresses(of: "a", port: 9, within: .seconds(3_600), on: thread.loop)
+        _ = try await slow.addresses(of: "a", port: 9, timeout: .seconds(3_600), on: thread.loop)
         return nil
       } catch {
         return error
@@ -299,7 +299,7 @@ import Testing
     let slow = Resolver(threads: 1, waiting: 8) { _ in gate.pass() }
     let waiting = Task { () -> LookupError? in
       do throws(LookupError) {
-        _ = try await slow.addresses(of: "a", port: 9, within: .seconds(3_600), on: thread.loop)
+        _ = try await slow.addresses(of: "a", port: 9, timeout: .seconds(3_600), on: thread.loop)
         return nil
       } catch {
         return error

@@ -16,9 +16,9 @@ import Testing
     let thread = try LoopThread()
     let answer = try thread.sync { () -> String in
       let port = SocketPort()
-      port.limits.maximumIdleTime = limit
-      port.limits.maximumMessageTime = limit
-      port.limits.maximumConnections = 1
+      port.limits.idleLimit = limit
+      port.limits.messageTimeout = limit
+      port.limits.connectionLimit = 1
       RunLoop.current.add(port, forMode: .default)
       let socket = try Socket(family: AF_INET, .stream)
       _ = try socket.connect(to: .loopback(port: try #require(try SocketAddress(data: port.address).port)))

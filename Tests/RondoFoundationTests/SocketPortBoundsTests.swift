@@ -98,10 +98,10 @@ import Testing
 
   @Test func `half messages of all senders together are bounded, and honest ones are served`() throws {
     try Self.onThread {
-      $0.maximumHeldBytes = 1
+      $0.memoryLimit = 1
     } _: { stage in
       // Never less than two of the longest messages.
-      let limit = 2 * SocketPort.maximumMessageLength
+      let limit = 2 * SocketPort.messageLimit
       let half = Array(Self.frame(15 << 20).dropLast())
       var most = 0
       let sockets = try (0..<5).map { _ in
@@ -121,8 +121,8 @@ import Testing
 
   @Test func `a half message that stands still is ended in time, and never before`() throws {
     try Self.onThread {
-      $0.maximumIdleTime = 0.05
-      $0.maximumConnections = 3
+      $0.idleLimit = 0.05
+      $0.connectionLimit = 3
     } _: { stage in
       let start = SuspendingClock.now
       let sockets = try (0..<3).map { _ in
@@ -140,9 +140,9 @@ import Testing
 
   @Test func `a message that comes a byte at a time is ended when its time is over, and never before`() throws {
     try Self.onThread {
-      $0.maximumIdleTime = 3_600
-      $0.maximumMessageTime = 0.1
-      $0.maximumConnections = 1
+      $0.idleLimit = 3_600
+      $0.messageTimeout = 0.1
+      $0.connectionLimit = 1
     } _: { stage in
       let start = SuspendingClock.now
       let attacker = try stage.connect()
@@ -159,8 +159,8 @@ import Testing
 
   @Test func `one sender more than the limit is closed, until a quiet one can make room`() throws {
     try Self.onThread {
-      $0.maximumIdleTime = 0.05
-      $0.maximumConnections = 2
+      $0.idleLimit = 0.05
+      $0.connectionLimit = 2
     } _: { stage in
       let quiet = try (0..<2).map { _ in try stage.connect() }
       stage.run { stage.port.connectionCount == 2 }
@@ -230,7 +230,7 @@ import Testing
 
   @Test func `messages that wait for their turn are bounded by their bytes, and come in the end`() throws {
     try Self.onThread {
-      $0.maximumHeldBytes = 100_000
+      $0.memoryLimit = 100_000
     } _: { stage in
       stage.port.queueLimit = 1_000_000
       let message = Self.frame(50_000)

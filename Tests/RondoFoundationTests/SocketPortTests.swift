@@ -210,7 +210,7 @@ import Testing
   @Test func `what cannot be sent is refused`() throws {
     let port = SocketPort()
     let remote = try Self.remote(of: port)
-    let tooLong = NSMutableArray(array: [Data(count: SocketPort.maximumMessageLength)])
+    let tooLong = NSMutableArray(array: [Data(count: SocketPort.messageLimit)])
     #expect(!remote.send(before: .distantFuture, components: tooLong, from: nil, reserved: 0))
     let text = NSMutableArray(array: ["text"])
     #expect(!remote.send(before: .distantFuture, components: text, from: nil, reserved: 0))

@@ -31,7 +31,7 @@ import Testing
       let socket = try Socket(family: address.family, .stream)
       try socket.connect(to: address, timeout: .seconds(60))
       try socket.send(Array("echo".utf8), timeout: .seconds(60))
-      try socket.finishSending()
+      try socket.finishWriting()
       var echoed: [UInt8] = []
       while true {
         switch try socket.receive() {

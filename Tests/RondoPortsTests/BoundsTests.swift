@@ -48,7 +48,7 @@ import Testing
   // MARK: - Replies
 
   @Test func `a burst of requests is served only as far as its sender reads the replies`() throws {
-    let options = MessagePortOptions(maximumQueuedReplies: 1 << 20)
+    let options = MessagePortOptions(replyLimit: 1 << 20)
     let (calls, most) = (Box(0), Box(0))
     let port = Box<LocalMessagePort?>(nil)
     let reply = [UInt8](repeating: 1, count: 256 << 10)
@@ -71,7 +71,7 @@ import Testing
 
   @Test func `late replies to a sender that does not read are refused, and can be given when it has read`() throws {
     let kept = Box<[MessagePortRequest]>([])
-    let served = try Served(MessagePortOptions(maximumQueuedReplies: 100_000)) { request in
+    let served = try Served(MessagePortOptions(replyLimit: 100_000)) { request in
       kept.change { $0.append(request) }
     }
     let attacker = try RawClient(served.name)
@@ -102,7 +102,7 @@ import Testing
     throws
   {
     let kept = Box<[MessagePortRequest]>([])
-    let served = try Served(MessagePortOptions(maximumKeptRequests: 16)) { request in
+    let served = try Served(MessagePortOptions(requestLimit: 16)) { request in
       if request.bytes.isEmpty { kept.change { $0.append(request) } } else { try? request.reply(request.bytes) }
     }
     let attacker = try RawClient(served.name)
@@ -127,7 +127,7 @@ import Testing
 
   @Test func `requests kept of senders that have gone count too, and one too many is told so`() throws {
     let kept = Box<[MessagePortRequest]>([])
-    let options = MessagePortOptions(maximumMessageLength: 1_000, maximumHeldBytes: 4 << 20)
+    let options = MessagePortOptions(messageLimit: 1_000, memoryLimit: 4 << 20)
     let served = try Served(options) { request in
       if request.identifier == 1 { kept.change { $0.append(request) } } else { try? request.reply(request.bytes) }
     }
@@ -136,7 +136,7 @@ import Testing
     for _ in 0..<30 {
       let attacker = try RawClient(served.name)
       try attacker.send((1...100).flatMap { Frame(.request, serial: UInt32($0), identifier: 1, payload).encoded })
-      try attacker.socket.finishSending()
+      try attacker.socket.finishWriting()
       refused += try attacker.receive().count { $0.kind == .failure }
     }
     // 1,000 and 512 bytes each, and half of the limit for them: the rest is refused, honest ones like the others.
@@ -154,7 +154,7 @@ import Testing
   // MARK: - Half messages
 
   @Test func `half messages of all senders together are bounded, and honest ones are served`() throws {
-    let options = MessagePortOptions(maximumMessageLength: 1 << 20, maximumHeldBytes: 8 << 20)
+    let options = MessagePortOptions(messageLimit: 1 << 20, memoryLimit: 8 << 20)
     let served = try Served.echo(options)
     // One byte short of the longest, by 64 senders.
     let half = Self.header(1 << 20) + [UInt8](repeating: 7, count: (1 << 20) - 1)
@@ -178,7 +178,7 @@ import Testing
 
   @Test func `a half message that stands still is ended in time, and never before`() throws {
     let time = Duration.milliseconds(50)
-    let served = try Served.echo(MessagePortOptions(maximumConnections: 4, maximumIdleTime: time))
+    let served = try Served.echo(MessagePortOptions(connectionLimit: 4, idleLimit: time))
     let start = SuspendingClock.now
     let attackers = try (0..<4).map { _ in
       let attacker = try RawClient(served.name)
@@ -196,7 +196,7 @@ import Testing
 
   @Test func `a message that comes slowly is not too slow as long as it moves`() throws {
     let time = Duration.milliseconds(300)
-    let served = try Served.echo(MessagePortOptions(maximumIdleTime: time))
+    let served = try Served.echo(MessagePortOptions(idleLimit: time))
     let slow = try RawClient(served.name)
     let start = SuspendingClock.now
     var (last, longestPause) = (start, Duration.zero)
@@ -216,7 +216,7 @@ import Testing
   @Test func `a message that comes a byte at a time is ended when its time is over, and never before`() throws {
     let time = Duration.milliseconds(100)
     let options = MessagePortOptions(
-      maximumConnections: 1, maximumIdleTime: .seconds(3_600), maximumMessageTime: time)
+      connectionLimit: 1, idleLimit: .seconds(3_600), messageTimeout: time)
     let served = try Served.echo(options)
     let start = SuspendingClock.now
     let attacker = try RawClient(served.name)
@@ -233,7 +233,7 @@ import Testing
   }
 
   @Test func `a reply that is read a little at a time is ended when its time is over`() throws {
-    let options = MessagePortOptions(maximumIdleTime: .seconds(3_600), maximumMessageTime: .milliseconds(100))
+    let options = MessagePortOptions(idleLimit: .seconds(3_600), messageTimeout: .milliseconds(100))
     let served = try Served(options) { request in
       try? request.reply(request.bytes.isEmpty ? [UInt8](repeating: 1, count: 16 << 20) : request.bytes)
     }
@@ -241,7 +241,7 @@ import Testing
     try attacker.send(Frame(.request, serial: 1).encoded)
     waitUntil {
       usleep(5_000)
-      _ = try? attacker.socket.receive(atMost: 1_024)
+      _ = try? attacker.socket.receive(limit: 1_024)
       return !served.ends.value.isEmpty
     }
     #expect(served.ends.value == [.refused(.tooSlow)])
@@ -249,7 +249,7 @@ import Testing
   }
 
   @Test func `a reply that nobody reads is ended in time`() throws {
-    let options = MessagePortOptions(maximumIdleTime: .milliseconds(50))
+    let options = MessagePortOptions(idleLimit: .milliseconds(50))
     let served = try Served(options) { request in
       try? request.reply(request.bytes.isEmpty ? [UInt8](repeating: 1, count: 4 << 20) : request.bytes)
     }
@@ -290,12 +290,12 @@ import Testing
     var limit = rlimit()
     #expect(unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
     let options = MessagePortOptions()
-    #expect(options.maximumConnections == max(1, min(1_024, Int(clamping: limit.rlim_cur) / 4)))
+    #expect(options.connectionLimit == max(1, min(1_024, Int(clamping: limit.rlim_cur) / 4)))
   }
 
   @Test func `quiet connections make room for a newcomer when there is none, and only then`() throws {
     let time = Duration.milliseconds(50)
-    let served = try Served.echo(MessagePortOptions(maximumConnections: 3, maximumIdleTime: time))
+    let served = try Served.echo(MessagePortOptions(connectionLimit: 3, idleLimit: time))
     let quiet = try (0..<3).map { _ in try RemoteMessagePort(served.name) }
     for remote in quiet { #expect(try remote.ask("a") == "a") }
     // Much longer than the time.
@@ -336,7 +336,7 @@ import Testing
   }
 
   @Test func `without an idle time half a message may stand still`() throws {
-    let served = try Served.echo(MessagePortOptions(maximumConnections: 2, maximumIdleTime: nil))
+    let served = try Served.echo(MessagePortOptions(connectionLimit: 2, idleLimit: nil))
     let slow = try RawClient(served.name)
     let bytes = Frame(.request, serial: 1, [1, 2]).encoded
     try slow.send(Array(bytes.prefix(9)))

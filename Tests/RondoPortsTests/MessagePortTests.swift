@@ -140,14 +140,14 @@ import Testing
 
   @Test func `a message longer than the sender's limit is not sent`() throws {
     let served = try Served.echo()
-    let remote = try served.remote(options: MessagePortOptions(maximumMessageLength: 3))
+    let remote = try served.remote(options: MessagePortOptions(messageLimit: 3))
     #expect(throws: MessagePortError.messageTooLong(count: 4, limit: 3)) { try remote.ask("long") }
     #expect(try remote.ask("abc") == "abc")
   }
 
   @Test func `a message longer than the receiver's limit ends the connection with the reason`() throws {
     let ended = Box<MessagePortError?>(nil)
-    let served = try Served.echo(options: MessagePortOptions(maximumMessageLength: 3)) { ended.value = $1 }
+    let served = try Served.echo(options: MessagePortOptions(messageLimit: 3)) { ended.value = $1 }
     let remote = try served.remote()
     #expect(throws: MessagePortError.refused(.tooLong)) { try ask(remote, [UInt8](repeating: 0, count: 3_000_000)) }
     #expect(remote.invalidationReason == .refused(.tooLong))
@@ -156,7 +156,7 @@ import Testing
   }
 
   @Test func `an answer longer than the limit is refused, and another one can be given`() throws {
-    let served = try Served(options: MessagePortOptions(maximumMessageLength: 3)) { request in
+    let served = try Served(options: MessagePortOptions(messageLimit: 3)) { request in
       do throws(MessagePortError) { try request.reply([1, 2, 3, 4]) } catch {
         try? request.reply([UInt8](error == .messageTooLong(count: 4, limit: 3) ? [79, 75] : []))
       }
@@ -165,7 +165,7 @@ import Testing
   }
 
   @Test func `more senders than the limit are told so, and there is room when one leaves`() throws {
-    let served = try Served.echo(options: MessagePortOptions(maximumConnections: 1))
+    let served = try Served.echo(options: MessagePortOptions(connectionLimit: 1))
     let first = try served.remote()
     #expect(try first.ask("a") == "a")
     #expect(throws: MessagePortError.refused(.crowded)) { try served.remote().ask("a") }
@@ -195,12 +195,12 @@ import Testing
     _ input: String, _ count: Int, _ error: FrameError?
   ) throws {
     let ended = Box<MessagePortError?>(nil)
-    let served = try Served.echo(options: MessagePortOptions(maximumMessageLength: 4096)) { ended.value = $1 }
+    let served = try Served.echo(options: MessagePortOptions(messageLimit: 4096)) { ended.value = $1 }
     let other = try served.remote()
     #expect(try other.ask("before") == "before")
     let client = try RawClient(served.name)
     try client.send(try Corpus.bytes(of: input, in: "message-port"))
-    if error == .truncated { try client.socket.finishSending() }
+    if error == .truncated { try client.socket.finishWriting() }
     let isTooLong = if case .tooLong? = error { true } else { false }
     #expect(try client.receive() == [.failure(isTooLong ? .tooLong : .malformed)])
     waitUntil { ended.value != nil }
@@ -291,7 +291,7 @@ import Testing
 
   @Test func `a slow reader of replies is read no more, and gets them all in the end`() throws {
     let count = Box(0)
-    let served = try Served(options: MessagePortOptions(maximumQueuedReplies: 100_000)) { request in
+    let served = try Served(options: MessagePortOptions(replyLimit: 100_000)) { request in
       count.change { $0 += 1 }
       try? request.reply([UInt8](repeating: 2, count: 50_000))
     }

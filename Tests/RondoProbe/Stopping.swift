@@ -8,7 +8,7 @@ import RondoDaemon
 func probeStopping() {
   let word = "ready \(getpid())"
   if CommandLine.arguments[2] == "task" { return stopTask(word) }
-  let daemon = try! Daemon(on: .current, drainingFor: .seconds(600), environment: [:])
+  let daemon = try! Daemon(on: .current, grace: .seconds(600), environment: [:])
   let work = daemon.beginWork()
   daemon.whenStopping {
     say("stop")

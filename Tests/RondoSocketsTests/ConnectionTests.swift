@@ -43,7 +43,7 @@ import Testing
         switch event {
         case .connected:
           try? source.send([UInt8]("question"))
-          try? source.finishSending()
+          try? source.finishWriting()
         case .end: source.invalidate()
         default: break
         }
@@ -105,7 +105,7 @@ import Testing
       try source.send(Array(bytes[..<3_000_000]))
       try source.send(Array(bytes[3_000_000...]))
       let queued = source.queuedByteCount
-      try source.finishSending()
+      try source.finishWriting()
       stage.run { unsafe hasEnded }
       return (stage.text("near"), queued, unsafe received == bytes && source.queuedByteCount == 0)
     }
@@ -217,7 +217,7 @@ import Testing
       let listener = try Socket.listening(at: .loopback())
       let source = try stage.connecting("client", to: listener.localAddress!)
       try source.send([UInt8]("early"))
-      try source.finishSending()
+      try source.finishWriting()
       stage.source("listener", listener, for: .accept) { _, event in
         if case .accepted(let socket, _) = event { stage.source("server", socket, for: .data) }
       }

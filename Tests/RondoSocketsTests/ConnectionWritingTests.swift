@@ -276,8 +276,8 @@ private final class Records: TransportLayer, @unchecked Sendable {
     self.carrier = carrier
   }
 
-  func receive(atMost limit: Int, into inbox: inout [UInt8]) throws(ConnectionError) -> Transfer {
-    try carrier.receive(atMost: limit, into: &inbox)
+  func receive(limit: Int, into inbox: inout [UInt8]) throws(ConnectionError) -> Transfer {
+    try carrier.receive(limit: limit, into: &inbox)
   }
 
   func send(_ bytes: RawSpan) throws(ConnectionError) -> Transfer {

@@ -143,7 +143,7 @@ import Testing
   private func cut(_ far: Socket, _ near: Socket, to address: SocketAddress?) throws -> [Socket.Received] {
     try [3, 5, 65_536].map { limit in
       _ = try far.send([1, 2, 3, 4, 5], to: address)
-      return try near.receive(atMost: limit)
+      return try near.receive(limit: limit)
     }
   }
 
@@ -179,10 +179,10 @@ import Testing
     let (near, far) = try Socket.pair(.datagram)
     let bytes = (0..<70_000).map { UInt8(truncatingIfNeeded: $0) }
     _ = try far.send(bytes)
-    let isWhole = try near.receive(atMost: 80_000) == .datagram(.init(bytes: bytes))
+    let isWhole = try near.receive(limit: 80_000) == .datagram(.init(bytes: bytes))
     #expect(isWhole)
     _ = try far.send([1])
-    let short = try near.receive(atMost: .max)
+    let short = try near.receive(limit: .max)
     #expect(short == .datagram(.init(bytes: [1])))
     _ = try far.send(bytes)
     let isCut = try near.receive() == .datagram(.init(bytes: Array(bytes[..<65_536]), isTruncated: true))
@@ -193,7 +193,7 @@ import Testing
     try await withLoop { loop in
       let (near, far) = try Socket.pair(.datagram)
       for bytes: [UInt8] in [[1, 2, 3], [4]] { _ = try far.send(bytes) }
-      var datagrams = try near.datagrams(on: loop, atMost: 2).makeAsyncIterator()
+      var datagrams = try near.datagrams(on: loop, limit: 2).makeAsyncIterator()
       let first = try await datagrams.next()
       let second = try await datagrams.next()
       #expect(first == .init(bytes: [1, 2], isTruncated: true))

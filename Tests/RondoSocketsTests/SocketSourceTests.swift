@@ -130,7 +130,7 @@ import Testing
     let (text, turns) = try onLoopThread { stage in
       let (near, far) = try Socket.pair()
       stage.source("near", near, for: .data)
-      try far.finishSending()
+      try far.finishWriting()
       stage.look(2)
       let before = stage.loop.statistics.turns
       stage.loop.run(for: .milliseconds(20))

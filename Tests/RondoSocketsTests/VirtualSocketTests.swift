@@ -41,7 +41,7 @@ import Testing
       virtual.loop.add(source)
       virtual.at(.seconds(1)) { _ = try? far.send(Array("hello".utf8)[...]) }
       virtual.at(.seconds(3_600)) { _ = try? far.send(Array("there".utf8)[...]) }
-      virtual.at(.seconds(3_601)) { try? far.finishSending() }
+      virtual.at(.seconds(3_601)) { try? far.finishWriting() }
       virtual.advance(by: .seconds(10_000))
       #expect(notes.lines == ["1 hello", "3600 there", "3601 end"])
       source.invalidate()

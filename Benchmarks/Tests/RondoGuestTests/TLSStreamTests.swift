@@ -136,7 +136,7 @@
     @Test func `an end without close_notify is an error`() async throws {
       try await withSecured { client, server in
         try await client.write("half of")
-        try client.socket!.finishSending()
+        try client.socket!.finishWriting()
         #expect(try await server.read(exactly: 7) == Array("half of".utf8))
         await #expect(throws: ConnectionError.tls(.truncated)) { try await server.read() }
         // It stays one.

@@ -39,7 +39,7 @@ private enum Examples {
     Loop.logMessages(to: Logger(label: "rondo"))
 
     Logger(label: "example").info("hello")
-    precondition(sink.flush(within: .seconds(60)))
+    precondition(sink.flush(timeout: .seconds(60)))
   }
 
   static func metrics() {
@@ -54,7 +54,7 @@ private enum Examples {
     @Sendable func print(_ text: String) { log.note(text) }
 
     let service = DaemonService(name: "echo") { loop in
-      let daemon = try Daemon(on: loop, drainingFor: .seconds(10), claimsSignals: false)
+      let daemon = try Daemon(on: loop, grace: .seconds(10), claimsSignals: false)
       daemon.whenStopping { print("stop listening") }
       return daemon
     }

@@ -65,7 +65,7 @@ import Testing
 
   /// In a function that is not async.
   private func flush(_ sink: LogSink) {
-    #expect(sink.flush(within: .seconds(60)))
+    #expect(sink.flush(timeout: .seconds(60)))
   }
 
   @Test(arguments: [true, false]) func `a reader that does not read costs lines, which are counted and told`(
@@ -84,9 +84,9 @@ import Testing
     for _ in 0..<100 { sink.write(line) }
     written += 100
     let dropped = sink.droppedLineCount
-    #expect(!sink.flush(within: .milliseconds(10)))
+    #expect(!sink.flush(timeout: .milliseconds(10)))
     // No time is not time without a limit.
-    #expect(!sink.flush(within: .milliseconds(-10)))
+    #expect(!sink.flush(timeout: .milliseconds(-10)))
     let text = pipe.take { $0.contains("dropped") }
     flush(sink)
     let lines = (text + pipe.take()).split(separator: "\n")

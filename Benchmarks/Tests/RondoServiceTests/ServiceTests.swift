@@ -29,7 +29,7 @@ import Testing
     let notes = Notes()
     let work = Mutex<Daemon.Work?>(nil)
     let service = DaemonService(name: "graceful") { loop in
-      let daemon = try Daemon(on: loop, drainingFor: .seconds(3_600), claimsSignals: false)
+      let daemon = try Daemon(on: loop, grace: .seconds(3_600), claimsSignals: false)
       daemon.whenStopping { notes.note("stopping") }
       work.withLock { $0 = daemon.beginWork() }
       loop.perform { notes.note(loop.isCurrent ? "running" : "elsewhere") }
@@ -51,7 +51,7 @@ import Testing
   @Test func `a daemon that could not finish its work fails its service`() async throws {
     let work = Mutex<Daemon.Work?>(nil)
     let service = DaemonService { loop in
-      let daemon = try Daemon(on: loop, drainingFor: .milliseconds(1), claimsSignals: false)
+      let daemon = try Daemon(on: loop, grace: .milliseconds(1), claimsSignals: false)
       work.withLock { $0 = daemon.beginWork() }
       daemon.stop()
       return daemon
@@ -74,7 +74,7 @@ import Testing
     let notes = Notes()
     let work = Mutex<Daemon.Work?>(nil)
     let service = DaemonService { loop in
-      let daemon = try Daemon(on: loop, drainingFor: .seconds(3_600), claimsSignals: false)
+      let daemon = try Daemon(on: loop, grace: .seconds(3_600), claimsSignals: false)
       work.withLock { $0 = daemon.beginWork() }
       daemon.whenStopping { notes.note("stopping") }
       loop.perform { notes.note("running") }

@@ -64,10 +64,10 @@
 
     /// Waits until the descriptor has taken the lines queued before. Blocks the thread.
     ///
-    /// - Returns: False if that took longer than `limit`, or if no descriptors were left to wait with.
+    /// - Returns: False if that took longer than `timeout`, or if no descriptors were left to wait with.
     @available(*, noasync, message: "It blocks the thread. Call it where the program ends.")
     @discardableResult
-    public func flush(within limit: Duration = .seconds(1)) -> Bool {
+    public func flush(timeout: Duration = .seconds(1)) -> Bool {
       if thread.isCurrent {
         buffer.drain()
         return true
@@ -75,10 +75,10 @@
       guard let (reader, writer) = try? Socket.pair() else { return false }
       let isAccepted = thread.execute { [buffer] in
         buffer.drain()
-        try? writer.finishSending()
+        try? writer.finishWriting()
       }
       // Readable at the end of what the writer sends.
-      return isAccepted && rondo_poll_two(reader.descriptor, CInt(POLLIN), -1, limit.pollMilliseconds) > 0
+      return isAccepted && rondo_poll_two(reader.descriptor, CInt(POLLIN), -1, timeout.pollMilliseconds) > 0
     }
 
     // MARK: - The end of the process
@@ -92,7 +92,7 @@
     private static let exitHook: CInt = atexit {
       // A forked child without a sink may find a lock of the Swift runtime held by a thread that it does not have.
       guard LogSink.sinks.isOwn else { return }
-      for sink in LogSink.sinks.withLock({ $0.compactMap(\.sink) }) { sink.flush(within: .seconds(1)) }
+      for sink in LogSink.sinks.withLock({ $0.compactMap(\.sink) }) { sink.flush(timeout: .seconds(1)) }
     }
   }
 

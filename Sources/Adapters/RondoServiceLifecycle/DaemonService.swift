@@ -11,7 +11,7 @@
   ///
   /// ```swift
   /// let service = DaemonService(name: "echo") { loop in
-  ///   let daemon = try Daemon(on: loop, drainingFor: .seconds(10), claimsSignals: false)
+  ///   let daemon = try Daemon(on: loop, grace: .seconds(10), claimsSignals: false)
   ///   daemon.whenStopping { print("stop listening") }
   ///   return daemon
   /// }
@@ -75,7 +75,7 @@
 
   /// The reason why a daemon ended before its work.
   public enum DaemonServiceError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The drain limit passed, and this many pieces of work had not ended.
+    /// The grace passed, and this many pieces of work had not ended.
     case timedOut(left: Int)
     /// A second signal came.
     case interrupted(by: CInt)

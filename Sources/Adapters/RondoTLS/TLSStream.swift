@@ -101,7 +101,7 @@
 
     // MARK: - Reading
 
-    func receive(atMost limit: Int, into inbox: inout [UInt8]) throws(ConnectionError) -> Transfer {
+    func receive(limit: Int, into inbox: inout [UInt8]) throws(ConnectionError) -> Transfer {
       let limit = min(limit, Self.mostReceived)
       let before = inbox.count
       var hasMoved = false
@@ -161,7 +161,7 @@
       defer { lock.unlock() }
       if hasClosed { throw .closed }
       let transfer = try received.fill { inbox throws(ConnectionError) in
-        try carrier.receive(atMost: Self.mostReceived, into: &inbox)
+        try carrier.receive(limit: Self.mostReceived, into: &inbox)
       }
       switch transfer {
       case .moved: break

@@ -134,7 +134,7 @@ actor Room {
   func close(within grace: Duration) {
     isClosed = true
     tellAll("* The server ends")
-    for member in members.values { try? member.source.finishSending() }
+    for member in members.values { try? member.source.finishWriting() }
     let end = isolated(to: self) { (room, _: Loop.Timer.Tick) in
       for number in room.members.keys { _ = room.remove(number) }
     }

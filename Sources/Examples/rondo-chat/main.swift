@@ -33,7 +33,7 @@ struct Options {
 /// Serves until it is told to stop; what to exit with. A test has it serve on the loop of a simulated host.
 func serve(_ options: Options, on loop: Loop = .main) throws -> CInt {
   let grace = Duration.seconds(options.grace)
-  let daemon = try Daemon(on: loop, drainingFor: grace + .seconds(10))
+  let daemon = try Daemon(on: loop, grace: grace + .seconds(10))
   let room = Room(on: daemon.loop)
   daemon.whenStopping(isolated(to: room) { room in room.close(within: grace) })
   // systemd keeps the files of its own sockets.

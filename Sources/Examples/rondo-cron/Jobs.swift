@@ -87,8 +87,8 @@ final class Jobs: @unchecked Sendable {
   }
 
   /// Ends what has not ended by itself, and waits for that: nothing is left behind, and nothing unreaped.
-  func end(killingAfter grace: Duration) {
-    for child in running.values { try? child.terminate(killingAfter: grace) }
+  func end(grace: Duration) {
+    for child in running.values { try? child.terminate(grace: grace) }
     // What the kernel does not let go of is left to it.
     let end = SuspendingClock.now.advanced(by: grace + .seconds(5))
     while !running.isEmpty, SuspendingClock.now < end {

@@ -61,7 +61,7 @@ struct Options: Sendable {
 
 /// Runs jobs until it is told to stop; what to exit with.
 func serve(_ options: Options) throws -> CInt {
-  let daemon = try Daemon(drainingFor: .seconds(options.grace))
+  let daemon = try Daemon(grace: .seconds(options.grace))
   let jobs = Jobs(daemon)
   let read: @Sendable () throws -> Void = {
     try jobs.replace(by: Crontab(contents(of: options.path), in: options.zone))
@@ -86,7 +86,7 @@ func serve(_ options: Options) throws -> CInt {
   }
   let outcome = daemon.run()
   // A user who asks twice wants an immediate end.
-  if case .interrupted = outcome { jobs.end(killingAfter: .zero) } else { jobs.end(killingAfter: .seconds(2)) }
+  if case .interrupted = outcome { jobs.end(grace: .zero) } else { jobs.end(grace: .seconds(2)) }
   return outcome.exitCode
 }
 

@@ -91,7 +91,7 @@ struct Options {
 
 /// Serves until it is told to stop; what to exit with.
 func serve(_ options: Options) throws -> CInt {
-  let daemon = try Daemon(drainingFor: .seconds(options.drain))
+  let daemon = try Daemon(grace: .seconds(options.drain))
   let group = options.threads == 0 ? LoopGroup(of: [.main]) : try LoopGroup(threads: options.threads, name: "echo")
   let workers = group.loops.map { Worker($0, limit: .seconds(options.idle)) }
   let linger = Duration.seconds(options.linger)

@@ -16,9 +16,9 @@ extension ChildSource.Command {
   /// - Parameter loop: Watches the child, and measures `grace`. If it ends, the outcome is `.unwatched`.
   /// - Throws: As `ChildSource.init(spawning:)`. A task that is cancelled before starts no child, and gets `.cancelled`.
   public nonisolated(nonsending) func run(
-    on loop: Loop, killingAfter grace: Duration = .seconds(5), in mode: Loop.Mode = .common
+    on loop: Loop, grace: Duration = .seconds(5), in mode: Loop.Mode = .common
   ) async throws(ChildError) -> ChildExit {
-    try await runToEnd(on: loop, killingAfter: grace, in: mode) { _ throws(ChildError) in }.exit
+    try await runToEnd(on: loop, grace: grace, in: mode) { _ throws(ChildError) in }.exit
   }
 
   /// Starts the program, and collects its standard output until it has ended. Any thread.
@@ -37,12 +37,12 @@ extension ChildSource.Command {
   ///   - loop: Watches the child and its output, and measures `grace`.
   /// - Throws: `.tooLong`, `.cancelled`, `.stream`. Else as `ChildSource.init(spawning:)`.
   public nonisolated(nonsending) func run(
-    collecting limit: Int, on loop: Loop, killingAfter grace: Duration = .seconds(5), in mode: Loop.Mode = .common
+    collecting limit: Int, on loop: Loop, grace: Duration = .seconds(5), in mode: Loop.Mode = .common
   ) async throws(ChildError) -> (exit: ChildExit, output: [UInt8]) {
     require(limit >= 0, "A limit of output is 0 bytes or more, not \(limit).")
     var command = self
     command.output = .piped
-    let (exit, result) = try await command.runToEnd(on: loop, killingAfter: grace, in: mode, joinsError: true) {
+    let (exit, result) = try await command.runToEnd(on: loop, grace: grace, in: mode, joinsError: true) {
       child throws(ChildError) in try await child.output.collect(atMost: limit)
     }
     return (exit, try result.get())
@@ -64,15 +64,15 @@ extension ChildSource.Command {
   ///   - body: Reads from the pipes and writes to them.
   /// - Throws: As `ChildSource.init(spawning:)`; what `body` throws.
   public nonisolated(nonsending) func run<Value>(
-    on loop: Loop, killingAfter grace: Duration = .seconds(5), in mode: Loop.Mode = .common,
+    on loop: Loop, grace: Duration = .seconds(5), in mode: Loop.Mode = .common,
     _ body: nonisolated(nonsending) (RunningChild) async throws -> Value
   ) async throws -> (exit: ChildExit, value: Value) {
-    let (exit, result) = try await runToEnd(on: loop, killingAfter: grace, in: mode, body)
+    let (exit, result) = try await runToEnd(on: loop, grace: grace, in: mode, body)
     return (exit, try result.get())
   }
 
   private nonisolated(nonsending) func runToEnd<Value, Failure>(
-    on loop: Loop, killingAfter grace: Duration, in mode: Loop.Mode, joinsError: Bool = false,
+    on loop: Loop, grace: Duration, in mode: Loop.Mode, joinsError: Bool = false,
     _ body: nonisolated(nonsending) (RunningChild) async throws(Failure) -> Value
   ) async throws(ChildError) -> (exit: ChildExit, result: Result<Value, Failure>) {
     if Task.isCancelled { throw .cancelled }
@@ -86,7 +86,7 @@ extension ChildSource.Command {
         defer { isTold = true }
         return !isTold
       }
-      if isFirst { try? child.source.terminate(killingAfter: grace) }
+      if isFirst { try? child.source.terminate(grace: grace) }
     }
     let result = await child.run(isolation: #isolation, body, onCancel: terminate)
     // Without a reader, a child could not finish what it prints at its end: it is left the pipes if it is terminated.

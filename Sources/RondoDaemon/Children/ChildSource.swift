@@ -85,7 +85,7 @@ public struct ChildSource: DaemonSource {
   /// The child's number (PID). After the child was reaped, another process can get the number.
   public var process: CInt { child.process }
 
-  /// The items of the source: its descriptor source and the timer of `terminate(killingAfter:)`.
+  /// The items of the source: its descriptor source and the timer of `terminate(grace:)`.
   public var items: [Loop.Item] { [item, child.deadline] }
 
   /// Sends a signal to the child, and never to another process with its number. Any thread.
@@ -112,7 +112,7 @@ public struct ChildSource: DaemonSource {
   /// call does nothing. A second call starts the time again.
   ///
   /// - Throws: `.notPermitted` if the child has changed to another user.
-  public func terminate(killingAfter grace: Duration) throws(ChildError) {
+  public func terminate(grace: Duration) throws(ChildError) {
     do {
       try child.send(SIGTERM)
     } catch .gone {

@@ -4,11 +4,11 @@ public import RondoSockets
 /// Runs `body` as the main function of a daemon, and returns when it has stopped. Any thread.
 ///
 /// The stop, by SIGTERM, SIGINT, ``Daemon/stop()`` or the cancellation of the calling task, calls the stop handlers and
-/// cancels `body`. The function returns when `body` and all ``Daemon/Work`` have ended, when the drain limit has passed,
+/// cancels `body`. The function returns when `body` and all ``Daemon/Work`` have ended, when the grace has passed,
 /// or at a second signal half a second later; `body` may then still run. A return of `body` is a stop, too.
 ///
 /// ```swift
-/// let outcome = try await withDaemon(on: loop, drainingFor: .seconds(10)) { daemon in
+/// let outcome = try await withDaemon(on: loop, grace: .seconds(10)) { daemon in
 ///   let listener = try Listener(at: .loopback())
 ///   daemon.ready()
 ///   try await daemon.serve(listener) { connection in
@@ -21,7 +21,7 @@ public import RondoSockets
 ///
 /// - Parameters:
 ///   - loop: Another function runs it, as `RondoMain` does with the main loop.
-///   - limit: How long work under way may take after the stop handlers.
+///   - grace: How long work under way may take after the stop handlers.
 ///   - claimsSignals: As `Daemon` has it, which also says what the signals do.
 ///   - environment: The variables to read for systemd; nil for the process's own.
 ///   - body: Nonisolated code runs on the loop's thread.
@@ -29,11 +29,11 @@ public import RondoSockets
 /// - Throws: `DaemonError`; what `body` throws, unless the stop cancelled it and it throws an error that says so.
 @discardableResult
 public func withDaemon(
-  on loop: Loop = .main, drainingFor limit: Duration = .seconds(30), claimsSignals: Bool = true,
+  on loop: Loop = .main, grace: Duration = .seconds(30), claimsSignals: Bool = true,
   environment: [String: String]? = nil, _ body: @escaping @Sendable (Daemon) async throws -> Void
 ) async throws -> Daemon.Outcome {
   try await withTaskExecutorPreference(loop) {
-    try await Daemon(on: loop, limit, claimsSignals, environment, isAwaited: true).run(body)
+    try await Daemon(on: loop, grace, claimsSignals, environment, isAwaited: true).run(body)
   }
 }
 
@@ -81,7 +81,7 @@ extension Daemon {
 
   /// Serves each connection in a task of its own until the daemon stops. Any thread.
   ///
-  /// Each connection is ``Work``. The stop is `Listener.stop()`, with the drain limit as the grace.
+  /// Each connection is ``Work``. The stop is `Listener.stop()`, with the daemon's grace.
   ///
   /// - Parameters:
   ///   - group: Has the loops of the connections; nil for the daemon's loop.
@@ -96,7 +96,7 @@ extension Daemon {
     whenStopping(stop)
     if isStopping { stop() }
     try await listener.serve(
-      on: loop, limits: limits, grace: drainLimit, in: .common, onError: onError,
+      on: loop, limits: limits, grace: grace, in: .common, onError: onError,
       place: {
         let work = beginWork()
         guard let place = group?.place(by: .leastLoaded) else { return (loop, { work.end() }) }

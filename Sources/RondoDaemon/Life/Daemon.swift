@@ -7,7 +7,7 @@ import Synchronization
 /// The life of a server: readiness, reload, graceful stop, and systemd's part in it.
 ///
 /// SIGTERM and SIGINT stop the daemon gracefully: it calls its stop handlers, and the run ends when all work has ended
-/// or the drain limit has passed. A second signal ends the run immediately, but not in the first half second of the
+/// or the grace has passed. A second signal ends the run immediately, but not in the first half second of the
 /// stop: npm(1), for example, passes a signal on that the daemon has received already. SIGHUP calls the reload handlers;
 /// without any, it stops the daemon. SIGPIPE is ignored.
 ///
@@ -18,19 +18,19 @@ import Synchronization
 /// Without systemd, everything else works the same.
 ///
 /// ```swift
-/// let daemon = try Daemon(on: loop, drainingFor: .seconds(10))
+/// let daemon = try Daemon(on: loop, grace: .seconds(10))
 /// daemon.whenReloading { log.note("reload") }
 /// daemon.whenStopping { log.note("stop listening") }
 /// let outcome = daemon.run()
 /// log.note("exit code \(outcome.exitCode)")
 /// ```
 ///
-/// In async code, use ``withDaemon(on:drainingFor:claimsSignals:environment:_:)``.
+/// In async code, use ``withDaemon(on:grace:claimsSignals:environment:_:)``.
 public final class Daemon: @unchecked Sendable {
   /// The loop that calls the daemon's handlers.
   public let loop: Loop
   /// How long work under way may take after the stop handlers.
-  public let drainLimit: Duration
+  public let grace: Duration
   /// *its lock*
   let machine = Guarded(DaemonMachine())
   /// *its lock* In the order in which they came.
@@ -73,34 +73,11 @@ public final class Daemon: @unchecked Sendable {
     var mustReload = false
   }
 
-  /// How a daemon's run ended.
-  public enum Outcome: Hashable, Sendable {
-    /// The daemon was asked to stop, and all work ended in time.
-    case drained
-    /// The drain limit passed, and this many pieces of work had not ended.
-    case timedOut(left: Int)
-    /// A second signal came, half a second after the stop began or later.
-    case interrupted(by: CInt)
-    /// Other code stopped the loop's run. No stop handler was called.
-    case stopped
-
-    /// The code for exit(3): 0 for `.drained` and `.stopped`, 1 for `.timedOut`.
-    ///
-    /// For `.interrupted` it is 128 + the signal's number, as shells count.
-    public var exitCode: CInt {
-      switch self {
-      case .drained, .stopped: EXIT_SUCCESS
-      case .timedOut: EXIT_FAILURE
-      case .interrupted(let signal): 128 + signal
-      }
-    }
-  }
-
   /// Makes a daemon on a loop, claims its signals and ignores SIGPIPE. Any thread.
   ///
   /// - Parameters:
   ///   - loop: Usually the main thread's loop.
-  ///   - limit: How long work under way may take after the stop handlers. systemd kills the process after
+  ///   - grace: How long work under way may take after the stop handlers. systemd kills the process after
   ///     TimeoutStopSec, 90 s by default.
   ///   - claimsSignals: Whether SIGTERM, SIGINT and SIGHUP belong to the daemon. Use false if other code handles them
   ///     and calls ``stop()``.
@@ -108,18 +85,18 @@ public final class Daemon: @unchecked Sendable {
   /// - Throws: An error in the environment, or a signal that cannot have a source. `.secondDaemon` while another
   ///   daemon of the process has the signals.
   public convenience init(
-    on loop: Loop = .main, drainingFor limit: Duration = .seconds(30), claimsSignals: Bool = true,
+    on loop: Loop = .main, grace: Duration = .seconds(30), claimsSignals: Bool = true,
     environment: [String: String]? = nil
   ) throws(DaemonError) {
-    try self.init(on: loop, limit, claimsSignals, environment, isAwaited: false)
+    try self.init(on: loop, grace, claimsSignals, environment, isAwaited: false)
   }
 
   init(
-    on loop: Loop, _ limit: Duration, _ claimsSignals: Bool, _ environment: [String: String]?, isAwaited: Bool
+    on loop: Loop, _ grace: Duration, _ claimsSignals: Bool, _ environment: [String: String]?, isAwaited: Bool
   ) throws(DaemonError) {
     self.loop = loop
     self.isAwaited = isAwaited
-    drainLimit = limit
+    self.grace = grace
     let environment = environment ?? ServiceEnvironment.own
     watchdogPeriod = try ServiceEnvironment.watchdogPeriod(in: environment, for: getpid())
     manager = try ServiceManager(environment: environment)
@@ -296,7 +273,7 @@ public final class Daemon: @unchecked Sendable {
 
   /// Notifies systemd that the daemon is ready. A second call does nothing. Any thread.
   ///
-  /// ``run()`` calls it. In ``withDaemon(on:drainingFor:claimsSignals:environment:_:)``, call it when the listeners are
+  /// ``run()`` calls it. In ``withDaemon(on:grace:claimsSignals:environment:_:)``, call it when the listeners are
   /// open: a unit of Type=notify fails to start without it.
   public func ready() {
     if machine.withLock({ $0.becameReady() }) { tell(.ready) }
@@ -385,7 +362,7 @@ public final class Daemon: @unchecked Sendable {
       for handler in stop.reversed() { handler() }
       perform(machine.withLock { $0.stopHandlersReturned() })
     case .awaitWork:
-      start("daemon: drain limit", Loop.Timer(after: drainLimit) { [weak self] _ in self?.timeIsUp() })
+      start("daemon: grace", Loop.Timer(after: grace) { [weak self] _ in self?.timeIsUp() })
     case .end: endRun()
     }
   }

@@ -20,35 +20,35 @@ open class SocketPort: Port, @unchecked Sendable {
   /// The longest message in bytes, with its header: 16 MiB.
   ///
   /// The port closes a connection that announces a longer message.
-  public static let maximumMessageLength = 16 << 20
+  public static let messageLimit = 16 << 20
 
   /// The limits of what senders can make a local port hold.
   public struct Limits: Sendable, Hashable {
     /// The most connections at a time.
     ///
-    /// Of one more, the port closes a connection that was quiet for `maximumIdleTime`, or else the new one. The default
+    /// Of one more, the port closes a connection that was quiet for `idleLimit`, or else the new one. The default
     /// is a quarter of the descriptors that the process may open, and at most 1,024.
-    public var maximumConnections = MessagePortOptions.defaultMaximumConnections
+    public var connectionLimit = MessagePortOptions.usualConnectionLimit
     /// The most bytes of memory for unfinished messages, and again for waiting messages.
     ///
     /// If unfinished messages exceed it, the port closes the connection that has been still longest. If waiting
     /// messages reach it, the port reads no more, so they exceed it by one message at most. For unfinished messages it
-    /// counts as at least twice `maximumMessageLength`.
-    public var maximumHeldBytes = 64 << 20
+    /// counts as at least twice `messageLimit`.
+    public var memoryLimit = 64 << 20
     /// The seconds without a byte that end an unfinished message; nil for no limit.
     ///
     /// The port then closes the connection, never before this time and at most as long again after it.
-    public var maximumIdleTime: TimeInterval? = 30
+    public var idleLimit: TimeInterval? = 30
     /// The seconds that one message may take although bytes arrive; nil for no limit.
     ///
     /// The port then closes the connection, never before this time and at most four times as long after the beginning.
-    public var maximumMessageTime: TimeInterval? = 600
+    public var messageTimeout: TimeInterval? = 600
 
     public init() {}
 
     /// How often the port looks at what is unfinished; nil for never.
     var timeBetweenLooks: Duration? {
-      [maximumIdleTime, maximumMessageTime].compactMap { $0 }.min().map(Duration.init(rounding:))
+      [idleLimit, messageTimeout].compactMap { $0 }.min().map(Duration.init(rounding:))
     }
   }
 
@@ -59,8 +59,8 @@ open class SocketPort: Port, @unchecked Sendable {
     get { receiver?.limits ?? Limits() }
     set {
       require(
-        newValue.maximumConnections > 0 && newValue.maximumHeldBytes > 0 && newValue.maximumIdleTime ?? 1 > 0
-          && newValue.maximumMessageTime ?? 1 > 0,
+        newValue.connectionLimit > 0 && newValue.memoryLimit > 0 && newValue.idleLimit ?? 1 > 0
+          && newValue.messageTimeout ?? 1 > 0,
         "A socket port's limits are positive. Use invalidate() for a port that takes nothing.")
       receiver?.limits = newValue
     }
@@ -249,7 +249,7 @@ open class SocketPort: Port, @unchecked Sendable {
       default: return false
       }
     }
-    guard let bytes = frame.encoded, bytes.count <= Self.maximumMessageLength else { return false }
+    guard let bytes = frame.encoded, bytes.count <= Self.messageLimit else { return false }
     return sender.send(bytes, before: limitDate)
   }
 }

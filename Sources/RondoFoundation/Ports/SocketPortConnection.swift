@@ -12,7 +12,7 @@ final class SocketPortConnection: BoundedConnection, @unchecked Sendable {
   let share: PortShare
   private let limits: SocketPort.Limits
   weak var source: SocketSource?
-  private var decoder = FrameDecoder<SocketPortFrame>(limit: SocketPort.maximumMessageLength)
+  private var decoder = FrameDecoder<SocketPortFrame>(limit: SocketPort.messageLimit)
   /// How many messages were taken.
   private var taken = 0
   /// Whether nothing more will come; what was read is still to be handed over.
@@ -46,7 +46,7 @@ final class SocketPortConnection: BoundedConnection, @unchecked Sendable {
 
   /// Whether nothing has come for so long, and nothing is there.
   func isQuiet(at now: SuspendingClock.Instant) -> Bool {
-    let time = limits.maximumIdleTime.map(Duration.init(rounding:))
+    let time = limits.idleLimit.map(Duration.init(rounding:))
     return share.isStill(for: time, at: now) && rondo_is_readable(socket.descriptor) == 0 && !hasBacklog
   }
 
@@ -54,8 +54,8 @@ final class SocketPortConnection: BoundedConnection, @unchecked Sendable {
   func look(at now: SuspendingClock.Instant) -> (isUnfinished: Bool, isTooSlow: Bool) {
     let isAwaited = isUnfinished && source?.enabled.contains(.data) == true
     share.look(at: now, input: isAwaited ? taken : nil)
-    let idle = limits.maximumIdleTime.map(Duration.init(rounding:))
-    let message = limits.maximumMessageTime.map(Duration.init(rounding:))
+    let idle = limits.idleLimit.map(Duration.init(rounding:))
+    let message = limits.messageTimeout.map(Duration.init(rounding:))
     let isTooSlow = share.isTooSlow(idle: idle, message: message, at: now) {
       rondo_is_readable(socket.descriptor) != 0
     }

@@ -11,7 +11,7 @@ final class SocketPortReceiver: BoundedPort, @unchecked Sendable {
     /// Nil once the port is invalid.
     var socket: Socket?
     var limits = SocketPort.Limits()
-    var account = PortAccount(limit: SocketPort.Limits().maximumHeldBytes)
+    var account = PortAccount(limit: SocketPort.Limits().memoryLimit)
     /// The loop owns it and it owns the port: weak, so that the loop's end is the end of the circle.
     weak var source: SocketSource?
     var connections: [ObjectIdentifier: SocketPortConnection] = [:]
@@ -38,7 +38,7 @@ final class SocketPortReceiver: BoundedPort, @unchecked Sendable {
     set {
       state.withLock { state in
         state.limits = newValue
-        state.account = PortAccount(limit: max(newValue.maximumHeldBytes, 2 * SocketPort.maximumMessageLength))
+        state.account = PortAccount(limit: max(newValue.memoryLimit, 2 * SocketPort.messageLimit))
       }
     }
   }
@@ -64,7 +64,7 @@ final class SocketPortReceiver: BoundedPort, @unchecked Sendable {
 
   /// Calls out.
   func schedule(_ port: SocketPort, in loop: Loop, _ mode: Loop.Mode) {
-    port.inbox.limitCost(to: limits.maximumHeldBytes)
+    port.inbox.limitCost(to: limits.memoryLimit)
     state.withLock { $0.port = port }
     join(loop, mode)
   }
@@ -99,7 +99,7 @@ final class SocketPortReceiver: BoundedPort, @unchecked Sendable {
   }
 
   var bounds: (connections: Int, timeBetweenLooks: Duration?) {
-    state.withLock { ($0.limits.maximumConnections, $0.limits.timeBetweenLooks) }
+    state.withLock { ($0.limits.connectionLimit, $0.limits.timeBetweenLooks) }
   }
 
   // MARK: - On the loop's thread
@@ -148,7 +148,7 @@ final class SocketPortReceiver: BoundedPort, @unchecked Sendable {
   }
 
   private func takeDatagram(_ datagram: Socket.Datagram, _ port: SocketPort) {
-    var decoder = FrameDecoder<SocketPortFrame>(limit: SocketPort.maximumMessageLength)
+    var decoder = FrameDecoder<SocketPortFrame>(limit: SocketPort.messageLimit)
     decoder.append(datagram.bytes)
     // What is no message was for another receiver.
     guard let frame = try? decoder.next(), decoder.buffered == 0 else { return }

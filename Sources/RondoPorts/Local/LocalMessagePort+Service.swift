@@ -4,7 +4,7 @@ package import RondoSockets
 /// Letting senders in and serving them, on the loop's thread.
 extension LocalMessagePort: BoundedPort {
   package var bounds: (connections: Int, timeBetweenLooks: Duration?) {
-    (options.maximumConnections, options.timeBetweenLooks)
+    (options.connectionLimit, options.timeBetweenLooks)
   }
 
   package var subject: String { "The message port \(name)" }

@@ -85,7 +85,7 @@ public final class LocalMessagePort: @unchecked Sendable {
     state.withLock { $0.connections.count }
   }
 
-  /// The memory that senders make the port hold, in bytes. See `MessagePortOptions.maximumHeldBytes`.
+  /// The memory that senders make the port hold, in bytes. See `MessagePortOptions.memoryLimit`.
   public var heldByteCount: Int { account.held }
 
   /// The error of the last attempt to accept a sender; nil if it succeeded.

@@ -42,9 +42,9 @@ public final class MessagePortRequest: Sendable {
   /// It returns immediately. If the sender does not read, the loop sends the rest later.
   ///
   /// - Throws: `.notAwaited` for a second reply or a message that wants none; `.peerGone`; `.messageTooLong`;
-  ///   `.tooManyReplies` if more than `maximumQueuedReplies` bytes wait. After the last two you can still reply.
+  ///   `.tooManyReplies` if more than `replyLimit` bytes wait. After the last two you can still reply.
   public func reply(_ bytes: [UInt8]? = nil) throws(MessagePortError) {
-    let limit = connection.options.maximumMessageLength
+    let limit = connection.options.messageLimit
     if let bytes, bytes.count > limit { throw .messageTooLong(count: bytes.count, limit: limit) }
     guard takeDuty() else { throw .notAwaited }
     let frame = bytes.map { Frame(.reply, serial: serial, identifier: identifier, $0) }
@@ -55,7 +55,7 @@ public final class MessagePortRequest: Sendable {
       throw .peerGone
     case .refused(let waiting):
       isAwaited.withLock { $0 = true }
-      throw .tooManyReplies(waiting: waiting, limit: connection.options.maximumQueuedReplies)
+      throw .tooManyReplies(waiting: waiting, limit: connection.options.replyLimit)
     }
   }
 

@@ -96,11 +96,11 @@ package final class ServedConnection: BoundedConnection, Sendable {
 
   /// Sends what answers a request that was taken, or keeps what there is no room for. Any thread.
   ///
-  /// - Parameter isBounded: Whether it is refused while more than `maximumQueuedReplies` bytes wait.
+  /// - Parameter isBounded: Whether it is refused while more than `replyLimit` bytes wait.
   func answer(_ frame: Frame, isBounded: Bool) -> Sending {
     let (outcome, wishes) = state.withLock { state -> (Sending, Wishes) in
       let waiting = state.wire?.queue.count ?? 0
-      if isBounded, waiting > options.maximumQueuedReplies { return (.refused(waiting: waiting), Wishes()) }
+      if isBounded, waiting > options.replyLimit { return (.refused(waiting: waiting), Wishes()) }
       state.kept -= 1
       guard state.wire != nil else { return (.gone, Wishes()) }
       if state.isDeaf { return (.gone, update(&state)) }
@@ -153,7 +153,7 @@ package final class ServedConnection: BoundedConnection, Sendable {
       return wishes.isUnfinished
     }
     guard isUnfinished else { return (false, false) }
-    let isTooSlow = share.isTooSlow(idle: options.maximumIdleTime, message: options.maximumMessageTime, at: now) {
+    let isTooSlow = share.isTooSlow(idle: options.idleLimit, message: options.messageTimeout, at: now) {
       state.withLock { state in
         state.wire.map { !isPaused(state) && rondo_is_readable($0.socket.descriptor) != 0 } ?? true
       }
@@ -163,7 +163,7 @@ package final class ServedConnection: BoundedConnection, Sendable {
 
   /// Whether nothing has come or gone since the port last looked, and nothing is owed: it may make room for another.
   package func isQuiet(at now: SuspendingClock.Instant) -> Bool {
-    share.isStill(for: options.maximumIdleTime, at: now)
+    share.isStill(for: options.idleLimit, at: now)
       && state.withLock { state in
         state.kept == 0 && !state.hasBacklog && state.wire.map { !$0.hasHalfFrame && $0.queue.isEmpty } ?? true
       }
@@ -193,7 +193,7 @@ package final class ServedConnection: BoundedConnection, Sendable {
 
   /// Whether the peer has taken enough of its replies, and awaits few enough.
   private func mayServe(_ state: State) -> Bool {
-    state.kept < options.maximumKeptRequests && (state.wire?.queue.count ?? 0) <= options.maximumQueuedReplies
+    state.kept < options.requestLimit && (state.wire?.queue.count ?? 0) <= options.replyLimit
   }
 
   /// Whether nothing is read for a reason of ours.

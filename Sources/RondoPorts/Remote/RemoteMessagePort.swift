@@ -131,7 +131,7 @@ public final class RemoteMessagePort: @unchecked Sendable {
   ///   - replyTimeout: How long the reply may take from now on.
   ///   - completion: Called once with the result of a blocking `request`: on the loop's thread, in the port's modes. If
   ///     the port has left its loop, the thread that makes it invalid calls it. If the loop ends before, nothing calls it.
-  /// - Throws: `.sendTimedOut` if more than `maximumQueuedReplies` bytes already wait for room; `.invalid` if the port
+  /// - Throws: `.sendTimedOut` if more than `replyLimit` bytes already wait for room; `.invalid` if the port
   ///   is in no loop; `.messageTooLong`; the reason why the port is invalid.
   public func request(
     _ bytes: [UInt8], identifier: Int32 = 0, replyTimeout: Duration,
@@ -139,7 +139,7 @@ public final class RemoteMessagePort: @unchecked Sendable {
   ) throws(MessagePortError) {
     let (loop, queued) = state.withLock { ($0.membership.loop, $0.wire?.queue.count ?? 0) }
     guard loop != nil else { throw .invalid }
-    if queued > options.maximumQueuedReplies { throw .sendTimedOut }
+    if queued > options.replyLimit { throw .sendTimedOut }
     let serial = nextSerial()
     let timer = Loop.Timer(after: replyTimeout) { _ in self.giveUp(serial) }
     let pending = PendingReply(
@@ -167,7 +167,7 @@ public final class RemoteMessagePort: @unchecked Sendable {
 
   /// Queues a frame and sends what there is room for.
   private func begin(_ frame: Frame, _ pending: PendingReply?) throws(MessagePortError) -> SendQueue.Ticket {
-    let limit = options.maximumMessageLength
+    let limit = options.messageLimit
     if frame.payload.count > limit { throw .messageTooLong(count: frame.payload.count, limit: limit) }
     let ticket = try state.withLock { state throws(MessagePortError) in
       guard state.wire != nil else { throw state.end ?? .invalid }

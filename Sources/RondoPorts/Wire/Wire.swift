@@ -13,7 +13,7 @@ struct Wire {
 
   init(_ socket: Socket, _ options: MessagePortOptions) {
     self.socket = socket
-    decoder = FrameDecoder<Frame>(limit: options.maximumMessageLength)
+    decoder = FrameDecoder<Frame>(limit: options.messageLimit)
   }
 
   /// Sends what waits, as far as there is room.
@@ -27,7 +27,7 @@ struct Wire {
   mutating func read() -> Bool {
     guard end == nil else { return false }
     do {
-      switch try socket.receive(atMost: Self.longestPiece) {
+      switch try socket.receive(limit: Self.longestPiece) {
       case .bytes(let bytes):
         decoder.append(bytes)
         return true

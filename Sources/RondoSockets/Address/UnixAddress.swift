@@ -16,7 +16,7 @@ public struct UnixAddress: Hashable, Sendable {
   public let bytes: [UInt8]
 
   /// The longest name in bytes: sun_path is 108 bytes, one of them zero.
-  public static let longestName = 107
+  public static let nameLimit = 107
 
   /// Makes the name of a socket in the file system.
   ///
@@ -38,7 +38,7 @@ public struct UnixAddress: Hashable, Sendable {
 
   init(_ place: Place, _ bytes: [UInt8], text: String) throws(AddressError) {
     if bytes.isEmpty { throw .empty }
-    if bytes.count > Self.longestName { throw .tooLong(text, limit: Self.longestName) }
+    if bytes.count > Self.nameLimit { throw .tooLong(text, limit: Self.nameLimit) }
     self.init(unchecked: place, bytes)
   }
 

@@ -15,7 +15,7 @@ extension Socket {
   /// - Throws: `.wait(.descriptor)` if the loop cannot watch the socket. The sequence throws `.wait(.cancelled)`, and
   ///   `.socket(.refused)` and other errors of recv(2), after which it may go on.
   public func datagrams(
-    on loop: Loop, atMost limit: Int = 65_536, in mode: Loop.Mode = .common
+    on loop: Loop, limit: Int = 65_536, in mode: Loop.Mode = .common
   ) throws(ConnectionError) -> some AsyncSequence<Datagram, ConnectionError> & Sendable {
     require(kind == .datagram, "A stream has no datagrams. Use Connection(socket, on: loop).")
     require(limit > 0, "A datagram has room for at least one byte: the limit is \(limit).")
@@ -37,11 +37,11 @@ extension Socket {
         if record.begin(.read) {
           let received: Received
           do throws(SocketError) {
-            received = try socket.receive(atMost: limit)
+            received = try socket.receive(limit: limit)
           } catch {
             // An error of one datagram leaves the others where they are.
             record.succeed(.read, mayGoOn: true)
-            throw .socket(error)
+            throw ConnectionError(error)
           }
           if case .datagram(let datagram) = received {
             record.succeed(.read, mayGoOn: true)
@@ -89,7 +89,7 @@ extension Socket {
     } catch .busy {
       return false
     } catch {
-      throw .socket(error)
+      throw ConnectionError(error)
     }
   }
 }

@@ -34,7 +34,7 @@ extension Connection {
         } catch {
           throw .wait(error)
         }
-        if let error = socket.takeError(at: address) { throw .socket(error) }
+        if let error = socket.takeError(at: address) { throw ConnectionError(error) }
       }
       return try Connection(socket, on: loop, in: mode)
     }

@@ -28,7 +28,7 @@ extension Connection {
     let deadline = loop.deadline(after: timeout)
     let found: [SocketAddress]
     do {
-      found = try await resolver.addresses(of: host, port: port, within: timeout ?? Resolver.usualLimit, on: loop)
+      found = try await resolver.addresses(of: host, port: port, timeout: timeout ?? Resolver.usualTimeout, on: loop)
     } catch {
       throw ConnectionError(error)
     }

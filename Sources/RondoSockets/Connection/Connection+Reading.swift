@@ -19,7 +19,7 @@ extension Connection {
     defer { endReading() }
     // An attempt may move bytes that are no data: records of TLS.
     while inbox.count == 0 {
-      if try await !receive(atMost: limit) { return nil }
+      if try await !receive(limit: limit) { return nil }
     }
     return inbox.take(atMost: limit)
   }
@@ -33,7 +33,7 @@ extension Connection {
     try beginReading()
     defer { endReading() }
     while inbox.count < count {
-      if try await receive(atMost: .max) { continue }
+      if try await receive(limit: .max) { continue }
       if inbox.count == 0 { return nil }
       throw .endedEarly(received: inbox.count, expected: count)
     }
@@ -57,7 +57,7 @@ extension Connection {
       if let count = inbox.countThrough(delimiter, after: known), count <= limit { return inbox.take(atMost: count) }
       if inbox.count >= limit { throw .tooLong(limit: limit) }
       known = inbox.count
-      if try await !receive(atMost: .max) { return inbox.count == 0 ? nil : inbox.take(atMost: .max) }
+      if try await !receive(limit: .max) { return inbox.count == 0 ? nil : inbox.take(atMost: .max) }
     }
   }
 
@@ -111,7 +111,7 @@ extension Connection {
   ///
   /// - Returns: False when the peer sends no more.
   @inline(__always)
-  private nonisolated(nonsending) func receive(atMost limit: Int) async throws(ConnectionError) -> Bool {
+  private nonisolated(nonsending) func receive(limit: Int) async throws(ConnectionError) -> Bool {
     switch try tryToMove(.read, { () throws(ConnectionError) in try fill(limit) }) {
     case .moved(let count): return try goesOn(after: count)
     case .end: return false
@@ -131,7 +131,7 @@ extension Connection {
   }
 
   private func fill(_ limit: Int) throws(ConnectionError) -> Transfer {
-    try inbox.fill { inbox throws(ConnectionError) in try transport.receive(atMost: limit, into: &inbox) }
+    try inbox.fill { inbox throws(ConnectionError) in try transport.receive(limit: limit, into: &inbox) }
   }
 }
 

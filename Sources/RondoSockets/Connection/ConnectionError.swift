@@ -5,7 +5,7 @@ public import Rondo
 
 /// Why an async call on a connection, a listener or a socket failed.
 public indirect enum ConnectionError: Error, Hashable, Sendable {
-  /// A system call failed.
+  /// A system call failed. A time limit of the kernel's that has passed is `.wait(.timedOut)`, as one of yours.
   case socket(SocketError)
   /// The wait failed: it was cancelled, its time passed, or the loop ended.
   case wait(Loop.WaitError)
@@ -39,11 +39,16 @@ extension ConnectionError: CustomStringConvertible {
   }
 }
 
+extension ConnectionError {
+  /// The error of a system call.
+  init(_ error: SocketError) { self = error == .timedOut ? .wait(.timedOut) : .socket(error) }
+}
+
 /// What a system call gave, or why it gave nothing, as async code is told.
 func asking<Answer>(_ call: () throws(SocketError) -> Answer) throws(ConnectionError) -> Answer {
   do {
     return try call()
   } catch {
-    throw .socket(error)
+    throw ConnectionError(error)
   }
 }

@@ -1,6 +1,6 @@
 /// What transforms a connection's bytes on their way: TLS. Its members are as those of `Transport`.
 package protocol TransportLayer: AnyObject, Sendable {
-  func receive(atMost limit: Int, into inbox: inout [UInt8]) throws(ConnectionError) -> Transfer
+  func receive(limit: Int, into inbox: inout [UInt8]) throws(ConnectionError) -> Transfer
   func send(_ bytes: RawSpan) throws(ConnectionError) -> Transfer
   /// Counts the bytes of an earlier attempt to send, once they are sent; nil if there are none.
   func sendUncounted() throws(ConnectionError) -> Transfer?
@@ -29,8 +29,8 @@ package final class LayeredTransport: Transport, @unchecked Sendable {
 
   override var hasUncounted: Bool { layer.hasUncounted }
 
-  override package func receive(atMost limit: Int, into inbox: inout [UInt8]) throws(ConnectionError) -> Transfer {
-    try layer.receive(atMost: limit, into: &inbox)
+  override package func receive(limit: Int, into inbox: inout [UInt8]) throws(ConnectionError) -> Transfer {
+    try layer.receive(limit: limit, into: &inbox)
   }
 
   override package func send(_ bytes: RawSpan) throws(ConnectionError) -> Transfer { try layer.send(bytes) }

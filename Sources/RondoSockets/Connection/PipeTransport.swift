@@ -65,7 +65,7 @@ final class PipeTransport: Transport, @unchecked Sendable {
     throw .closed
   }
 
-  override package func receive(atMost limit: Int, into inbox: inout [UInt8]) throws(ConnectionError) -> Transfer {
+  override package func receive(limit: Int, into inbox: inout [UInt8]) throws(ConnectionError) -> Transfer {
     let end = try input()
     return try asking { () throws(SocketError) in
       try StreamCalls.receive(from: end.descriptor, atMost: limit, into: &inbox, isSocket: false)

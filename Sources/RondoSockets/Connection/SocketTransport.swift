@@ -20,7 +20,7 @@ final class SocketTransport: Transport, @unchecked Sendable {
 
   override var socket: Socket? { stream }
 
-  override package func receive(atMost limit: Int, into inbox: inout [UInt8]) throws(ConnectionError) -> Transfer {
+  override package func receive(limit: Int, into inbox: inout [UInt8]) throws(ConnectionError) -> Transfer {
     try asking { () throws(SocketError) in
       try StreamCalls.receive(from: stream.descriptor, atMost: limit, into: &inbox, isSocket: true)
     }
@@ -44,7 +44,7 @@ final class SocketTransport: Transport, @unchecked Sendable {
   }
 
   override func finish() throws(ConnectionError) -> Bool {
-    try asking { () throws(SocketError) in try stream.finishSending() }
+    try asking { () throws(SocketError) in try stream.finishWriting() }
     return true
   }
 

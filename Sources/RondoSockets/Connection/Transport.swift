@@ -36,7 +36,7 @@ package class Transport: @unchecked Sendable {
   var hasUncounted: Bool { false }
 
   /// Appends what can be read at once to `inbox`. The reader.
-  package func receive(atMost limit: Int, into inbox: inout [UInt8]) throws(ConnectionError) -> Transfer {
+  package func receive(limit: Int, into inbox: inout [UInt8]) throws(ConnectionError) -> Transfer {
     fatalError("A transport overrides this.")
   }
 

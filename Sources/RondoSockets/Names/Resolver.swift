@@ -10,7 +10,7 @@ public import Rondo
 ///
 /// ```swift
 /// let resolver = Resolver(threads: 2)
-/// resolver.lookUp("localhost", port: 80, within: .seconds(5), on: loop) { answer in
+/// resolver.lookUp("localhost", port: 80, timeout: .seconds(5), on: loop) { answer in
 ///   switch answer {
 ///   case .success(let addresses): log.note("\(addresses.count) to try, in this order")
 ///   case .failure(let error): log.note("\(error)")
@@ -33,7 +33,7 @@ public final class Resolver: Sendable {
   public static let shared = Resolver()
 
   /// The longest time of a lookup, unless you give one: 30 seconds.
-  public static let usualLimit = Duration.seconds(30)
+  public static let usualTimeout = Duration.seconds(30)
 
   /// Makes a resolver. It starts each thread when it needs it. A thread takes three descriptors.
   ///
@@ -57,18 +57,18 @@ public final class Resolver: Sendable {
   ///
   /// - Parameters:
   ///   - port: The port of the returned addresses.
-  ///   - limit: The longest time, by the loop's clock. Not negative.
+  ///   - timeout: The longest time, by the loop's clock. Not negative.
   ///   - mode: The mode in which the handler is called.
   ///   - handler: Called on the loop's thread with at least one address, in the order in which to try them, or with an
   ///     error. Not called if the loop ends before.
   /// - Returns: A handle that cancels the lookup. You need not keep it.
   @discardableResult
   public func lookUp(
-    _ host: String, port: UInt16, _ family: Family = .any, within limit: Duration = Resolver.usualLimit, on loop: Loop,
+    _ host: String, port: UInt16, _ family: Family = .any, timeout: Duration = Resolver.usualTimeout, on loop: Loop,
     in mode: Loop.Mode = .common, handler: sending @escaping (Result<[SocketAddress], LookupError>) -> Void
   ) -> Lookup {
     let lookup = Lookup(LookupQuery(host: host, port: port, family: family), on: loop, in: mode)
-    guard lookup.begin(within: limit, Lookup.Delivery(handler)) else { return lookup }
+    guard lookup.begin(within: timeout, Lookup.Delivery(handler)) else { return lookup }
     if let answer = lookup.query.ownAnswer ?? lookup.query.simulatedAnswer(for: loop) {
       lookup.finish(answer)
       return lookup
@@ -85,13 +85,13 @@ public final class Resolver: Sendable {
   ///
   /// - Parameters:
   ///   - port: The port of the returned addresses.
-  ///   - limit: The longest time, by the loop's clock, while the loop runs in a common mode.
+  ///   - timeout: The longest time, by the loop's clock, while the loop runs in a common mode.
   ///   - loop: The loop that measures the time; it must run.
   /// - Returns: At least one address, in the order in which to try them.
   /// - Throws: `.cancelled` as soon as the task is cancelled, `.loopEnded`, `.timedOut`, `.notFound`, and the other
   ///   cases of ``LookupError``.
   public nonisolated(nonsending) func addresses(
-    of host: String, port: UInt16, _ family: Family = .any, within limit: Duration = Resolver.usualLimit, on loop: Loop
+    of host: String, port: UInt16, _ family: Family = .any, timeout: Duration = Resolver.usualTimeout, on loop: Loop
   ) async throws(LookupError) -> [SocketAddress] {
     if Task.isCancelled { throw .cancelled }
     let wait = Suspension<LookupQuery.Answer>(dropped: { _ in .failure(.loopEnded) })
@@ -99,7 +99,7 @@ public final class Resolver: Sendable {
     let answer = await Waiter.wait(isolation: #isolation) { waiter in
       guard wait.begin(waiter) else { return }
       let ticket = LookupTicket(wait)
-      let lookup = lookUp(host, port: port, family, within: limit, on: loop) { ticket.wait.end($0) }
+      let lookup = lookUp(host, port: port, family, timeout: timeout, on: loop) { ticket.wait.end($0) }
       current.withLock { $0 = lookup }
       // A cancellation that came before found no lookup.
       if Task.isCancelled { lookup.cancel() }

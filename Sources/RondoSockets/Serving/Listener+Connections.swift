@@ -79,7 +79,7 @@ extension Listener.Door {
     } catch  where error.isShortage {
       return .again(after: patience.pauseAfterShortage())
     } catch {
-      throw .socket(error)
+      throw ConnectionError(error)
     }
   }
 }

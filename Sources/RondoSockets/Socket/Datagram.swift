@@ -32,7 +32,7 @@ extension Socket {
   /// One of 64 that recvmmsg(2) receives together costs as much, as measured (430 ns). That call would also take datagrams
   /// out of the kernel before the program asks for them: a handler may disable its source, a task may drop its sequence,
   /// and a nested run may wait for the next one.
-  func receiveDatagram(atMost limit: Int) throws(SocketError) -> Received {
+  func receiveDatagram(limit: Int) throws(SocketError) -> Received {
     var arrival = Arrival(limit: limit)
     let result = unsafe withUnsafeMutablePointer(to: &arrival) { arrival in
       if limit <= 65_536 { return unsafe rondo_receive_datagram(descriptor, nil, 0, Arrival.take, arrival) }

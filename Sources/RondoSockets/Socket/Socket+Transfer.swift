@@ -53,9 +53,9 @@ extension Socket {
   /// it is lost, and `isTruncated` is true.
   ///
   /// - Throws: `.reset` if the peer closed the connection abruptly, and other errors of recv(2).
-  public func receive(atMost limit: Int = 65_536) throws(SocketError) -> Received {
+  public func receive(limit: Int = 65_536) throws(SocketError) -> Received {
     require(limit > 0, "A receive has room for at least one byte: the limit is \(limit).")
-    if kind == .datagram { return try receiveDatagram(atMost: limit) }
+    if kind == .datagram { return try receiveDatagram(limit: limit) }
     // Out of the stack into an array of their own size: a room of 64 KiB on the heap would cost more than all the rest.
     var bytes: [UInt8] = []
     switch try StreamCalls.receive(from: descriptor, atMost: limit, into: &bytes, isSocket: true) {
@@ -66,7 +66,7 @@ extension Socket {
   }
 
   /// Ends sending. The peer reads up to the end, and can still send. See shutdown(2).
-  public func finishSending() throws(SocketError) {
+  public func finishWriting() throws(SocketError) {
     try check(.shutdown, rondo_shutdown(descriptor, CInt(SHUT_WR)))
   }
 

@@ -260,7 +260,7 @@ public final class SocketSource: @unchecked Sendable {
   /// Ends sending after the queued bytes. The peer can still send. See shutdown(2).
   ///
   /// - Throws: `.invalid`, and errors of shutdown(2).
-  public func finishSending() throws(SocketError) {
+  public func finishWriting() throws(SocketError) {
     try state.withLock { state throws(SocketError) in
       state.finishesSending = true
       try state.finishIfSent()
@@ -272,10 +272,10 @@ public final class SocketSource: @unchecked Sendable {
   /// At the end of the data, the source stops calls for reading.
   ///
   /// - Throws: `.reset` if the peer closed the connection abruptly, `.invalid`.
-  public func receive(atMost limit: Int = 65_536) throws(SocketError) -> Socket.Received {
+  public func receive(limit: Int = 65_536) throws(SocketError) -> Socket.Received {
     try state.withLock { state throws(SocketError) in
       guard let socket = state.socket else { throw .invalid }
-      let received = try socket.receive(atMost: limit)
+      let received = try socket.receive(limit: limit)
       if received == .end {
         state.hasEnded = true
         state.updateInterest()

@@ -150,7 +150,7 @@ package struct SocketState {
   func finishIfSent() throws(SocketError) {
     guard let socket else { throw .invalid }
     guard case .ready = phase, finishesSending, outbox.isEmpty else { return }
-    try socket.finishSending()
+    try socket.finishWriting()
   }
 }
 

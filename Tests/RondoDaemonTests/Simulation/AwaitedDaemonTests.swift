@@ -22,7 +22,7 @@ import Testing
       host.start {
         do {
           let outcome = try await withDaemon(
-            on: loop, drainingFor: .seconds(10), claimsSignals: false, environment: [:]
+            on: loop, grace: .seconds(10), claimsSignals: false, environment: [:]
           ) { daemon in
             try await body(daemon, trace)
           }
@@ -109,7 +109,7 @@ import Testing
   }
 
   @Test func `each connection is work, and the requests that have come are served`() {
-    let words = run({ simulation, host, trace in
+    let clients = { @Sendable (simulation: Simulation, host: Host, trace: Trace) in
       let client = simulation.host("10.0.0.2")
       let clientLoop = client.loop
       for name in ["idle", "busy"] {
@@ -124,7 +124,8 @@ import Testing
           trace.note("\(name): \(line ?? "end")")
         }
       }
-    }) { daemon, trace in
+    }
+    let words = run(clients) { daemon, trace in
       let listener = try Listener(at: try SocketAddress(parsing: "10.0.0.1:7007"))
       daemon.loop.add(
         Loop.Timer(after: .seconds(3)) { _ in

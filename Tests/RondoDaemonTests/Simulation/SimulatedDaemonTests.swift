@@ -255,7 +255,7 @@ import Testing
       _ = try start(["quick"])
       simulation.run(for: .seconds(10))
       #expect(trace.take() == "worker quick 5 exited with 3")
-      try start(["stubborn", "x"]).terminate(killingAfter: .seconds(7))
+      try start(["stubborn", "x"]).terminate(grace: .seconds(7))
       simulation.run(for: .seconds(10))
       #expect(trace.take() == "worker stubborn,x ignores 15 17 killed by signal 9")
       host.onSpawn = nil

@@ -51,7 +51,7 @@ func probeAttack(_ attack: Attack) {
     attacker.join()
     print("rss-mib", (peakResidentBytes() - before) >> 20)
     print("held-mib", most.withLock { $0 } >> 20)
-    print("limit-mib", port.options.maximumHeldBytes >> 20)
+    print("limit-mib", port.options.memoryLimit >> 20)
     print("connections", port.connectionCount)
     print("kept", kept.count)
   } catch {
@@ -66,7 +66,7 @@ private func strike(_ attack: Attack, _ name: MessagePortName) {
   switch attack {
   case .burst:
     let burst = (1...3_276).flatMap { Frame(.request, serial: UInt32($0)).encoded }
-    for _ in 0..<min(400, MessagePortOptions.defaultMaximumConnections) { sockets += push(burst, name) }
+    for _ in 0..<min(400, MessagePortOptions.usualConnectionLimit) { sockets += push(burst, name) }
   case .halves:
     var half = Frame(.request, serial: 1, [UInt8](repeating: 7, count: 16 << 20)).encoded
     half.removeLast()
@@ -74,7 +74,7 @@ private func strike(_ attack: Attack, _ name: MessagePortName) {
   case .kept: pushAndGo(200, of: 4_096, name)
   case .crumbs: pushAndGo(1_000, of: 1, name)
   case .headers:
-    for _ in 0..<MessagePortOptions.defaultMaximumConnections {
+    for _ in 0..<MessagePortOptions.usualConnectionLimit {
       sockets += push(Array(Frame(.request, serial: 1).encoded.prefix(9)), name)
     }
   }

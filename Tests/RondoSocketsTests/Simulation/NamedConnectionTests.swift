@@ -112,7 +112,7 @@ import Testing
       world.simulation.link(world.client, world.servers[0]).cut()
       world.connect()
       world.simulation.run(for: .seconds(200))
-      #expect(world.trace.text == "\(SocketError.timedOut) 127000.1")
+      #expect(world.trace.text == "\(ConnectionError.wait(.timedOut)) 127000.1")
       #expect(world.client.openDescriptorCount == 0)
     }
   }

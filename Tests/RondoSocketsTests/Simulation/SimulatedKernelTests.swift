@@ -23,11 +23,11 @@ import Testing
       let result: String
       switch operation {
       case 0: (ends[place], result) = (nil, "closed")
-      case 1: result = word { try end.finishSending() }
+      case 1: result = word { try end.finishWriting() }
       case 2: result = "\(rondo_shutdown(end.descriptor, CInt(SHUT_RD)))"
       case 3: result = end.takeError().map { "\($0)" } ?? "no error"
       case 4..<12: result = word { try end.send([UInt8](repeating: UInt8(count), count: count)[...]) }
-      case 12..<20: result = word { try end.receive(atMost: count) }
+      case 12..<20: result = word { try end.receive(limit: count) }
       default:
         result =
           "ready \(rondo_is_ready(end.descriptor, 0)) \(rondo_is_ready(end.descriptor, 1)) \(rondo_has_hung_up(end.descriptor))"
@@ -82,7 +82,7 @@ import Testing
     switch number {
     case 0:  // An end after bytes.
       words.append(word { try client.send([1, 2, 3]) })
-      try client.finishSending()
+      try client.finishWriting()
       words.append(ends(server!))
       words.append(ends(server!))
       words.append(word { try server!.send([4]) })
@@ -119,7 +119,7 @@ import Testing
       let fresh = try Socket(family: AF_INET, .stream)
       words.append(word { try fresh.send([1]) })
       words.append(word { try fresh.receive() })
-      words.append(word { try fresh.finishSending() })
+      words.append(word { try fresh.finishWriting() })
       words.append("\(fresh.localAddress as Any) \(fresh.peerAddress as Any)")
       words.append("\(rondo_is_ready(fresh.descriptor, 0)) \(rondo_is_ready(fresh.descriptor, 1))")
       words.append(word { try client.connect(to: listener.localAddress!) })

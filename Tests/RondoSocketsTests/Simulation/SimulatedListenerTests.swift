@@ -250,6 +250,22 @@ import Testing
       words == ["connected"] + Array(repeating: "the wait for the socket ended: the time given is over", count: 19))
   }
 
+  @Test func `a time limit of the kernel's is the same error as one of the caller's`() {
+    let words: [String] = withSimulation { simulation in
+      let (host, trace) = (simulation.host("10.0.0.1"), Trace())
+      let loop = host.loop
+      simulation.faults.fail(.connect, with: ETIMEDOUT, nth: 1)
+      host.start {
+        do {
+          _ = try await Connection.connected(to: Self.address, on: loop)
+        } catch ConnectionError.wait(.timedOut) { trace.note("timed out") }
+      }
+      simulation.run(for: .seconds(1))
+      return trace.tokens
+    }
+    #expect(words == ["timed out"])
+  }
+
   // MARK: - Datagrams
 
   @Test func `a datagram without bytes that finds no room is not sent`() throws {

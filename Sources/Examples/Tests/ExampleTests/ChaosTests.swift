@@ -170,7 +170,7 @@ private struct Mob {
       isOpen = false
     case 1: isOpen = false  // It goes, and leaves behind what it has not read.
     case 2...4 where !client.isHalf:
-      isOpen = (try? client.socket.finishSending()) != nil
+      isOpen = (try? client.socket.finishWriting()) != nil
       client.isHalf = isOpen
       halves += 1
     case 5 where stalls < connections / 20:
@@ -240,7 +240,7 @@ private struct Mob {
     while clients.contains(where: { $0 != nil }), SuspendingClock.now < end {
       for index in clients.indices {
         guard var client = clients[index] else { continue }
-        if !client.isHalf { client.isHalf = (try? client.socket.finishSending()) != nil }
+        if !client.isHalf { client.isHalf = (try? client.socket.finishWriting()) != nil }
         clients[index] = goesOn(&client, index) ? client : nil
       }
     }
