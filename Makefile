@@ -72,7 +72,7 @@ test: setup ## Run the tests, the comparison with the real CFRunLoop among them.
 check: lint ## The inner loop: lint, build, the tests of the core. Half a minute once it is built.
 	swift build --build-tests
 	swift test --skip-build --filter '^RondoTests\.'
-lint: setup ## Check the format, the length of files, left-over markers, the tics of prose, closures in expectations.
+lint: setup ## Check the format, the length of files, left-over markers, closures in expectations.
 	@Sources/Tools/lint.sh $(FORMATTED)
 format: setup ## Rewrite the code in the project's format.
 	swift format --in-place --parallel --recursive $(FORMATTED)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks the format, the length of files, left-over markers, the tics of prose, closures that the compiler may take for
-# others, and that each mutant's text stands where it is replaced: `make lint`.
+# Checks the format, the length of files, left-over markers, closures that the compiler may take for others,
+# and that each mutant's text stands where it is replaced: `make lint`.
 #
 #   lint.sh PATH...
 set -euo pipefail
@@ -14,6 +14,5 @@ if marks=$(grep -rnwE 'TOD[O]|FIXM[E]' Sources Tests Benchmarks/Sources Benchmar
   printf 'Left-over markers:\n%s\n' "$marks" >&2
   exit 1
 fi
-Sources/Tools/prose.sh
 APPLY=only Sources/Tools/mutants.sh
 python3 Sources/Tools/closures.py Tests Benchmarks/Tests Sources/Examples/Tests
