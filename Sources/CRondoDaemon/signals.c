@@ -25,7 +25,7 @@ struct entry {
   _Atomic int64_t date;
   // *atomic* What comes from this date on is not for it.
   _Atomic int64_t end;
-  // *constant while subscribed* Which file the eventfd was. No inode tells eventfds apart, but all else from them.
+  // *constant while subscribed* Which file the eventfd was. Eventfds, timerfds and epoll sets share an inode.
   dev_t device;
   ino_t inode;
   // *the lock* 0 when there is no subscription.

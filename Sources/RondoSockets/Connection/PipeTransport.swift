@@ -2,7 +2,7 @@ internal import Glibc
 internal import Rondo
 internal import Synchronization
 
-/// One or two descriptors that are no sockets as a transport: pipes, a terminal, a character device.
+/// One or two descriptors that are no sockets as a transport: pipes, or a terminal.
 final class PipeTransport: Transport, @unchecked Sendable {
   // Unchecked, as every transport.
 
