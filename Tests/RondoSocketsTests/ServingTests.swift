@@ -230,4 +230,35 @@ import Testing
       #expect(tally.present.load(ordering: .relaxed) == 0)
     }
   }
+
+  @Test func `stops at any point serve every request that was sent before, and none twice`() async throws {
+    try await withLoop { loop in
+      for round in 0..<stressCount(1_000) {
+        let listener = try Listener(at: .loopback())
+        let served = Atomic(0)
+        let serving = Task {
+          try await listener.serve(on: loop, limits: ServerLimits(connections: 4), grace: .seconds(600)) { connection in
+            while try await connection.awaitRequest(), let bytes = try await connection.read() {
+              served.add(1, ordering: .relaxed)
+              try await connection.write(bytes)
+            }
+          }
+        }
+        var clients: [Connection] = []
+        for number in 0..<4 as Range<UInt8> {
+          let client = try await Connection.connected(to: listener.address, on: loop)
+          try await client.write([number])
+          clients.append(client)
+        }
+        for _ in 0..<round % 50 { await Task.yield() }
+        listener.stop()
+        for (number, client) in clients.enumerated() {
+          #expect(try await client.read() == [UInt8(number)])
+          #expect(try await client.read() == nil)
+        }
+        try await serving.value
+        #expect(served.load(ordering: .relaxed) == 4)
+      }
+    }
+  }
 }

@@ -1,6 +1,7 @@
 import Glibc
 import Rondo
 import RondoSockets
+import RondoTestSupport
 import Testing
 
 /// The files of Unix-domain listeners.
@@ -103,5 +104,21 @@ import Testing
     #expect(throws: SocketError.system(.bind, errno: ENAMETOOLONG)) { try Listener.unix(long) }
     #expect(throws: SocketError.system(.bind, errno: EINVAL)) { try Listener.unix("") }
     #expect(throws: SocketError.notFound) { try Listener.unix("/tmp/\(uniqueName())/socket") }
+  }
+
+  @Test(.offThePool) func `a forked child that ends leaves the file of its parent`() throws {
+    let path = Self.path()
+    var listener: Listener? = try .unix(path)
+    let child = forkProcess()
+    if child == 0 {
+      listener?.stop()
+      listener = nil
+      _exit(0)
+    }
+    var status: CInt = 0
+    #expect(unsafe waitpid(child, &status, 0) == child && status == 0)
+    #expect(try Self.connects(to: path))
+    listener = nil
+    #expect(Self.mode(of: path) == nil)
   }
 }

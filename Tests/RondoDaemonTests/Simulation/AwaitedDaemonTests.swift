@@ -168,6 +168,48 @@ import Testing
     #expect(try await daemon.value == .stopped)
   }
 
+  @Test func `connections that are served over a group are work, and leave its loops`() async throws {
+    let (thread, group) = (try LoopThread(name: "daemon"), try LoopGroup(threads: 2))
+    let address = Guarded<SocketAddress?>(nil)
+    let daemon = Task {
+      try await withDaemon(on: thread.loop, claimsSignals: false, environment: [:]) { daemon in
+        let listener = try Listener(at: .loopback())
+        address.withLock { $0 = listener.address }
+        try await daemon.serve(listener, over: group) { connection in
+          let count = UInt8(daemon.workCount)
+          while try await connection.awaitRequest(), try await connection.read() != nil {
+            try await connection.write([count])
+          }
+          daemon.stop()
+        }
+      }
+    }
+    while address.withLock({ $0 }) == nil { try await Task.sleep(for: .milliseconds(1)) }
+    let client = try await Connection.connected(to: address.withLock { $0 }!, on: group.loops[0])
+    try await client.write([1])
+    #expect(try await client.read() == [2])
+    #expect(group.loads == [1, 0])
+    try await client.finishWriting()
+    #expect(try await daemon.value == .drained)
+    #expect(group.loads == [0, 0])
+    await group.end()
+    await thread.end()
+  }
+
+  @Test(.offThePool) func `a second signal ends the wait for a body that does not end`() async {
+    await #expect(processExitsWith: .success) {
+      let thread = try LoopThread(name: "daemon")
+      let outcome = try await withDaemon(on: thread.loop, environment: [:]) { daemon in
+        daemon.whenStopping {
+          daemon.loop.add(Loop.Timer(after: .milliseconds(500)) { _ in kill(getpid(), SIGTERM) })
+        }
+        kill(getpid(), SIGTERM)
+        await Task { try? await daemon.loop.clock.sleep(for: .seconds(3_600)) }.value
+      }
+      precondition(outcome == .interrupted(by: SIGTERM) && outcome.exitCode == 143, "\(outcome)")
+    }
+  }
+
   @Test(.offThePool) func `async reload handlers run one after another, once more for what came meanwhile`() async {
     await #expect(processExitsWith: .success) {
       let inbox = try Inbox()
