@@ -1,11 +1,10 @@
 import Glibc
 import Rondo
-import RondoSockets
 import RondoTestSupport
 import RondoTesting
 import Testing
 
-@testable import RondoDaemon
+@testable import RondoSockets
 
 /// Several loops, and who of them serves what.
 @Suite struct LoopGroupTests {
@@ -71,21 +70,6 @@ import Testing
     #expect(isOver.value == 1)
   }
 
-  @Test func `pinned threads run on one allowed processor each, and share them evenly`() async throws {
-    let allowed = usableProcessors()
-    let group = try LoopGroup(threads: allowed.count + 1, pinned: true)
-    let found = Guarded<[Int: [Int]]>([:])
-    for (index, loop) in group.loops.enumerated() {
-      loop.perform { found.withLock { $0[index] = usableProcessors() } }
-    }
-    await group.end()
-    let processors = group.loops.indices.compactMap { index in found.withLock { $0[index] } }
-    #expect(processors.count == allowed.count + 1 && processors.allSatisfy { $0.count == 1 })
-    #expect(Set(processors.prefix(allowed.count).joined()) == Set(allowed))
-    #expect(allowed.contains(processors.last![0]))
-    #expect(usableProcessors() == allowed)
-  }
-
   @Test func `as many threads as processors, if nobody says`() async throws {
     let group = try LoopGroup()
     #expect(group.count == usableProcessors().count)
@@ -98,11 +82,11 @@ import Testing
         let before = descriptors(of: "[eventpoll]")
         var limit = rlimit(rlim_cur: 64, rlim_max: 64)
         precondition(unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
-        do throws(LoopGroup.StartError) {
+        do throws(LoopThread.StartError) {
           _ = try LoopGroup(threads: 40)
           fatalError("Forty loops have more than 64 descriptors.")
         } catch {
-          guard case .thread(.noDescriptors) = error else { fatalError("\(error)") }
+          guard case .noDescriptors = error else { fatalError("\(error)") }
         }
         precondition(descriptors(of: "[eventpoll]") == before)
       }

@@ -76,6 +76,17 @@ import Testing
     }
   }
 
+  @Test func `without a limit of the caller's, 64 MiB may wait`() throws {
+    try withFullSocket { _, source, _ in
+      try source.send([UInt8](repeating: 3, count: 64 << 20))
+      let refusal = thrown { () throws(SocketError) in try source.send([4]) }
+      #expect(refusal == .congested)
+      source.queueLimit = .max
+      try source.send([4])
+      #expect(source.queuedByteCount == 64 << 20 + 1)
+    }
+  }
+
   @Test func `a piece that finds nothing waiting is taken, whatever the limit`() throws {
     try withFullSocket { _, source, _ in
       source.queueLimit = 5

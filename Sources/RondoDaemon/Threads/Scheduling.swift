@@ -125,12 +125,3 @@ extension Loop {
     }
   }
 }
-
-extension LoopGroup {
-  /// Changes how the kernel schedules each thread of the group. Any thread.
-  ///
-  /// - Throws: Why the first thread that keeps its scheduling does. Those before it are changed.
-  public func setScheduling(_ scheduling: Scheduling) throws(SchedulingError) {
-    for loop in loops { try loop.setScheduling(scheduling) }
-  }
-}

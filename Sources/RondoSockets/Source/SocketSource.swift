@@ -243,7 +243,7 @@ public final class SocketSource: @unchecked Sendable {
     set { state.withLock { $0.marks.low = Self.checkedMark(newValue) } }
   }
 
-  /// The most bytes that may wait for room. At first `Int.max`: no limit.
+  /// The most bytes that may wait for room. At first 64 MiB; `Int.max` is no limit.
   ///
   /// A `send` that would exceed it takes no byte and throws `.congested`. If nothing waits, a piece of any size is
   /// taken, since the kernel may have sent part of it.

@@ -54,7 +54,7 @@ package struct SocketState {
   struct Marks {
     var low = 0
     var high = 0
-    var limit = Int.max
+    var limit = 64 << 20
   }
 
   init(

@@ -1,6 +1,7 @@
 import Glibc
 import Rondo
 import RondoDaemon
+import RondoSockets
 import Testing
 
 /// How a loop's thread is scheduled.
@@ -56,7 +57,7 @@ import Testing
   @Test func `a group's threads are all scheduled, and the calling thread by itself`() throws {
     let group = try LoopGroup(threads: 2)
     defer { group.stop() }
-    try group.setScheduling(.competing(nice: 5))
+    for loop in group.loops { try loop.setScheduling(.competing(nice: 5)) }
     for loop in group.loops { #expect(try loop.scheduling().nice == 5) }
     try withThread { thread in
       let nice = try thread.sync {

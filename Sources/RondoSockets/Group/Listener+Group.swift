@@ -1,5 +1,4 @@
 internal import Rondo
-public import RondoSockets
 
 extension Listener {
   /// Serves each connection in a task of its own, on a loop of a group. Any thread.

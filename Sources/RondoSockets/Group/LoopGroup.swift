@@ -1,6 +1,6 @@
+internal import CLinux
 public import Rondo
-import RondoSockets
-import Synchronization
+internal import Synchronization
 
 /// Several loops, each on a thread of its own, among which you distribute work.
 ///
@@ -31,18 +31,15 @@ public final class LoopGroup: Sendable {
 
   /// Starts threads, named `name` and their number.
   ///
-  /// - Parameters:
-  ///   - count: At least one; nil for the number of processors that this thread may run on.
-  ///   - isPinned: Whether each thread runs on one of those processors only, as ``Rondo/Loop/spread(_:)`` chooses; more
-  ///     threads than processors share them.
-  /// - Throws: Why a thread could not be started or pinned. No thread is left behind then.
-  public init(threads count: Int? = nil, name: String = "loop", pinned isPinned: Bool = false) throws(StartError) {
+  /// To keep each on a processor of its own, pass ``loops`` to `Loop.spread(_:)` of `RondoDaemon`.
+  ///
+  /// - Parameter count: At least one; nil for the number of processors that this thread may run on.
+  /// - Throws: Why a thread could not be started. No thread is left behind then.
+  public init(threads count: Int? = nil, name: String = "loop") throws(LoopThread.StartError) {
     require(count ?? 1 > 0, "A LoopGroup has one thread at least. Use LoopGroup(of: [.main]) for none of its own.")
     var threads: [LoopThread] = []
-    do throws(StartError) {
-      let processors = try Self.processors
-      for index in 0..<(count ?? processors.count) { threads.append(try Self.startThread("\(name) \(index)")) }
-      if isPinned { try Self.pin(threads, to: processors) }
+    do throws(LoopThread.StartError) {
+      for index in 0..<(count ?? Self.processorCount) { threads.append(try LoopThread(name: "\(name) \(index)")) }
     } catch {
       for thread in threads { thread.stop() }
       throw error
@@ -96,36 +93,10 @@ public final class LoopGroup: Sendable {
     for thread in threads { await thread.end(blocks) }
   }
 
-  // MARK: - Threads
-
-  /// Why the group could not be started.
-  public enum StartError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// A thread could not be started.
-    case thread(LoopThread.StartError)
-    /// A thread could not be pinned to a processor.
-    case scheduling(SchedulingError)
-
-    /// A sentence with the cause.
-    public var description: String {
-      switch self {
-      case .thread(let error): "\(error)"
-      case .scheduling(let error): "\(error)"
-      }
-    }
-  }
-
-  private static var processors: [Int] {
-    get throws(StartError) {
-      do { return try allowedProcessors(of: 0) } catch { throw .scheduling(error) }
-    }
-  }
-
-  private static func startThread(_ name: String) throws(StartError) -> LoopThread {
-    do { return try LoopThread(name: name) } catch { throw .thread(error) }
-  }
-
-  private static func pin(_ threads: [LoopThread], to processors: [Int]) throws(StartError) {
-    do { _ = try Spread.keepApart(threads.map(\.loop), on: processors) } catch { throw .scheduling(error) }
+  /// The number of processors that the calling thread may run on.
+  private static var processorCount: Int {
+    var numbers = [CInt](repeating: 0, count: 8_192)
+    return max(1, Int(unsafe rondo_allowed_processors(0, &numbers, CInt(numbers.count))))
   }
 }
 
