@@ -1,6 +1,7 @@
 import Glibc
 import Rondo
 import RondoDaemon
+import RondoSockets
 import RondoTestSupport
 import Testing
 
@@ -31,6 +32,34 @@ import Testing
         try await withCancellation(by: [SIGTERM], on: thread.loop) { throw Failure() }
         exit(1)
       } catch is Failure {}
+      await thread.end()
+    }
+  }
+
+  @Test func `after a signal, an error that says that the task was cancelled is none, and another one is thrown`() async
+  {
+    await #expect(processExitsWith: .success) {
+      struct Failure: Error {}
+      let thread = try LoopThread(name: "signals")
+      let loop = thread.loop
+      let cancellations: [any Error] = [
+        CancellationError(), ConnectionError.wait(.cancelled), LookupError.cancelled, Loop.WaitError.cancelled,
+        ChildError.stream(.wait(.cancelled)), Loop.CallError<any Error>.body(CancellationError()),
+      ]
+      for error in cancellations + [Failure()] {
+        do {
+          let signal = try await withCancellation(by: [SIGTERM], on: loop) {
+            kill(getpid(), SIGTERM)
+            try? await loop.clock.sleep(for: .seconds(600))
+            throw error
+          }
+          precondition(signal == SIGTERM && !(error is Failure), "\(error)")
+        } catch is Failure {
+          precondition(error is Failure)
+        }
+        // The signals have their old effect for half a second more.
+        while disposition(of: SIGTERM) != 0 { try await Task.sleep(for: .milliseconds(5)) }
+      }
       await thread.end()
     }
   }

@@ -143,3 +143,9 @@ public enum ChildError: Error, Hashable, Sendable, CustomStringConvertible {
     }
   }
 }
+
+extension ChildError: CancellationReporting {
+  package var reportsCancellation: Bool {
+    if case .stream(let error) = self { error.reportsCancellation } else { self == .cancelled }
+  }
+}

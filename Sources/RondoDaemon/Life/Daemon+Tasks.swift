@@ -110,17 +110,3 @@ extension Daemon {
       }, body)
   }
 }
-
-extension Error {
-  /// Whether it says that its task was cancelled.
-  var isCancellation: Bool {
-    switch self {
-    case is CancellationError: true
-    case let error as ConnectionError: error == .wait(.cancelled) || error == .lookup(.cancelled)
-    case let error as Loop.WaitError: error == .cancelled
-    case let error as LookupError: error == .cancelled
-    case let error as ChildError: error == .cancelled
-    default: false
-    }
-  }
-}

@@ -11,7 +11,7 @@ public import Rondo
 ///   - signals: For example SIGTERM, which systemd sends, and SIGINT, the terminal's Ctrl-C.
 ///   - loop: Watches for the signals, and runs the nonisolated code of `body` on its thread.
 /// - Returns: The signal that cancelled `body`; nil if `body` returned without one.
-/// - Throws: `SignalError`; what `body` throws, unless a signal came before.
+/// - Throws: `SignalError`; what `body` throws, unless a signal cancelled it and it throws an error that says so.
 @discardableResult
 public func withCancellation(
   by signals: [CInt], on loop: Loop, _ body: @escaping @Sendable () async throws -> Void
@@ -32,7 +32,7 @@ public func withCancellation(
     task.cancel()
   }
   let signal = cancellation.end()
-  if signal == nil { try result.get() }
+  do { try result.get() } catch  where signal != nil && error.isCancellation {}
   return signal
 }
 

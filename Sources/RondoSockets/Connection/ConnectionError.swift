@@ -39,7 +39,9 @@ extension ConnectionError: CustomStringConvertible {
   }
 }
 
-extension ConnectionError {
+extension ConnectionError: CancellationReporting {
+  package var reportsCancellation: Bool { self == .wait(.cancelled) || self == .lookup(.cancelled) }
+
   /// The error of a system call.
   init(_ error: SocketError) { self = error == .timedOut ? .wait(.timedOut) : .socket(error) }
 }

@@ -48,3 +48,7 @@ public enum LookupError: Error, Hashable, Sendable, CustomStringConvertible {
     }
   }
 }
+
+extension LookupError: CancellationReporting {
+  package var reportsCancellation: Bool { self == .cancelled }
+}
