@@ -154,7 +154,7 @@ import Testing
   }
 
   private static let longFiles: [String: Int] = [:]
-  private static let mostLinesOfTheCore = 6_650
+  private static let mostLinesOfTheCore = 6_647
 
   // MARK: - Walks
 
