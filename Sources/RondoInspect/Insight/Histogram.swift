@@ -46,18 +46,6 @@ public struct Histogram: Sendable, Hashable {
     return longest
   }
 
-  /// Returns a histogram with the values of both.
-  public func merging(_ other: Histogram) -> Histogram {
-    if buckets.isEmpty { return other }
-    if other.buckets.isEmpty { return self }
-    var merged = self
-    merged.count += other.count
-    merged.sum &+= other.sum
-    merged.longest = max(longest, other.longest)
-    for index in merged.buckets.indices { merged.buckets[index] += other.buckets[index] }
-    return merged
-  }
-
   /// One value more.
   mutating func add(_ value: Duration) {
     if buckets.isEmpty { buckets = [UInt64](repeating: 0, count: Int(rondo_histogram_buckets)) }

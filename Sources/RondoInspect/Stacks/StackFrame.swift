@@ -12,11 +12,11 @@ public struct StackFrame: Sendable, Hashable, CustomStringConvertible {
   public var file: String?
   public var line: Int?
   /// Whether the compiler inlined the function into that of the next frame.
-  public var isInlined = false
+  package var isInlined = false
   /// Whether the frame was found without a frame pointer.
   ///
   /// It may then be a trace of an earlier call.
-  public var isGuess = false
+  package var isGuess = false
   /// Whether the function is one of Rondo's or libevent's.
   var isOfLoop = false
 
