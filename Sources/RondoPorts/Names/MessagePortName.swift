@@ -5,7 +5,7 @@ package import RondoSockets
 /// The name and place by which a sender finds a message port.
 public struct MessagePortName: Hashable, Sendable, CustomStringConvertible {
   public let text: String
-  public let place: Place
+  package let place: Place
 
   /// The set of names that a name belongs to.
   public enum Place: Hashable, Sendable {

@@ -8,7 +8,7 @@ public import RondoSockets
 /// port alive, and notices the end of the peer even while you send nothing.
 public final class RemoteMessagePort: @unchecked Sendable {
   public let name: MessagePortName
-  public let options: MessagePortOptions
+  package let options: MessagePortOptions
   /// The credentials of the port's creator, as the kernel states them.
   public let peer: PeerCredentials
   package let state: Guarded<State>

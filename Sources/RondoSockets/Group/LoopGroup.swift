@@ -70,7 +70,7 @@ public final class LoopGroup: Sendable {
   }
 
   /// The number of places taken on each loop.
-  public var loads: [Int] { tally.withLock { $0.loads } }
+  package var loads: [Int] { tally.withLock { $0.loads } }
 
   fileprivate func leave(_ index: Int) {
     tally.withLock { $0.leave(index) }

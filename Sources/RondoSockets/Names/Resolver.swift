@@ -33,7 +33,7 @@ public final class Resolver: Sendable {
   public static let shared = Resolver()
 
   /// The longest time of a lookup, unless you give one: 30 seconds.
-  public static let usualTimeout = Duration.seconds(30)
+  @usableFromInline package static let usualTimeout = Duration.seconds(30)
 
   /// Makes a resolver. It starts each thread when it needs it. A thread takes three descriptors.
   ///
