@@ -24,6 +24,7 @@ public struct Histogram: Sendable, Hashable {
     self.buckets = self.count == 0 ? [] : buckets
   }
 
+  /// The mean of all values; zero without one.
   public var mean: Duration { count == 0 ? .zero : .nanoseconds(Int64(clamping: sum / count)) }
 
   /// The sum of all values.

@@ -12,6 +12,7 @@ public struct Measures: Sendable {
   public let kind: String
   /// The items' name, or a block's or job's function. Empty for "others".
   public let name: String
+  /// The number of callouts.
   public let callouts: UInt64
   /// The number of callouts that were the first after a sleep.
   public let wakeups: UInt64

@@ -45,6 +45,7 @@ public struct Stall: Sendable, CustomStringConvertible {
     /// The descriptor of a descriptor source; nil for other kinds.
     public let descriptor: CInt?
 
+    /// The kind, the name and the descriptor of the callout.
     public var description: String {
       (name == "?" ? kind : "\(kind) \(name)") + (descriptor.map { " (descriptor \($0))" } ?? "")
     }

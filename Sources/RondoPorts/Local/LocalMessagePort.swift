@@ -8,6 +8,7 @@ public import RondoSockets
 /// sender. A port is in one loop at a time, in several modes. Every member may be used from any thread.
 /// `MessagePortOptions` limits the memory that its senders make it hold.
 public final class LocalMessagePort: @unchecked Sendable {
+  /// The name by which senders find the port.
   public let name: MessagePortName
   package let options: MessagePortOptions
   package let state: Guarded<State>
