@@ -7,7 +7,7 @@ internal import Synchronization
 /// ```swift
 /// let group = try LoopGroup(threads: 2, name: "worker")
 /// let place = group.place(by: .leastLoaded)
-/// place.loop.perform { log.note("on a loop of \(group.count)") }
+/// place.loop.perform { log.note("on a loop of \(group.loops.count)") }
 /// group.stop()
 /// ```
 ///
@@ -56,9 +56,6 @@ public final class LoopGroup: Sendable {
     threads = []
     tally = Guarded(LoopTally(count: loops.count))
   }
-
-  /// The number of loops.
-  public var count: Int { loops.count }
 
   // MARK: - Choosing
 
