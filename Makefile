@@ -76,6 +76,8 @@ lint: setup ## Check the format, the length of files, left-over markers, closure
 	@Sources/Tools/lint.sh $(FORMATTED)
 format: setup ## Rewrite the code in the project's format.
 	swift format --in-place --parallel --recursive $(FORMATTED)
+names: setup ## Compare the page of the public names with the sources; UPDATE=1 writes it.
+	UPDATE='$(UPDATE)' swift test --filter PublicNamesTests
 run: setup ## Start the README's server, or another program of Sources/Examples: EXAMPLE=first-loop.
 	@swift run --quiet $(EXAMPLES) $(EXAMPLE) $(ARGS)
 docs: setup ## Make the documentation: DocC's archives, in .build/docs.

@@ -76,20 +76,6 @@ extension Loop {
     feed.follow([source], in: mode, of: self) { source.invalidate() }
     return Events(of: source, feed) { source.enable(interest) }
   }
-
-  /// Returns a sequence of the loop's activities. Any thread.
-  ///
-  /// Activities that come before the task asks are merged into one set. The loop does not wait for the task. If the
-  /// task runs on the loop itself and asks for `.beforeWaiting` or `.afterWaiting`, the loop never sleeps, because each
-  /// element takes a turn.
-  public func activities(
-    _ activities: Activity, order: Int = 0, in mode: Mode = .common
-  ) -> Events<Observer, Activity, Never> {
-    let feed = Feed<Activity, Never>(merging: { older, newer in older.union(newer) })
-    let observer = DelegatingObserver(activities, order: order) { activity in feed.offer(activity) }
-    feed.follow([observer], in: mode, of: self) { observer.invalidate() }
-    return Events(of: observer, feed)
-  }
 }
 
 /// Ends a feed when its last reference goes, which a sequence or an iterator had.

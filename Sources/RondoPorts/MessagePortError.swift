@@ -60,6 +60,7 @@ public enum MessagePortError: Error, Hashable, Sendable {
 }
 
 extension MessagePortError: CustomStringConvertible {
+  /// A sentence with the cause.
   public var description: String {
     switch self {
     case .badName(let name): "'\(name)' cannot be the name of a message port"

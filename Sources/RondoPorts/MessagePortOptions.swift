@@ -41,18 +41,22 @@ public struct MessagePortOptions: Sendable, Hashable {
   /// four times this duration. Nil is no limit.
   public var messageTimeout: Duration?
 
+  /// The users whose processes a port accepts, or whose port a sender accepts.
   public enum Peers: Sendable, Hashable {
     /// The effective user of this process.
     case sameUser
+    /// Users with these numbers, as geteuid(2) returns them.
     case users(Set<UInt32>)
+    /// Every user.
     case anyone
   }
 
   /// A quarter of the descriptors this process may open (RLIMIT_NOFILE), at most 1,024.
-  public static var usualConnectionLimit: Int {
+  @usableFromInline package static var usualConnectionLimit: Int {
     min(1024, max(1, descriptorLimit / 4))
   }
 
+  /// Makes options; a port with the default ones serves its own user.
   public init(
     peers: Peers = .sameUser, messageLimit: Int = 16 << 20,
     connectionLimit: Int = MessagePortOptions.usualConnectionLimit,

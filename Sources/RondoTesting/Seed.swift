@@ -40,6 +40,7 @@ public struct Seed: Hashable, Sendable, ExpressibleByIntegerLiteral, LosslessStr
     self.init(number, choices: Set(places))
   }
 
+  /// The text that makes an equal seed.
   public var description: String {
     guard let choices else { return "\(number)" }
     return "\(number):" + choices.sorted().map { "\($0)" }.joined(separator: ",")

@@ -9,7 +9,7 @@ public import Testing
 /// The environment variable RONDO_SEED has it run the test with that seed alone.
 public struct SeedsTrait: TestTrait, SuiteTrait, TestScoping {
   /// The seeds' numbers.
-  public let numbers: Range<UInt64>
+  let numbers: Range<UInt64>
   /// Whether the tests of a suite have it.
   public var isRecursive: Bool { true }
 

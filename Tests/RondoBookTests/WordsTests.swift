@@ -40,21 +40,9 @@ import Testing
     }
   }
 
-  /// Public declarations, each to its first brace, on one line.
+  /// Public declarations, each on one line.
   private static func declarations(in lines: [String]) -> [String] {
-    var found: [String] = []
-    var isInside = false
-    for line in lines.map({ $0.trimmingCharacters(in: .whitespaces) }) where !line.hasPrefix("//") {
-      if !isInside {
-        guard line.contains("public "), !line.contains("public import") else { continue }
-        found.append(line)
-      } else {
-        found[found.count - 1] += " " + line
-      }
-      // A stored property has no brace.
-      isInside = !line.contains("{") && !line.contains(" let ") && !line.contains(" var ")
-    }
-    return found
+    PublicDeclaration.all(in: lines).filter(\.isMarked).map(\.text)
   }
 
   /// Whether a name or a part of a name begins with the word.

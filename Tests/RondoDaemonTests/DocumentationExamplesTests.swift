@@ -165,11 +165,9 @@ private enum Examples {
   static func names(_ loop: Loop) {
     let log = Log()
     let resolver = Resolver(threads: 2)
-    resolver.lookUp("localhost", port: 80, timeout: .seconds(5), on: loop) { answer in
-      switch answer {
-      case .success(let addresses): log.note("\(addresses.count) to try, in this order")
-      case .failure(let error): log.note("\(error)")
-      }
+    Task(executorPreference: loop) {
+      let addresses = try await resolver.addresses(of: "localhost", port: 80, timeout: .seconds(5), on: loop)
+      log.note("\(addresses.count) to try, in this order")
     }
 
     while log.text.isEmpty { loop.run(for: .milliseconds(5)) }
@@ -201,7 +199,7 @@ private enum Examples {
     let log = Log()
     let group = try LoopGroup(threads: 2, name: "worker")
     let place = group.place(by: .leastLoaded)
-    place.loop.perform { log.note("on a loop of \(group.count)") }
+    place.loop.perform { log.note("on a loop of \(group.loops.count)") }
     group.stop()
     precondition(log.text == "on a loop of 2" && group.loads == [1, 0])
     withExtendedLifetime(place) {}

@@ -100,9 +100,9 @@ func probeOwnJobs() {
 
 /// Another executor of the same loop, so that each call is a job.
 private actor Neighbour {
-  private let executor: Loop.Executor
+  private let executor: any SerialExecutor
 
-  init(_ executor: Loop.Executor) {
+  init(_ executor: some SerialExecutor) {
     self.executor = executor
   }
 

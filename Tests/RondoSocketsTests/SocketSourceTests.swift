@@ -22,55 +22,6 @@ import Testing
     #expect(text == "readable readable readable")
   }
 
-  @Test func `read without its flag is told once for each enable`() throws {
-    let texts = try onLoopThread { stage in
-      let (near, far) = try Socket.pair()
-      let source = stage.source("near", near, for: .read)
-      source.reenables = []
-      _ = try far.send([1])
-      stage.look(3)
-      let first = stage.text("near")
-      source.enable(.read)
-      stage.look(3)
-      return (first, stage.text("near"))
-    }
-    #expect(texts == ("readable", "readable readable"))
-  }
-
-  @Test func `data without its flag is read once for each enable`() throws {
-    let texts = try onLoopThread { stage in
-      let (near, far) = try Socket.pair(.datagram)
-      let source = stage.source("near", near, for: .data)
-      source.reenables = []
-      for text in ["a", "b"] { _ = try far.send([UInt8](text)[...]) }
-      stage.look(3)
-      let first = stage.text("near")
-      source.enable(.data)
-      stage.look(3)
-      return (first, stage.text("near"))
-    }
-    #expect(texts == ("received(a)", "received(a) received(b)"))
-  }
-
-  @Test func `accept without its flag is told once for each enable`() throws {
-    let texts = try onLoopThread { stage in
-      let address = try SocketAddress.abstract(uniqueName())
-      let source = stage.source("listener", try Socket.listening(at: address), for: .accept)
-      source.reenables = []
-      let clients = try (0..<2).map { _ in
-        let client = try Socket(family: AF_UNIX, .stream)
-        _ = try client.connect(to: address)
-        return client
-      }
-      stage.look(3)
-      let first = stage.text("listener")
-      source.enable(.accept)
-      stage.look(3)
-      return withExtendedLifetime(clients) { (first, stage.text("listener")) }
-    }
-    #expect(texts == ("accepted", "accepted accepted"))
-  }
-
   @Test func `write is told once for each enable`() throws {
     let texts = try onLoopThread { stage in
       let (near, far) = try Socket.pair()
@@ -82,17 +33,6 @@ import Testing
       return withExtendedLifetime(far) { (first, stage.text("near")) }
     }
     #expect(texts == ("writable", "writable writable"))
-  }
-
-  @Test func `write with its flag is told in every turn`() throws {
-    let text = try onLoopThread { stage in
-      let (near, far) = try Socket.pair()
-      let source = stage.source("near", near, for: .write)
-      source.reenables = .write
-      stage.look(3)
-      return withExtendedLifetime(far) { stage.text("near") }
-    }
-    #expect(text == "writable writable writable")
   }
 
   @Test func `a disabled callback is not told until it is enabled`() throws {

@@ -80,7 +80,7 @@ alarm(120)
 let monitor = try StallMonitor(limit: .milliseconds(limit)) { stall in
   let since = began.withLock { $0 }
   if !stall.isOver, let since { print("told after \(ContinuousClock.now - since)") }
-  print(stall.json.text)
+  print(stall.json)
   if stall.isOver {
     // Flushes what was printed.
     exit(0)

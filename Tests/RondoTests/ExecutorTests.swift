@@ -329,10 +329,10 @@ private actor Counter {
 
 /// Bound to an executor for some modes.
 private actor ModalCounter {
-  private let executor: Loop.Executor
+  private let executor: any SerialExecutor
   var count = 0
 
-  init(_ executor: Loop.Executor) {
+  init(_ executor: some SerialExecutor) {
     self.executor = executor
   }
 

@@ -90,7 +90,6 @@ import Testing
     "CalloutBarrier": "RondoGuests",
     "ClosedBehindTheLoop": "RondoGuests",
     "EventBase": "RondoGuests",
-    "Loop.Activity": "RondoAsync",
     "OwnDescriptors": "RondoGuests",
     "ProcessGeneration.Word": "RondoC",
     "WaitFailure": "RondoGuests",

@@ -12,8 +12,11 @@
   /// LoggingSystem.bootstrap { LoopLogHandler(label: $0, to: sink) }
   /// ```
   public struct LoopLogHandler: LogHandler {
+    /// The values that each line of this handler has.
     public var metadata: Logger.Metadata = [:]
+    /// Returns the values of the task that logs.
     public var metadataProvider: Logger.MetadataProvider?
+    /// The lowest level that the logger passes on.
     public var logLevel = Logger.Level.info
     private let label: String
     private let sink: LogSink
@@ -27,6 +30,7 @@
       case journal
     }
 
+    /// Makes a handler for one logger, which writes to `sink`.
     public init(
       label: String, to sink: LogSink, style: Style = .dated, metadataProvider: Logger.MetadataProvider? = nil
     ) {
@@ -36,11 +40,13 @@
       self.metadataProvider = metadataProvider
     }
 
+    /// A value of ``metadata``.
     public subscript(metadataKey key: String) -> Logger.Metadata.Value? {
       get { metadata[key] }
       set { metadata[key] = newValue }
     }
 
+    /// Queues a message as a line of the sink. Any thread.
     public func log(event: LogEvent) {
       sink.write(line(for: event))
     }

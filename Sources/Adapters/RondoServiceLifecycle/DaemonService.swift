@@ -33,6 +33,7 @@
       self.make = make
     }
 
+    /// The service's name.
     public var description: String { name }
 
     /// Runs the daemon on a new thread, and returns when both have ended.
@@ -80,6 +81,7 @@
     /// A second signal came.
     case interrupted(by: CInt)
 
+    /// A sentence with the cause.
     public var description: String {
       switch self {
       case .timedOut(let left): "\(left) pieces of work were not done in time"

@@ -150,7 +150,7 @@ extension Loop {
   }
 
   /// Whether you can arm the timeout: this loop made it, and it is not discarded. The loop's thread.
-  public func holds(_ timeout: Timeout) -> Bool {
+  package func holds(_ timeout: Timeout) -> Bool {
     checkTimeoutThread()
     return core.slot(of: timeout) != nil
   }

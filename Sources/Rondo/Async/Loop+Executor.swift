@@ -41,14 +41,14 @@ extension Loop: SerialExecutor, TaskExecutor {
   /// Makes an executor whose jobs the loop serves in these modes only. Any thread.
   ///
   /// Keep the executor: each call makes another, and a hop from one to the other costs a job, even for the same modes.
-  public func executor(in modes: Mode...) -> Executor {
+  public func executor(in modes: Mode...) -> some SerialExecutor & TaskExecutor {
     Executor(self, modes)
   }
 
   /// Runs actors and tasks of a loop in some of its modes. It keeps the loop.
-  public final class Executor: SerialExecutor, TaskExecutor {
+  package final class Executor: SerialExecutor, TaskExecutor {
     /// The loop that runs the executor's jobs.
-    public let loop: Loop
+    let loop: Loop
     /// *constant*
     private let actorLane: JobLane
     /// *constant*
@@ -65,28 +65,28 @@ extension Loop: SerialExecutor, TaskExecutor {
     }
 
     /// Queues a job of a task that prefers the executor. Any thread. The concurrency runtime calls it.
-    public func enqueue(_ job: consuming ExecutorJob) {
+    package func enqueue(_ job: consuming ExecutorJob) {
       taskLane.enqueue(UnownedJob(job))
     }
 
     /// Returns the executor for an actor's `unownedExecutor`. The actor must keep the executor: the reference does not.
-    public func asUnownedSerialExecutor() -> UnownedSerialExecutor {
+    package func asUnownedSerialExecutor() -> UnownedSerialExecutor {
       unsafe actorLane.asUnownedSerialExecutor()
     }
 
     /// Whether the calling thread is the loop's. Any thread. After the loop's end, whether the thread runs a job of the
     /// executor.
-    public func isIsolatingCurrentContext() -> Bool? {
+    package func isIsolatingCurrentContext() -> Bool? {
       actorLane.isolatesCurrentThread
     }
 
     /// Traps unless the calling thread is the loop's. Any thread.
-    public func checkIsolated() {
+    package func checkIsolated() {
       actorLane.checkIsolated()
     }
 
     /// Whether jobs of the two executors never run at the same time.
-    public func isSameExclusiveExecutionContext(other: Executor) -> Bool {
+    package func isSameExclusiveExecutionContext(other: Executor) -> Bool {
       actorLane.excludes(other.actorLane)
     }
   }

@@ -27,14 +27,14 @@
   @_spi(ExperimentalScheduling)
   extension Loop.Executor: SchedulingExecutor {
     /// Queues a job after `delay` on `clock`. Any thread. The concurrency runtime calls it.
-    public func enqueue<C: _Concurrency.Clock>(
+    package func enqueue<C: _Concurrency.Clock>(
       _ job: consuming ExecutorJob, after delay: C.Duration, tolerance: C.Duration?, clock: C
     ) {
       taskLane.enqueue(job, after: delay, tolerance: tolerance, clock: clock)
     }
 
     /// Queues a job when `clock` shows `instant`. Any thread. The concurrency runtime calls it.
-    public func enqueue<C: _Concurrency.Clock>(
+    package func enqueue<C: _Concurrency.Clock>(
       _ job: consuming ExecutorJob, at instant: C.Instant, tolerance: C.Duration?, clock: C
     ) {
       taskLane.enqueue(job, at: instant, tolerance: tolerance, clock: clock)

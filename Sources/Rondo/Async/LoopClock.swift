@@ -14,7 +14,7 @@ extension Loop {
     public typealias Instant = SuspendingClock.Instant
 
     /// The loop whose timers wake the sleepers, while it runs in a common mode.
-    public let loop: Loop
+    package let loop: Loop
 
     /// The loop's time. Any thread.
     public var now: Instant { loop.now.suspending }

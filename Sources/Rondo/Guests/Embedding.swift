@@ -7,9 +7,9 @@ extension Loop {
   /// every member but `deinit` on the loop's own thread, which is the host's. See <doc:BesideOtherLoops>.
   public final class Embedding {
     /// The embedded loop.
-    public let loop: Loop
+    package let loop: Loop
     /// The mode that the turns serve.
-    public let mode: Mode
+    let mode: Mode
     private let knownDescriptor: CInt
     let guest: Guest
 

@@ -245,7 +245,7 @@ public final class Daemon: @unchecked Sendable {
   public func beginWork() -> Work { Work(self) }
 
   /// The number of pieces of work under way. Any thread.
-  public var workCount: Int { machine.withLock { $0.works } }
+  package var workCount: Int { machine.withLock { $0.works } }
 
   /// Whether the daemon was asked to stop. Any thread.
   public var isStopping: Bool { machine.withLock { $0.isStopping } }
@@ -335,7 +335,7 @@ public final class Daemon: @unchecked Sendable {
   }
 
   /// Whether systemd manages the process: NOTIFY_SOCKET names a Unix-domain socket.
-  public var isManaged: Bool { manager != nil }
+  package var isManaged: Bool { manager != nil }
 
   // MARK: - What happens
 

@@ -63,7 +63,7 @@ public final class RateLimiter: @unchecked Sendable {
   }
 
   /// Whether the source rests. Any thread.
-  public var isResting: Bool { state.withLock { $0.machine.isResting } }
+  package var isResting: Bool { state.withLock { $0.machine.isResting } }
 
   /// Ends the source's rest and allows a whole burst. Any thread. Without a rest it does nothing.
   ///

@@ -23,6 +23,7 @@ public struct Pressure: Hashable, Sendable {
 
   /// A resource that can be scarce.
   public enum Resource: String, Hashable, Sendable {
+    /// Memory, which tasks wait for while pages are reclaimed.
     case memory
     /// Processors.
     case cpu

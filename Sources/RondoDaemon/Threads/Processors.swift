@@ -16,7 +16,7 @@ extension Loop {
   }
 
   /// Returns the processors that the loop's thread may run on. Any thread. See sched_getaffinity(2).
-  public func processors() throws(SchedulingError) -> Set<Int> {
+  package func processors() throws(SchedulingError) -> Set<Int> {
     Set(try allowedProcessors(of: schedulableThread))
   }
 

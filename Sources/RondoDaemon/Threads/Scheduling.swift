@@ -103,7 +103,7 @@ extension Loop {
   }
 
   /// Returns how the kernel schedules the loop's thread. Any thread. See sched_getattr(2).
-  public func scheduling() throws(SchedulingError) -> Scheduling {
+  package func scheduling() throws(SchedulingError) -> Scheduling {
     var found = rondo_scheduling()
     let result = unsafe rondo_scheduling_of(try schedulableThread, &found)
     if result != 0 { throw SchedulingError(result) }

@@ -38,6 +38,7 @@
       /// The process or the system has no descriptor left: errno.
       case noDescriptor(errno: CInt)
 
+      /// A sentence with the cause.
       public var description: String {
         switch self {
         case .ownedByAnotherThread: "another thread owns the main context"

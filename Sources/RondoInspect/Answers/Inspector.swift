@@ -46,6 +46,7 @@ public enum Inspector {
     /// Either no directory is private to the user, or no descriptor is left.
     case noSocket(errno: CInt)
 
+    /// A sentence with the cause.
     public var description: String {
       switch self {
       case .noThread(let error): "rondo-inspect needs a thread: \(error)"

@@ -1,5 +1,5 @@
 /// A JSON value, written with its members in the order given. See RFC 8259.
-public enum JSON: Sendable, Hashable {
+package enum JSON: Sendable, Hashable {
   case null
   case bool(Bool)
   case number(Int64)
@@ -9,9 +9,9 @@ public enum JSON: Sendable, Hashable {
   case array([JSON])
   case object([Member])
 
-  public struct Member: Sendable, Hashable {
-    public let name: String
-    public let value: JSON
+  package struct Member: Sendable, Hashable {
+    package let name: String
+    package let value: JSON
   }
 
   /// An object without the members that are nil.
@@ -22,7 +22,7 @@ public enum JSON: Sendable, Hashable {
   static func optional(_ number: Int64?) -> JSON? { number.map(JSON.number) }
 
   /// The text of the value, in one line.
-  public var text: String {
+  package var text: String {
     var text = ""
     write(to: &text)
     return text

@@ -24,6 +24,7 @@ public struct Histogram: Sendable, Hashable {
     self.buckets = self.count == 0 ? [] : buckets
   }
 
+  /// The mean of all values; zero without one.
   public var mean: Duration { count == 0 ? .zero : .nanoseconds(Int64(clamping: sum / count)) }
 
   /// The sum of all values.
@@ -44,18 +45,6 @@ public struct Histogram: Sendable, Hashable {
       }
     }
     return longest
-  }
-
-  /// Returns a histogram with the values of both.
-  public func merging(_ other: Histogram) -> Histogram {
-    if buckets.isEmpty { return other }
-    if other.buckets.isEmpty { return self }
-    var merged = self
-    merged.count += other.count
-    merged.sum &+= other.sum
-    merged.longest = max(longest, other.longest)
-    for index in merged.buckets.indices { merged.buckets[index] += other.buckets[index] }
-    return merged
   }
 
   /// One value more.

@@ -45,15 +45,6 @@ public struct LoopInsight: Sendable {
   /// It looks up symbols for blocks and jobs.
   public var measures: [Measures] { recorder.measured }
 
-  /// The measures of each kind of item.
-  public var measuresByKind: [Measures] {
-    let all = measures
-    return Set(all.map(\.kind)).sorted().map { kind in Measures.sum(of: all.filter { $0.kind == kind }, kind: kind) }
-  }
-
-  /// The measures of the whole loop.
-  public var measuresOfLoop: Measures { Measures.sum(of: measures, kind: "loop") }
-
   /// The last 1,024 turns in which the loop woke or called an item, oldest first.
   public var wakeups: [Wakeup] { recorder.wakeups }
 

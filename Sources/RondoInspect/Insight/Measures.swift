@@ -8,31 +8,25 @@ import Synchronization
 public struct Measures: Sendable {
   /// "timer", "descriptor", "source", "observer", "timeout", "block", "main queue" or "job".
   ///
-  /// "others" is for names beyond 512, and "loop" for the whole loop.
+  /// "others" is for names beyond 512.
   public let kind: String
-  /// The items' name, or a block's or job's function. Empty for a kind or loop.
+  /// The items' name, or a block's or job's function. Empty for "others".
   public let name: String
-  public private(set) var callouts: UInt64
+  /// The number of callouts.
+  public let callouts: UInt64
   /// The number of callouts that were the first after a sleep.
-  public private(set) var wakeups: UInt64
+  public let wakeups: UInt64
   /// The number of grid points of timers that passed without a fire.
-  public private(set) var missed: UInt64
+  public let missed: UInt64
   /// The time from when an item was ready to its callout.
   ///
   /// An item is ready at a timer's date, a signal or a post; a descriptor at the end of the sleep.
-  public private(set) var ready: Histogram
+  public let ready: Histogram
   /// The time from the beginning of a callout to its end.
-  public private(set) var run: Histogram
+  public let run: Histogram
 
   /// The number of callouts that shared the wakeup of another callout.
-  public var coalesced: UInt64 { callouts - min(wakeups, callouts) }
-
-  init(kind: String, name: String) {
-    self.kind = kind
-    self.name = name
-    (callouts, wakeups, missed) = (0, 0, 0)
-    (ready, run) = (Histogram(), Histogram())
-  }
+  package var coalesced: UInt64 { callouts - min(wakeups, callouts) }
 
   fileprivate init(_ place: rondo_place, _ ready: Histogram, _ run: Histogram) {
     kind = Names.text(ofKind: UInt64(place.kind))
@@ -40,17 +34,6 @@ public struct Measures: Sendable {
     (callouts, wakeups, missed) = (place.callouts, place.wakeups, place.missed)
     self.ready = ready
     self.run = run
-  }
-
-  /// Adds up what is of one kind, or all.
-  static func sum(of all: [Measures], kind: String) -> Measures {
-    all.reduce(into: Measures(kind: kind, name: "")) { sum, one in
-      sum.callouts += one.callouts
-      sum.wakeups += one.wakeups
-      sum.missed += one.missed
-      sum.ready = sum.ready.merging(one.ready)
-      sum.run = sum.run.merging(one.run)
-    }
   }
 
   var json: JSON {

@@ -18,6 +18,7 @@ public struct Wakeup: Sendable {
   public let kind: String?
   /// The name of the first called item other than observers; nil without one.
   public let name: String?
+  /// The number of callouts of the turn.
   public let callouts: Int
   /// Of a timer, in nanoseconds.
   let interval: Int64?
@@ -45,9 +46,13 @@ public struct Wakeup: Sendable {
 
 /// A cause of wakeups, and how often it woke the loop.
 public struct Waker: Sendable {
+  /// The cause, as ``Wakeup/reason`` names it.
   public let reason: String
+  /// The kind of the first called item; nil without one.
   public let kind: String?
+  /// The name of the first called item; nil without one.
   public let name: String?
+  /// The number of wakeups with this cause.
   public let wakeups: Int
   /// Wakeups a second since the oldest recorded turn, counted as at least one second.
   public let perSecond: Double

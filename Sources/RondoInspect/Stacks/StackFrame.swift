@@ -10,16 +10,18 @@ public struct StackFrame: Sendable, Hashable, CustomStringConvertible {
   public var image: String?
   /// The file of the source; nil if the program has no debug information.
   public var file: String?
+  /// The line of the source.
   public var line: Int?
   /// Whether the compiler inlined the function into that of the next frame.
-  public var isInlined = false
+  package var isInlined = false
   /// Whether the frame was found without a frame pointer.
   ///
   /// It may then be a trace of an earlier call.
-  public var isGuess = false
+  package var isGuess = false
   /// Whether the function is one of Rondo's or libevent's.
   var isOfLoop = false
 
+  /// The function, its file and its line of source, in one line.
   public var description: String {
     var text = isGuess ? "? " : "  "
     text += function ?? "0x" + String(address, radix: 16)

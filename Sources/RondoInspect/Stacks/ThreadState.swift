@@ -16,6 +16,7 @@ public enum ThreadActivity: Sendable, Hashable, CustomStringConvertible {
   /// There is no such thread, or the kernel does not state its activity.
   case unknown
 
+  /// Words for the activity, with the system call of a blocked thread.
   public var description: String {
     switch self {
     case .running: return "running"

@@ -74,6 +74,7 @@ public struct ProcessorUse: Sendable, CustomStringConvertible {
   public let threadName: String
   /// The share of one processor; 1 is all of it.
   public let share: Double
+  /// The processor time of the thread in the interval.
   public let time: Duration
   /// The callouts found under way and how often, the most frequent first.
   ///

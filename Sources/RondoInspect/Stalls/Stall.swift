@@ -45,6 +45,7 @@ public struct Stall: Sendable, CustomStringConvertible {
     /// The descriptor of a descriptor source; nil for other kinds.
     public let descriptor: CInt?
 
+    /// The kind, the name and the descriptor of the callout.
     public var description: String {
       (name == "?" ? kind : "\(kind) \(name)") + (descriptor.map { " (descriptor \($0))" } ?? "")
     }
@@ -75,13 +76,14 @@ public struct Stall: Sendable, CustomStringConvertible {
   /// The stack, a line for each function.
   var lines: [String] { stack.map { "    \($0)" } }
 
-  public var json: JSON {
-    .members([
+  /// The stall as a line of JSON.
+  public var json: String {
+    JSON.members([
       "loop": .string(loop), "thread": .number(Int64(thread)), "threadName": .string(threadName),
       "phase": .string("\(phase)"), "depth": .number(Int64(depth)), "callouts": .array(callouts.map(\.json)),
       "nanoseconds": .number(duration.nanoseconds), "isOver": .bool(isOver), "activity": .string("\(activity)"),
       "unreported": .number(Int64(unreported)), "stack": .array(stack.map(\.json)),
-    ])
+    ]).text
   }
 }
 

@@ -118,6 +118,7 @@ public enum FrameError: Error, Hashable, Sendable, CustomStringConvertible {
   case noFrame
   /// The frame has another version of the protocol.
   case unknownVersion(UInt8)
+  /// The frame is of a kind that the protocol does not have.
   case unknownKind(UInt8)
   /// A field of the frame is invalid, or contradicts another field.
   ///
@@ -130,6 +131,7 @@ public enum FrameError: Error, Hashable, Sendable, CustomStringConvertible {
   /// A socket port's message has more components than the limit.
   case tooManyComponents(limit: Int)
 
+  /// A sentence with the cause.
   public var description: String {
     switch self {
     case .noFrame: "the bytes are no frame"

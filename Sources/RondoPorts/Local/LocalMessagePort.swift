@@ -8,8 +8,9 @@ public import RondoSockets
 /// sender. A port is in one loop at a time, in several modes. Every member may be used from any thread.
 /// `MessagePortOptions` limits the memory that its senders make it hold.
 public final class LocalMessagePort: @unchecked Sendable {
+  /// The name by which senders find the port.
   public let name: MessagePortName
-  public let options: MessagePortOptions
+  package let options: MessagePortOptions
   package let state: Guarded<State>
   /// The user this process acted as when the port was made.
   let user = geteuid()
@@ -81,12 +82,12 @@ public final class LocalMessagePort: @unchecked Sendable {
   }
 
   /// The number of connected senders.
-  public var connectionCount: Int {
+  package var connectionCount: Int {
     state.withLock { $0.connections.count }
   }
 
   /// The memory that senders make the port hold, in bytes. See `MessagePortOptions.memoryLimit`.
-  public var heldByteCount: Int { account.held }
+  package var heldByteCount: Int { account.held }
 
   /// The error of the last attempt to accept a sender; nil if it succeeded.
   ///

@@ -7,6 +7,7 @@ public import RondoSockets
 public final class MessagePortRequest: Sendable {
   /// The sender's number for the kind of message.
   public let identifier: Int32
+  /// The message's bytes.
   public let bytes: [UInt8]
   /// The sender's credentials, as the kernel states them.
   public let sender: PeerCredentials

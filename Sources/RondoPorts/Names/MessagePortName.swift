@@ -4,8 +4,9 @@ package import RondoSockets
 
 /// The name and place by which a sender finds a message port.
 public struct MessagePortName: Hashable, Sendable, CustomStringConvertible {
+  /// The name within its place.
   public let text: String
-  public let place: Place
+  package let place: Place
 
   /// The set of names that a name belongs to.
   public enum Place: Hashable, Sendable {
@@ -35,10 +36,12 @@ public struct MessagePortName: Hashable, Sendable, CustomStringConvertible {
 
   // The kernel compares bytes. Swift's strings are equal in other bytes as well, if these mean the same characters.
 
+  /// Whether two names are of the same port, byte by byte.
   public static func == (one: MessagePortName, other: MessagePortName) -> Bool {
     one.bytes == other.bytes && one.kind == other.kind
   }
 
+  /// Hashes the name's bytes.
   public func hash(into hasher: inout Hasher) {
     hasher.combine(bytes)
   }
@@ -53,6 +56,7 @@ public struct MessagePortName: Hashable, Sendable, CustomStringConvertible {
     if case .directory = place { .directory("") } else { place }
   }
 
+  /// The name and its place.
   public var description: String {
     switch place {
     case .abstract(nil): "'\(text)'"

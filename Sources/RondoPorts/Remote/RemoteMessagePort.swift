@@ -7,8 +7,9 @@ public import RondoSockets
 /// Every member may be used from any thread, and several threads may wait for replies simultaneously. A loop keeps the
 /// port alive, and notices the end of the peer even while you send nothing.
 public final class RemoteMessagePort: @unchecked Sendable {
+  /// The name by which the port was found.
   public let name: MessagePortName
-  public let options: MessagePortOptions
+  package let options: MessagePortOptions
   /// The credentials of the port's creator, as the kernel states them.
   public let peer: PeerCredentials
   package let state: Guarded<State>

@@ -3,7 +3,7 @@ import Glibc
 /// An address as the kernel reads and writes it: struct sockaddr_in, sockaddr_in6 or sockaddr_un.
 extension SocketAddress {
   /// The bytes of the matching sockaddr, without padding.
-  public var socketBytes: [UInt8] {
+  package var socketBytes: [UInt8] {
     switch self {
     case .ipv4(let address, let port):
       Self.native(UInt16(AF_INET)) + Self.network(port) + address.bytes + [UInt8](repeating: 0, count: 8)
@@ -24,7 +24,7 @@ extension SocketAddress {
   /// Bytes beyond the family's size are an error, except for the padding of a path.
   ///
   /// - Throws: `.badBytes` for an unknown family or a wrong length.
-  public init(socketBytes bytes: [UInt8]) throws(AddressError) {
+  package init(socketBytes bytes: [UInt8]) throws(AddressError) {
     try unsafe self.init(bytes.span.bytes)
   }
 

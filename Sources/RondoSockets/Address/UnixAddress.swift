@@ -16,7 +16,7 @@ public struct UnixAddress: Hashable, Sendable {
   public let bytes: [UInt8]
 
   /// The longest name in bytes: sun_path is 108 bytes, one of them zero.
-  public static let nameLimit = 107
+  static let nameLimit = 107
 
   /// Makes the name of a socket in the file system.
   ///

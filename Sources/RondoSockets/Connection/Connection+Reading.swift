@@ -136,24 +136,17 @@ extension Connection {
 }
 
 extension Connection: AsyncSequence {
-  /// The bytes of one receive, at most 65,536.
-  public typealias Element = [UInt8]
-  /// The reason why the connection cannot continue.
-  public typealias Failure = ConnectionError
-
   /// Returns an iterator over what arrives. One task reads at a time; the next one continues there.
-  public func makeAsyncIterator() -> Iterator {
+  ///
+  /// An element is the bytes of one receive, at most 65,536.
+  public func makeAsyncIterator() -> some AsyncIteratorProtocol<[UInt8], ConnectionError> {
     Iterator(connection: self)
   }
 
-  /// Reads what arrives, as ``read(upTo:)`` does.
-  public struct Iterator: AsyncIteratorProtocol {
-    fileprivate let connection: Connection
+  private struct Iterator: AsyncIteratorProtocol {
+    let connection: Connection
 
-    /// Waits for the next bytes; nil when the peer sends no more. Stays on the caller's actor.
-    ///
-    /// - Throws: As ``Connection/read(upTo:)``.
-    public mutating func next(isolation actor: isolated (any Actor)?) async throws(ConnectionError) -> [UInt8]? {
+    func next(isolation actor: isolated (any Actor)?) async throws(ConnectionError) -> [UInt8]? {
       try await connection.readPiece(65_536)
     }
   }

@@ -29,7 +29,9 @@ public enum TLSError: Error, Hashable, Sendable {
   public enum CertificateProblem: Hashable, Sendable {
     /// The certificate is for another host.
     case wrongHost(expected: String)
+    /// The certificate is no longer valid.
     case expired
+    /// The certificate is not valid yet.
     case notYetValid
     /// The certificate's chain does not end at a trusted authority.
     case untrusted(String)
@@ -39,6 +41,7 @@ public enum TLSError: Error, Hashable, Sendable {
 }
 
 extension TLSError: CustomStringConvertible {
+  /// A sentence with the cause.
   public var description: String {
     switch self {
     case .certificateChain(let path, let reason): "no certificate chain in \(path): \(reason)"
@@ -56,6 +59,7 @@ extension TLSError: CustomStringConvertible {
 }
 
 extension TLSError.CertificateProblem: CustomStringConvertible {
+  /// A sentence with the cause.
   public var description: String {
     switch self {
     case .wrongHost(let expected): "it is not \(expected)'s"

@@ -7,7 +7,7 @@ internal import Synchronization
 /// ```swift
 /// let group = try LoopGroup(threads: 2, name: "worker")
 /// let place = group.place(by: .leastLoaded)
-/// place.loop.perform { log.note("on a loop of \(group.count)") }
+/// place.loop.perform { log.note("on a loop of \(group.loops.count)") }
 /// group.stop()
 /// ```
 ///
@@ -57,9 +57,6 @@ public final class LoopGroup: Sendable {
     tally = Guarded(LoopTally(count: loops.count))
   }
 
-  /// The number of loops.
-  public var count: Int { loops.count }
-
   // MARK: - Choosing
 
   /// Takes a place on a loop of the group. O(1), or O(n) for the least loaded.
@@ -70,7 +67,7 @@ public final class LoopGroup: Sendable {
   }
 
   /// The number of places taken on each loop.
-  public var loads: [Int] { tally.withLock { $0.loads } }
+  package var loads: [Int] { tally.withLock { $0.loads } }
 
   fileprivate func leave(_ index: Int) {
     tally.withLock { $0.leave(index) }

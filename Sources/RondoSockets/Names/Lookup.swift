@@ -3,7 +3,7 @@ import Rondo
 /// A lookup of a name, whose handler is called at most once.
 ///
 /// The handler is called with the addresses or an error, or when the time limit has passed.
-public final class Lookup: Sendable {
+package final class Lookup: Sendable {
   /// *constant*
   let query: LookupQuery
   /// *constant* Where it is told.
@@ -44,13 +44,13 @@ public final class Lookup: Sendable {
   /// Whether the handler will not be called any more. Any thread.
   ///
   /// True after its call, and after ``cancel()``.
-  public var isOver: Bool { state.withLock { $0.isOver } }
+  package var isOver: Bool { state.withLock { $0.isOver } }
 
   /// Cancels the call of the handler. Any thread.
   ///
   /// It does not wait for a callout that is running. A getaddrinfo(3) that has begun continues in its thread, because
   /// it cannot be cancelled; its result is dropped.
-  public func cancel() {
+  package func cancel() {
     _ = end()
   }
 

@@ -3,23 +3,20 @@ public import Rondo
 /// Looks up host names with getaddrinfo(3), in threads of its own.
 ///
 /// It uses the sources of the system: /etc/hosts, DNS, the entries of nsswitch.conf(5). It never blocks the loop. If a
-/// lookup takes longer than its limit, its handler is called with `.timedOut`. A name server that does not reply holds
-/// a thread until the lookup is cancelled or its limit has passed. Another thread then replaces the one that hangs. If
+/// lookup takes longer than its timeout, it throws `.timedOut`. A name server that does not reply holds
+/// a thread until the lookup is cancelled or its timeout has passed. Another thread then replaces the one that hangs. If
 /// names wait and all threads have hung for a second, one more starts, each second. There are at most 15 more threads
 /// for each one that the resolver should have.
 ///
 /// ```swift
 /// let resolver = Resolver(threads: 2)
-/// resolver.lookUp("localhost", port: 80, timeout: .seconds(5), on: loop) { answer in
-///   switch answer {
-///   case .success(let addresses): log.note("\(addresses.count) to try, in this order")
-///   case .failure(let error): log.note("\(error)")
-///   }
+/// Task(executorPreference: loop) {
+///   let addresses = try await resolver.addresses(of: "localhost", port: 80, timeout: .seconds(5), on: loop)
+///   log.note("\(addresses.count) to try, in this order")
 /// }
 /// ```
 ///
-/// Use every member from any thread. When the last reference is released, the lookups under way still call their
-/// handlers.
+/// Use every member from any thread. When the last reference is released, the lookups under way continue.
 public final class Resolver: Sendable {
   /// *constant*
   private let pool: LookupPool
@@ -33,7 +30,7 @@ public final class Resolver: Sendable {
   public static let shared = Resolver()
 
   /// The longest time of a lookup, unless you give one: 30 seconds.
-  public static let usualTimeout = Duration.seconds(30)
+  @usableFromInline package static let usualTimeout = Duration.seconds(30)
 
   /// Makes a resolver. It starts each thread when it needs it. A thread takes three descriptors.
   ///
@@ -63,7 +60,7 @@ public final class Resolver: Sendable {
   ///     error. Not called if the loop ends before.
   /// - Returns: A handle that cancels the lookup. You need not keep it.
   @discardableResult
-  public func lookUp(
+  package func lookUp(
     _ host: String, port: UInt16, _ family: Family = .any, timeout: Duration = Resolver.usualTimeout, on loop: Loop,
     in mode: Loop.Mode = .common, handler: sending @escaping (Result<[SocketAddress], LookupError>) -> Void
   ) -> Lookup {

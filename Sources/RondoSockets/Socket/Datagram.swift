@@ -12,7 +12,7 @@ extension Socket {
     public var isTruncated: Bool
 
     /// Makes a datagram from its parts.
-    public init(bytes: [UInt8], sender: SocketAddress? = nil, isTruncated: Bool = false) {
+    package init(bytes: [UInt8], sender: SocketAddress? = nil, isTruncated: Bool = false) {
       self.bytes = bytes
       self.sender = sender
       self.isTruncated = isTruncated

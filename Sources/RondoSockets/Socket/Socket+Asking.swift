@@ -38,14 +38,14 @@ extension Socket {
   /// Returns the value of an option. See getsockopt(2).
   ///
   /// - Throws: `.system` if the socket has no such option.
-  public func option(_ level: CInt, _ option: CInt) throws(SocketError) -> CInt {
+  package func option(_ level: CInt, _ option: CInt) throws(SocketError) -> CInt {
     try check(.option, rondo_socket_option(descriptor, level, option))
   }
 
   /// Sets an option. See setsockopt(2).
   ///
   /// - Throws: `.notPermitted`, or `.system` if the socket has no such option, or not with this value.
-  public func setOption(_ level: CInt, _ option: CInt, _ value: CInt) throws(SocketError) {
+  package func setOption(_ level: CInt, _ option: CInt, _ value: CInt) throws(SocketError) {
     try check(.option, rondo_set_socket_option(descriptor, level, option, value))
   }
 }
@@ -60,7 +60,7 @@ public struct PeerCredentials: Hashable, Sendable {
   public let group: UInt32
 
   /// Makes credentials from a process's, a user's and a group's number.
-  public init(process: CInt, user: UInt32, group: UInt32) {
+  package init(process: CInt, user: UInt32, group: UInt32) {
     self.process = process
     self.user = user
     self.group = group

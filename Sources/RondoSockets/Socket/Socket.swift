@@ -124,7 +124,7 @@ extension Socket {
   /// The default number of connections that may wait to be accepted: net.core.somaxconn since Linux 5.4.
   ///
   /// If the queue is full, the kernel completes a client's handshake, drops its data, and ends the connection later.
-  public static let usualBacklog = 4_096
+  @usableFromInline package static let usualBacklog = 4_096
 
   /// Starts to accept connections into a queue. See listen(2).
   ///

@@ -73,21 +73,7 @@ extension SocketSource {
       guard let socket = state.socket, !state.isPaused, !state.hasEnded else { return .nothing }
       let input = state.enabled.intersection(.input)
       guard !input.isEmpty else { return .nothing }
-      // Before the callout, which may enable it again.
-      if !state.reenables.contains(input) {
-        state.enabled.subtract(input)
-        state.updateInterest()
-      }
       return input == .accept ? .accept(socket) : input == .read ? .read : .data(socket)
-    }
-  }
-
-  /// Nothing came of an event after all: a callback that is told once was not.
-  private func takeBack(_ callback: Callbacks) {
-    state.withLock { state in
-      guard !state.reenables.contains(callback) else { return }
-      state.enabled.formUnion(callback)
-      state.updateInterest()
     }
   }
 
@@ -98,12 +84,10 @@ extension SocketSource {
         state.withLock { $0.patience.reset() }
         tell(.accepted(connection, from: peer))
       case .failed(let error):
-        takeBack(.accept)
         if let pause = state.withLock({ $0.patience.pauseAfterFailure() }) { pauseAccepting(error, for: pause) }
-      case .nothing: takeBack(.accept)
+      case .nothing: break
       }
     } catch  where error.isShortage {
-      takeBack(.accept)
       pauseAccepting(error, for: state.withLock { $0.patience.pauseAfterShortage() })
     } catch {
       fail(error)
@@ -150,8 +134,7 @@ extension SocketSource {
           state.updateInterest()
         }
         tell(.end)
-      case .nothing:
-        takeBack(.data)
+      case .nothing: break
       }
     } catch {
       fail(error)
@@ -167,7 +150,7 @@ extension SocketSource {
     let end = loop.now.advanced(by: 100_000)
     for count in 1...64 {
       do {
-        guard case .datagram(let datagram) = try socket.receive() else { return takeBack(.data) }
+        guard case .datagram(let datagram) = try socket.receive() else { return }
         tell(.datagram(datagram))
       } catch {
         return tell(.failed(error))
@@ -191,10 +174,9 @@ extension SocketSource {
     }
     let isTold = state.withLock { state in
       guard state.outbox.isEmpty, state.enabled.contains(.write) else { return false }
-      if !state.reenables.contains(.write) {
-        state.enabled.remove(.write)
-        state.updateInterest()
-      }
+      // Before the callout, which may enable it again.
+      state.enabled.remove(.write)
+      state.updateInterest()
       return true
     }
     if isTold { tell(.writable) }

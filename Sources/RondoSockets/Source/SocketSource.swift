@@ -157,15 +157,7 @@ public final class SocketSource: @unchecked Sendable {
 
   // MARK: - Callbacks
 
-  /// The callbacks that stay enabled after a call. Each other callback needs `enable` after each call.
-  ///
-  /// Everything but `.write` by default. See CFSocketSetSocketFlags.
-  public var reenables: Callbacks {
-    get { state.withLock { $0.reenables } }
-    set { state.withLock { $0.reenables = newValue } }
-  }
-
-  /// The callbacks that are enabled at present.
+  /// The callbacks that are enabled at present. A call of `.write` disables it.
   public var enabled: Callbacks {
     state.withLock { $0.enabled }
   }

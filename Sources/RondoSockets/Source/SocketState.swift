@@ -15,7 +15,6 @@ package struct SocketState {
   var handler: ((SocketSource, SocketSource.Event) -> Void)?
 
   var enabled: SocketSource.Callbacks
-  var reenables: SocketSource.Callbacks = .input
   /// What waits for room.
   var outbox = ByteQueue()
   var marks = Marks()

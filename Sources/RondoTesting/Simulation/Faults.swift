@@ -42,7 +42,7 @@ public final class Faults: @unchecked Sendable {
   private var breaks: Int?
   private var counts: [Call: Int] = [:]
   /// How many connections have been broken by chance.
-  public private(set) var brokenConnections = 0
+  package private(set) var brokenConnections = 0
 
   init(_ timeline: Timeline) { self.timeline = timeline }
 

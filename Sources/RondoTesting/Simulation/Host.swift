@@ -19,7 +19,7 @@ public final class Host: @unchecked Sendable {
   /// How many descriptors it has open.
   public internal(set) var openDescriptorCount = 0
   /// Whether it has crashed, and was not restarted.
-  public private(set) var isDown = false
+  package private(set) var isDown = false
 
   let simulation: Simulation
   let ip: [UInt8]

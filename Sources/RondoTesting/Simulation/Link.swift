@@ -13,7 +13,7 @@ public final class Link: @unchecked Sendable {
   /// One datagram in so many is lost, by the seed; nil for none. Without a seed none is.
   public var losesOneIn: Int?
   /// Whether nothing gets through.
-  public private(set) var isCut = false
+  private(set) var isCut = false
 
   private unowned let simulation: Simulation
   private unowned let one: Host

@@ -26,7 +26,7 @@ public final class SimulatedChild: @unchecked Sendable {
   }
 
   /// Whether the child has ended.
-  public var hasEnded: Bool { end != nil }
+  package var hasEnded: Bool { end != nil }
 
   /// Ends the child with an exit code. Does nothing if it has ended.
   public func exit(_ code: CInt = 0) { finish((false, code)) }

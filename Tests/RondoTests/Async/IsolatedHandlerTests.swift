@@ -10,7 +10,7 @@ import Testing
   /// What its handlers have seen.
   private actor Witness {
     private let loop: Loop
-    private let executor: Loop.Executor?
+    private let executor: (any SerialExecutor)?
     var seen: [String] = []
     var timeout: Loop.Timeout?
 

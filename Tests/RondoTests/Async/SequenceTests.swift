@@ -166,7 +166,6 @@ import Testing
     let loop = thread.loop
     await thread.end()
     for await _ in loop.ticks(every: .nanoseconds(1)) { Issue.record("a tick") }
-    for await _ in loop.activities(.all) { Issue.record("an activity") }
   }
 
   @Test func `ticks of a real loop reach a task of the runtime`() async throws {
@@ -263,29 +262,6 @@ import Testing
   @Test func `readiness of what cannot be waited for is refused`() {
     withStage(isObserved: false) { stage in
       #expect(throws: Loop.DescriptorError.notOpen(-1)) { try stage.loop.readiness(of: -1, for: .read) }
-    }
-  }
-
-  // MARK: - Activities
-
-  @Test func `activities that are not taken are merged into one set`() {
-    withStage(isObserved: false) { stage in
-      let sequence = stage.loop.activities([.entry, .beforeWaiting, .exit])
-      stage.keepAlive()
-      stage.loop.run(for: .milliseconds(1))
-      #expect(stage.virtual.sleeps == 1)
-      Task(executorPreference: stage.loop) {
-        for await activities in sequence { stage.note("\(activities)") }
-        stage.note("end")
-      }
-      stage.loop.run(for: .zero)
-      stage.note("/")
-      stage.loop.run(for: .zero)
-      stage.note("/")
-      sequence.origin.invalidate()
-      stage.loop.run(for: .zero)
-      // What the first two runs told at their beginning is merged; what they tell at their end waits for the next.
-      #expect(stage.text == "entry|beforeWaiting|exit / exit entry / exit end")
     }
   }
 }
