@@ -72,7 +72,7 @@ extension Loop {
   /// The date of the mode's next timer; nil if it has none. Any thread. See CFRunLoopGetNextTimerFireDate.
   ///
   /// It is exact on the loop's own thread. On another thread it is the date of the loop's last sleep.
-  package func nextFireDate(in mode: Mode = .default) -> SuspendingClock.Instant? {
+  public func nextFireDate(in mode: Mode = .default) -> SuspendingClock.Instant? {
     checkProcess()
     let isOwn = isCurrent
     if isOwn { core.applyMail() }

@@ -245,7 +245,7 @@ public final class Daemon: @unchecked Sendable {
   public func beginWork() -> Work { Work(self) }
 
   /// The number of pieces of work under way. Any thread.
-  package var workCount: Int { machine.withLock { $0.works } }
+  public var workCount: Int { machine.withLock { $0.works } }
 
   /// Whether the daemon was asked to stop. Any thread.
   public var isStopping: Bool { machine.withLock { $0.isStopping } }

@@ -38,14 +38,14 @@ extension Socket {
   /// Returns the value of an option. See getsockopt(2).
   ///
   /// - Throws: `.system` if the socket has no such option.
-  package func option(_ level: CInt, _ option: CInt) throws(SocketError) -> CInt {
+  public func option(_ level: CInt, _ option: CInt) throws(SocketError) -> CInt {
     try check(.option, rondo_socket_option(descriptor, level, option))
   }
 
   /// Sets an option. See setsockopt(2).
   ///
   /// - Throws: `.notPermitted`, or `.system` if the socket has no such option, or not with this value.
-  package func setOption(_ level: CInt, _ option: CInt, _ value: CInt) throws(SocketError) {
+  public func setOption(_ level: CInt, _ option: CInt, _ value: CInt) throws(SocketError) {
     try check(.option, rondo_set_socket_option(descriptor, level, option, value))
   }
 }
