@@ -64,7 +64,7 @@ func measure(_ count: Int, isServed: Bool) throws -> Costs {
             }
           }
           simulation.run(for: .milliseconds(1))
-          if !isServed { while let next = try listener.accept() { accepted.append(next.socket) } }
+          if !isServed { while let next = try listener.socket.accept() { accepted.append(next.socket) } }
         }
       } / count
     // Each has been used once.
