@@ -44,6 +44,19 @@ import Testing
     #expect(time >= .milliseconds(10))
   }
 
+  /// Foundation gives a turn for it: if it is not heard, the next turn announces the same sleep once more.
+  @Test func `each sleep that observers hear of is announced, also where the foreign loop is not entered`() {
+    let (heard, announced) = withForeign { loop, foreign in
+      loop.add(Loop.Source {})
+      let heard = Tally()
+      loop.add(Loop.Observer(.beforeWaiting) { _ in heard.add() })
+      // The time of each has passed before its wait, and most come sooner than the foreign loop is entered again.
+      for _ in 0..<50 { loop.run(for: .nanoseconds(1)) }
+      return (heard.count, foreign.announcements)
+    }
+    #expect(heard >= 50 && announced == heard)
+  }
+
   @Test func `that it is there in a nested run's mode says nothing of the mode of the run around it`() {
     withStage(isObserved: false) { stage in
       let foreign = Foreign()
@@ -83,6 +96,7 @@ private final class Foreign: ForeignLoop {
   var absence: Set<Loop.Mode> = []
   private(set) var entered: [Loop.Mode] = []
   private(set) var trace: [String] = []
+  private(set) var announcements = 0
   /// From the question whether it has nothing to the entry that follows.
   private(set) var timeAsleep = Duration.zero
   private var askedAt = ContinuousClock.now
@@ -96,7 +110,9 @@ private final class Foreign: ForeignLoop {
 
   func isEmpty(_ mode: Loop.Mode) -> Bool { true }
 
-  func wait(in mode: Loop.Mode, sleeps: Bool, isTold: Bool) -> Bool {
+  func sleepWasAnnounced() { announcements += 1 }
+
+  func wait(in mode: Loop.Mode, sleeps: Bool) -> Bool {
     timeAsleep = ContinuousClock.now - askedAt
     trace.append(sleeps ? "sleep" : "look")
     entered.append(mode)

@@ -98,7 +98,8 @@ private enum Breach {
 private final class Unlocked: ForeignLoop {
   func isPresent(in mode: Loop.Mode) -> Bool { false }
   func isEmpty(_ mode: Loop.Mode) -> Bool { true }
-  func wait(in mode: Loop.Mode, sleeps: Bool, isTold: Bool) -> Bool { false }
+  func wait(in mode: Loop.Mode, sleeps: Bool) -> Bool { false }
+  func sleepWasAnnounced() {}
   func enclose(_ run: () -> Void) -> Bool { false }
   func descriptor(of mode: Loop.Mode) -> CInt? { nil }
   func end() {}

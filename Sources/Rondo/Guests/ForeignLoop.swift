@@ -3,7 +3,7 @@
 /// It sleeps for both. While it does so, or runs for itself, it asks the `Loop` for what is in `Loop+Foreign.swift`.
 package protocol ForeignLoop: AnyObject {
   /// Whether there is such a loop by now, and the mode of that name can be slept in. Asked before the first wait of a run,
-  /// and before the wait that follows `wait(in:sleeps:isTold:)`.
+  /// and before the wait that follows `wait(in:sleeps:)`.
   func isPresent(in mode: Loop.Mode) -> Bool
 
   /// Whether the other loop has nothing to wait for in the mode of that name.
@@ -13,9 +13,12 @@ package protocol ForeignLoop: AnyObject {
   ///
   /// - Parameters:
   ///   - sleeps: Whether it may sleep, unless either loop has something to do; otherwise it serves what is ready.
-  ///   - isTold: Whether this loop's observers have heard of a sleep.
   /// - Returns: Whether the other loop has handled a source.
-  func wait(in mode: Loop.Mode, sleeps: Bool, isTold: Bool) -> Bool
+  func wait(in mode: Loop.Mode, sleeps: Bool) -> Bool
+
+  /// This loop's observers have heard of a sleep, in each turn that has one. A turn that the foreign loop has given does not
+  /// sleep: that loop's sleep is the one they have heard of.
+  func sleepWasAnnounced()
 
   /// Calls `run`, a run of this loop that may sleep, where no wakeup of the other loop is dropped. Calls out.
   ///

@@ -22,6 +22,7 @@ extension LoopCore {
     assertOwnThread()
     guard let box = foreignBox, box.isKnownPresent || box.loop.isPresent(in: frame.mode.name!) else { return false }
     box.isKnownPresent = true
+    if !frame.turn.polls { box.loop.sleepWasAnnounced() }
     let polls = frame.turn.polls || wakes.isWoken || isStopped || !frame.ready.isEmpty || isEmpty(frame.mode)
     if polls {
       poll(frame)
@@ -56,7 +57,7 @@ extension LoopCore {
   }
 
   private func wait(_ frame: RunFrame, in box: ForeignBox, sleeps: Bool) {
-    if box.loop.wait(in: frame.mode.name!, sleeps: sleeps, isTold: !frame.turn.polls) {
+    if box.loop.wait(in: frame.mode.name!, sleeps: sleeps) {
       frame.turn.hasHandledSource = true
     }
     forgetClock()

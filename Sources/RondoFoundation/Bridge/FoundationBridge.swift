@@ -208,12 +208,13 @@ import Synchronization
 
   // MARK: - Rondo's runs
 
-  func wait(in mode: Loop.Mode, sleeps: Bool, isTold: Bool) -> Bool {
-    if loop.depth == turnDepth {
-      // Within a run of Foundation's, which looks and sleeps for itself.
-      if isTold { sleepNews = .told }
-      return false
-    }
+  func sleepWasAnnounced() {
+    if loop.depth == turnDepth { sleepNews = .told }
+  }
+
+  func wait(in mode: Loop.Mode, sleeps: Bool) -> Bool {
+    // Within a run of Foundation's, which looks and sleeps for itself.
+    if loop.depth == turnDepth { return false }
     guard let joined = join(mode), let foundation else { return false }
     // Without a port its run would be over at once, if nothing else is in the mode.
     if joined.port < 0, let epoll = epoll(of: mode) { joined.follow(epoll, in: foundation) }
