@@ -108,8 +108,9 @@ func idle() {
   let loop = RunLoop.current.getLoop()
   let keeper = Loop.Source {}
   loop.add(keeper)
-  loop.run(for: .milliseconds(10))
-  // On a busy machine that may have ended without a sleep, and left a wakeup, which a look of Foundation's takes.
+  // A run that ended without a sleep, as on a busy machine, has the next one look at the kernel once more.
+  repeat { loop.run(for: .milliseconds(10)) } while loop.statistics.sleeps == 0
+  // It may have left a wakeup, which a look of Foundation's takes.
   runFoundation(for: 0)
   loop.add(Loop.Observer(.beforeWaiting) { _ in mark("Rondo sleeps") })
   loop.run(for: .milliseconds(600))
