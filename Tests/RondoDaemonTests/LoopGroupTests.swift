@@ -102,7 +102,7 @@ import Testing
   @Test func `connections go to the least loaded loop, and leave it`() async throws {
     let group = try LoopGroup(threads: 3)
     let listener = try Listener(at: .loopback())
-    let serving = Task { try await listener.serve(over: group, echo) }
+    let serving = Task { try await listener.serve(over: group, limits: .none, echo) }
     var clients: [Connection] = []
     for _ in 0..<9 {
       let client = try await Connection.connected(to: listener.address, on: group.loops[0])
@@ -123,7 +123,7 @@ import Testing
     let first = try Listener(at: .loopback(), options: [.reusePort])
     let others = try group.loops.dropFirst().map { _ in try Listener(at: first.address, options: [.reusePort]) }
     let serving = zip([first] + others, group.loops).map { listener, loop in
-      Task { try await listener.serve(on: loop, echo) }
+      Task { try await listener.serve(on: loop, limits: .none, echo) }
     }
     for _ in 0..<50 {
       let client = try await Connection.connected(to: first.address, on: group.loops[0])

@@ -4,7 +4,7 @@ import RondoTestSupport
 import Synchronization
 import Testing
 
-/// A task for each connection, and how a server ends.
+/// A task for each connection, and how a server ends. Without limits of time, which a slow machine may reach.
 @Suite struct ServingTests {
   /// What the tests count.
   private final class Tally: Sendable {
@@ -31,7 +31,7 @@ import Testing
     try await withLoop { loop in
       let listener = try Listener(at: .loopback())
       let serving = Task {
-        try await listener.serve(on: loop) { connection in
+        try await listener.serve(on: loop, limits: .none) { connection in
           #expect(loop.isCurrent)
           try await connection.write("\(await connection.readLine() ?? "")!\n")
         }
@@ -52,7 +52,7 @@ import Testing
       let listener = try Listener(at: .loopback())
       let tally = Tally()
       let serving = Task {
-        try await listener.serve(on: loop, limits: ServerLimits(connections: 3)) { connection in
+        try await listener.serve(on: loop, limits: ServerLimits(connections: 3, idle: nil)) { connection in
           tally.enter()
           defer { tally.leave() }
           try await echo(connection)
@@ -78,7 +78,7 @@ import Testing
   @Test func `a server that is full can be cancelled`() async throws {
     try await withLoop { loop in
       let listener = try Listener(at: .loopback())
-      let serving = Task { try await listener.serve(on: loop, limits: ServerLimits(connections: 1), echo) }
+      let serving = Task { try await listener.serve(on: loop, limits: ServerLimits(connections: 1, idle: nil), echo) }
       let clients = [
         try await Connection.connected(to: listener.address, on: loop),
         try await Connection.connected(to: listener.address, on: loop),
@@ -94,7 +94,7 @@ import Testing
   @Test func `within the grace a connection goes on, and none is accepted`() async throws {
     try await withLoop { loop in
       let listener = try Listener(at: .loopback())
-      let serving = Task { try await listener.serve(on: loop, grace: .seconds(600), echo) }
+      let serving = Task { try await listener.serve(on: loop, limits: .none, grace: .seconds(600), echo) }
       let client = try await Connection.connected(to: listener.address, on: loop)
       try await client.write([1])
       #expect(try await client.read() == [1])
@@ -117,7 +117,7 @@ import Testing
       let errors = Mutex<[ConnectionError?]>([])
       let serving = Task {
         try await listener.serve(
-          on: loop, grace: .milliseconds(20),
+          on: loop, limits: .none, grace: .milliseconds(20),
           onError: { error in errors.withLock { $0.append(error as? ConnectionError) } }, echo)
       }
       let client = try await Connection.connected(to: listener.address, on: loop)
@@ -139,7 +139,7 @@ import Testing
       let listener = try Listener(at: .loopback())
       let own = Mutex<Task<[UInt8]?, any Error>?>(nil)
       let serving = Task {
-        try await listener.serve(on: loop) { connection in
+        try await listener.serve(on: loop, limits: .none) { connection in
           if isChild {
             async let ending = connection.read()
             own.withLock { $0 = Task { nil } }
@@ -173,7 +173,9 @@ import Testing
       let listener = try Listener(at: .loopback())
       let failures = Mutex(0)
       let serving = Task {
-        try await listener.serve(on: loop, onError: { error in failures.withLock { $0 += error is Failure ? 1 : 0 } }) {
+        try await listener.serve(
+          on: loop, limits: .none, onError: { error in failures.withLock { $0 += error is Failure ? 1 : 0 } }
+        ) {
           connection in
           if try await connection.read() == [0] { throw Failure() }
           try await connection.write([2])
@@ -197,7 +199,7 @@ import Testing
     let thread = try LoopThread(name: "ends")
     let loop = thread.loop
     let listener = try Listener(at: .loopback())
-    let serving = Task { try await listener.serve(on: loop, echo) }
+    let serving = Task { try await listener.serve(on: loop, limits: .none, echo) }
     await thread.end()
     await #expect(throws: ConnectionError.wait(.loopEnded)) { try await serving.value }
   }
@@ -208,7 +210,7 @@ import Testing
       let tally = Tally()
       for round in 0..<stressCount(3_000) {
         let serving = Task {
-          try await listener.serve(on: loop) { connection in
+          try await listener.serve(on: loop, limits: .none) { connection in
             tally.enter()
             defer { tally.leave() }
             try await echo(connection)
@@ -237,7 +239,8 @@ import Testing
         let listener = try Listener(at: .loopback())
         let served = Atomic(0)
         let serving = Task {
-          try await listener.serve(on: loop, limits: ServerLimits(connections: 4), grace: .seconds(600)) { connection in
+          try await listener.serve(on: loop, limits: ServerLimits(connections: 4, idle: nil), grace: .seconds(600)) {
+            connection in
             while try await connection.awaitRequest(), let bytes = try await connection.read() {
               served.add(1, ordering: .relaxed)
               try await connection.write(bytes)

@@ -175,7 +175,7 @@ import Testing
       try await withDaemon(on: thread.loop, claimsSignals: false, environment: [:]) { daemon in
         let listener = try Listener(at: .loopback())
         address.withLock { $0 = listener.address }
-        try await daemon.serve(listener, over: group) { connection in
+        try await daemon.serve(listener, over: group, limits: .none) { connection in
           let count = UInt8(daemon.workCount)
           while try await connection.awaitRequest(), try await connection.read() != nil {
             try await connection.write([count])
