@@ -29,7 +29,7 @@
 
     private static func serve(
       at address: SocketAddress, on loop: Loop, _ chain: String, _ key: String
-    ) throws -> (Socket, Task<Void, any Error>) {
+    ) throws -> (Listener, Task<Void, any Error>) {
       let context = try TLSServerContext(certificateChain: chain, privateKey: key)
       let listener = try Listener(at: address)
       let serving = Task {

@@ -160,7 +160,7 @@
       try await withLoop { loop in
         let listener = try Listener(at: .loopback())
         let plain = try await Connection.connected(to: listener.address, on: loop)
-        let far = try Connection(try #require(try listener.accept()).socket, on: loop)
+        let far = try Connection(try #require(try listener.socket.accept()).socket, on: loop)
         let (client, server) = try await secure(plain, far)
         try await client.write("hello")
         var value = linger(l_onoff: 1, l_linger: 0)
