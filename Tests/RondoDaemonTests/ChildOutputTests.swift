@@ -269,8 +269,14 @@ import Testing
         try await thread.loop.call {}
         var limit = rlimit()
         precondition(unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
+        let usual = limit.rlim_cur
         limit.rlim_cur = 3
         precondition(unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
+        // A sanitizer opens files when the process ends.
+        defer {
+          limit.rlim_cur = usual
+          precondition(unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
+        }
         do throws(ChildError) {
           _ = try await ChildSource.Command("/bin/true").run(collecting: 1, on: thread.loop)
           fatalError("A pipe was made.")
