@@ -92,7 +92,8 @@ extension Daemon {
     _ listener: Listener, over group: LoopGroup? = nil, limits: ServerLimits = ServerLimits(),
     onError: (@Sendable (any Error) -> Void)? = nil, _ body: @escaping @Sendable (Connection) async throws -> Void
   ) async throws(ConnectionError) {
-    let stop: @Sendable () -> Void = { listener.stop() }
+    // Weak: a listener whose server has ended is not kept until the stop.
+    let stop: @Sendable () -> Void = { [weak listener] in listener?.stop() }
     whenStopping(stop)
     if isStopping { stop() }
     try await listener.serve(

@@ -63,7 +63,7 @@ extension Listener {
     }
     if failure == nil, isStopped {
       tasks.drain()
-      await acceptQueue(on: loop, while: { tasks.hasRoom }, begin)
+      await acceptQueue(on: loop, until: loop.deadline(after: grace), while: { tasks.hasRoom }, begin)
     }
     await tasks.end(within: grace, on: loop, in: mode)
     if let failure { throw failure }
@@ -71,9 +71,9 @@ extension Listener {
 
   /// Accepts those that connected before the stop. More may come as fast: it makes as many tries as a queue has places.
   ///
-  /// Without descriptors it waits for those of the connections that end, until the calling task is cancelled.
+  /// Without descriptors it waits for those of the connections that end, until the deadline or the task's cancellation.
   private nonisolated(nonsending) func acceptQueue(
-    on loop: Loop, while hasRoom: () -> Bool, _ begin: (Socket) -> Void
+    on loop: Loop, until deadline: Instant?, while hasRoom: () -> Bool, _ begin: (Socket) -> Void
   ) async {
     var patience = AcceptPatience()
     for _ in 0..<Socket.usualBacklog where hasRoom() {
@@ -85,7 +85,9 @@ extension Listener {
         }
       } catch {
         guard error.isShortage else { return }
-        do { try await loop.pause(for: patience.pauseAfterShortage()) } catch { return }
+        do {
+          try await loop.pause(for: patience.pauseAfterShortage(), atMost: loop.timeLeft(until: deadline))
+        } catch { return }
       }
     }
   }

@@ -114,7 +114,9 @@ import Testing
   // MARK: - The stop
 
   /// What clients get that wait in a listener's queue when it stops, and cannot accept at first.
-  private func stopListener(_ fail: @escaping @Sendable (Simulation, Host) -> Void) -> [String] {
+  private func stopListener(
+    for duration: Duration = .seconds(5_000), _ fail: @escaping @Sendable (Simulation, Host) -> Void
+  ) -> [String] {
     withSimulation { simulation in
       let (server, client) = (simulation.host("10.0.0.1"), simulation.host("10.0.0.2"))
       let (serverLoop, clientLoop) = (server.loop, client.loop)
@@ -140,7 +142,7 @@ import Testing
         }
         trace.note("stopped")
       }
-      simulation.run(for: .seconds(5_000))
+      simulation.run(for: duration)
       return trace.tokens
     }
   }
@@ -164,6 +166,12 @@ import Testing
     }
     #expect(words.filter { $0 == "served" }.count == 10, "\(words)")
     #expect(words.filter { $0 == "stopped" }.count == 1)
+  }
+
+  @Test func `a listener that stops waits for descriptors no longer than the grace`() {
+    let words = stopListener(for: .seconds(120)) { _, server in server.descriptorLimit = server.openDescriptorCount }
+    #expect(words.filter { $0 == "stopped" }.count == 1, "\(words)")
+    #expect(words.filter { $0 == "served" }.isEmpty)
   }
 
   @Test func `a listener that stops and may accept nobody ends its server`() {
