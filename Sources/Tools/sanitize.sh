@@ -26,8 +26,6 @@ mkdir -p .build
 # For one test of the hand-overs. The rest stay at the few that fit in with the others.
 hand_overs=${HAND_OVERS:-100000}
 unset HAND_OVERS
-# A test forks; the sanitizer would end a child that starts a thread.
-export TSAN_OPTIONS=die_after_fork=0
 case $1 in
   address)
     # XCTest, which starts the tests, leaks two small objects of its own, and Foundation's notification queue, which ours
@@ -59,6 +57,8 @@ case $1 in
       --filter 'ChaosTests|ChatTests|EchoTests'
     ;;
   thread)
+    # A test forks; the sanitizer would end a child that starts a thread.
+    export TSAN_OPTIONS=die_after_fork=0:suppressions=$PWD/Sources/Tools/races-of-others
     # The sanitizer's own runtime aborts in a child that Foundation forks while other threads run, as the examples do.
     thread=(--sanitize=thread --scratch-path .build/tsan "${compiling[@]}")
     # Of the core's, those in files that start a thread or a task: on one thread there is no race.

@@ -17,5 +17,6 @@ for sanitizer in thread address; do
   # The leak detector does not see that a live object refers to the table of its weak references.
   leaks=${probe%/*}/leaks-of-others
   printf 'leak:%s\n' formWeakReference >"$leaks"
-  LSAN_OPTIONS=suppressions=$leaks:print_suppressions=0 SEED=$seed SOAK_SECONDS=$seconds "$probe" soak
+  TSAN_OPTIONS=suppressions=$PWD/Sources/Tools/races-of-others \
+    LSAN_OPTIONS=suppressions=$leaks:print_suppressions=0 SEED=$seed SOAK_SECONDS=$seconds "$probe" soak
 done
