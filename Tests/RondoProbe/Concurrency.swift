@@ -13,6 +13,8 @@ private actor Place {
 
   init(_ thread: LoopThread) {
     self.thread = thread
+    // Each hop is to end a sleep, not a spin.
+    thread.loop.busyPollBudget = .zero
   }
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe thread.loop.asUnownedSerialExecutor() }

@@ -8,6 +8,8 @@ private let measured = 200
 func probeWake() {
   let wakes = Tally()
   let running = RunningLoop { loop in
+    // Each wakeup is to end a sleep, not a spin.
+    loop.busyPollBudget = .zero
     loop.add(Loop.Source {})
     loop.add(
       Loop.Observer(.afterWaiting) { _ in

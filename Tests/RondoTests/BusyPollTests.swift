@@ -1,3 +1,4 @@
+import Dispatch
 import Glibc
 import Rondo
 import RondoTestSupport
@@ -73,6 +74,41 @@ import Testing
     }
   }
 
+  /// Begins `count` sleeps, `interval` apart, each after one that a post ended or not; before which a loop may spin.
+  private func answers(every interval: Int64, _ count: Int, isPosted: (Int) -> Bool = { _ in true }) -> [Int] {
+    var dialogue = Dialogue()
+    var posts: UInt64 = 0
+    var found: [Int] = []
+    for number in 0..<count {
+      if isPosted(number) { posts += 1 }
+      let time = Instant(nanoseconds: 1_000_000_000 + Int64(number) * interval)
+      if dialogue.answers(at: time, posts: posts) { found.append(number) }
+    }
+    return found
+  }
+
+  @Test func `after four posts that each came within 100 us of the last a loop is in a dialogue, and not before`() {
+    #expect(answers(every: 100_000, 7) == [4, 5, 6])
+    #expect(answers(every: 100_001, 100) == [])
+  }
+
+  @Test func `a sleep that no post has ended begins none, and those of a dialogue go on if the next post comes soon`() {
+    #expect(answers(every: 50_000, 9) { $0 != 6 } == [4, 5, 7, 8])
+    #expect(answers(every: 50_001, 9) { $0 != 6 } == [4, 5])
+    #expect(answers(every: 1_000, 100) { _ in false } == [])
+  }
+
+  @Test func `of a spin that was woken the price of a sleep is not booked, and all of one that was not`() {
+    let start = Instant(nanoseconds: 5_000_000_000)
+    let price = SpinPlan.priceOfSleep
+    for (spun, wasWoken, booked) in [(price, true, 0), (price + 7, true, 7), (price, false, price)] {
+      var plan = SpinPlan()
+      plan.book(spun, at: start, wasWoken: wasWoken)
+      #expect(plan.affords(100, of: booked + 100, at: start))
+      #expect(!plan.affords(101, of: booked + 100, at: start))
+    }
+  }
+
   @Test func `spins before sleeps and for precise timers share an account`() {
     let start = Instant(nanoseconds: 5_000_000_000)
     var plan = SpinPlan()
@@ -97,14 +133,14 @@ import Testing
   // MARK: - On threads
 
   /// Two loops that have each other run blocks, on two threads; what the first one counts.
-  fileprivate func rally(_ count: Int, budget: Duration, on processors: [Int]? = nil) -> Loop.Statistics {
+  fileprivate func rally(_ count: Int, budget: Duration?, on processors: [Int]? = nil) -> Loop.Statistics {
     let other = RunningLoop { loop in
       if let processors { pinThread(to: processors[1]) }
-      loop.busyPollBudget = budget
+      if let budget { loop.busyPollBudget = budget }
     }
     let statistics = onLoopThread { stage -> Loop.Statistics in
       if let processors { pinThread(to: processors[0]) }
-      stage.loop.busyPollBudget = budget
+      if let budget { stage.loop.busyPollBudget = budget }
       let keeper = Loop.Source {}
       stage.loop.add(keeper)
       let served = Later(0)
@@ -176,20 +212,38 @@ import Testing
     #expect(statistics.spins == 0 && statistics.timeSpinning == .zero)
   }
 
-  @Test func `without a budget, which is how loops begin, nothing spins`() {
+  @Test func `with a budget of zero nothing spins`() {
     let statistics = rally(200, budget: .zero)
     #expect(statistics.spins == 0 && statistics.spinsDenied == 0 && statistics.timeSpinning == .zero)
-    #expect(onLoopThread { $0.loop.busyPollBudget } == .zero)
   }
 
-  @Test func `threads that are kept on a processor each spin for one another`() {
+  @Test func `a loop begins with 20 ms, and spins neither for its timers nor for posts that come now and then`() {
+    let loop = RunningLoop()
+    let (served, ticks) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    loop.loop.add(Loop.Timer(every: .milliseconds(1)) { _ in ticks.signal() })
+    for _ in 0..<20 {
+      // Longer than a spin, and never shorter.
+      var pause = timespec(tv_sec: 0, tv_nsec: 500_000)
+      unsafe nanosleep(&pause, nil)
+      loop.loop.perform { served.signal() }
+      served.wait()
+      ticks.wait()
+    }
+    let (statistics, budget) = (loop.loop.statistics, loop.loop.busyPollBudget)
+    loop.stop()
+    #expect(budget == .milliseconds(20))
+    #expect(statistics.spins == 0 && statistics.spinsDenied == 0)
+  }
+
+  @Test(arguments: [.seconds(1), nil] as [Duration?])
+  func `threads that are kept on a processor each spin for one another`(budget: Duration?) {
     let processors = usableProcessors()
     guard processors.count > 1, !hasBridge else { return }
     // Other tests want the processors, too: until they are free once.
     var spins: UInt64 = 0
     let end = SuspendingClock.now.advanced(by: .seconds(120))
     while spins == 0, SuspendingClock.now < end {
-      let statistics = rally(2_000, budget: .seconds(1), on: [processors[0], processors.last!])
+      let statistics = rally(2_000, budget: budget, on: [processors[0], processors.last!])
       #expect(statistics.blockCallouts == 2_000)
       spins = statistics.spins
     }
@@ -199,8 +253,10 @@ import Testing
   @Test(.offThePool) func `on one processor nothing spins`() async {
     await #expect(processExitsWith: .success) {
       pinProcess()
-      let statistics = BusyPollTests().rally(200, budget: .seconds(1))
-      precondition(statistics.spins == 0 && statistics.blockCallouts == 200)
+      for budget in [.seconds(1), nil] as [Duration?] {
+        let statistics = BusyPollTests().rally(200, budget: budget)
+        precondition(statistics.spins == 0 && statistics.blockCallouts == 200)
+      }
     }
   }
 

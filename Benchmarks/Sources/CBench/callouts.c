@@ -17,8 +17,34 @@ void bench_meter_called(void *opaque) {
   if (index + 1 == meter->expected) bench_stop(&meter->stopper);
 }
 
+static size_t count_of(const bench_threads *threads, uintptr_t thread) {
+  for (int index = 0; index < 8; index += 1) {
+    if (threads->threads[index] == thread) return threads->counts[index];
+  }
+  return 0;
+}
+
+size_t bench_threads_shared(const bench_threads *one, const bench_threads *other) {
+  size_t shared = 0;
+  for (int index = 0; index < 8 && one->threads[index] != 0; index += 1) {
+    size_t others = count_of(other, one->threads[index]);
+    shared += others < one->counts[index] ? others : one->counts[index];
+  }
+  return shared;
+}
+
+size_t bench_threads_number(const bench_threads *one, const bench_threads *other) {
+  size_t number = 0;
+  for (int index = 0; index < 8; index += 1) {
+    if (one->threads[index] != 0) number += 1;
+    if (other->threads[index] != 0 && count_of(one, other->threads[index]) == 0) number += 1;
+  }
+  return number;
+}
+
 void bench_paddle_called(void *opaque) {
   bench_paddle *paddle = opaque;
+  bench_threads_count(&paddle->threads);
   paddle->calls += 1;
   bool is_last = paddle->calls == paddle->target;
   if (!is_last || paddle->answers_last) paddle->send(paddle->wake);

@@ -156,13 +156,15 @@ import Synchronization
 
   /// How much of each second the loop may spin before it sleeps. Any thread.
   ///
-  /// From zero to one second; zero at first. With a budget, a loop spins for at most 100 us before it sleeps, and
-  /// waking a spinning loop needs no system call. It helps a loop that another processor's thread wakes again and
-  /// again. Spins for precise timers count as well. If spinning gains nothing, or another thread wants the processor,
-  /// the loop stops it for a while; with one processor it never spins. A descriptor that becomes ready during a spin
-  /// waits for up to 10 us.
+  /// From zero, which turns it off, to one second; 20 ms at first. Waking a loop that spins needs no system call. A spin
+  /// lasts at most 100 us. At first the loop spins only if posts of another processor's thread have ended its last four
+  /// sleeps within 100 us each. With a budget that you set, each sleep may begin with a spin.
+  ///
+  /// Spins for precise timers count as well. Of a spin that a post ends, 5 us do not count: a sleep takes more. If
+  /// spinning gains nothing, or another thread wants the processor, the loop stops it for a while; with one processor it
+  /// never spins. A descriptor that becomes ready during a spin waits for up to 10 us.
   public var busyPollBudget: Duration {
-    get { .nanoseconds(core.busyPollAllowance.load(ordering: .relaxed)) }
+    get { .nanoseconds(abs(core.busyPollAllowance.load(ordering: .relaxed))) }
     set {
       core.busyPollAllowance.store(Self.nanoseconds(of: newValue, "busy-poll budget"), ordering: .relaxed)
       core.note(.spin)

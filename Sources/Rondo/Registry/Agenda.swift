@@ -58,7 +58,7 @@ struct Extras: OptionSet {
   static let watchedSleep = Extras(rawValue: 2)
   /// There is a delegate.
   static let delegate = Extras(rawValue: 4)
-  /// Sleeps may begin or end with a spin: there is a budget for it, or there has been a precise timer.
+  /// Sleeps may begin or end with a spin: a user has set a budget for it, or there has been a precise timer.
   static let spin = Extras(rawValue: 8)
   /// Jobs that wait outside of runs are left to a relay.
   static let relay = Extras(rawValue: 16)

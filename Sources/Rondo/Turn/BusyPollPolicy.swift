@@ -59,3 +59,29 @@ package struct BusyPollPolicy: Equatable, Sendable {
     patience = Self.patiences.upperBound
   }
 }
+
+/// Whether a loop may spin that was given no budget: posts end its sleeps as soon as a spin would see them. *loop thread*
+///
+/// A pure machine: its input is when a sleep begins and how many sleeps posts have ended, and it reads no clock. A sleep
+/// that follows on another wakeup than a post's needs no answer, and no clock.
+package struct Dialogue: Equatable, Sendable {
+  /// How many sleeps posts had ended when it was asked last, and when that was.
+  package private(set) var posts: UInt64 = 0
+  private var lastTime = Instant(nanoseconds: 0)
+  /// How many posts came soon after the one before, one after the other.
+  private var count = 0
+
+  /// So many in a row are a dialogue. Chosen: a daemon that is woken now and then has one or two.
+  package static let enough = 4
+
+  package init() {}
+
+  /// A sleep is about to begin. Whether it may be one of a dialogue.
+  package mutating func answers(at time: Instant, posts: UInt64) -> Bool {
+    if posts == self.posts { return false }
+    let isSoon = time.nanoseconds - lastTime.nanoseconds <= BusyPollPolicy.patiences.upperBound
+    count = isSoon ? min(count + 1, Self.enough) : 0
+    (lastTime, self.posts) = (time, posts)
+    return count == Self.enough
+  }
+}

@@ -142,7 +142,7 @@ extension LoopCore {
     var alarm = deadline
     if let guest {
       if guest.owesPoll, collectsAnything(guest) { return .over }
-    } else if has(.spin), let ended = spinBeforeSleep(frame, &alarm) {
+    } else if has(.spin) || isPosted, let ended = spinBeforeSleep(frame, &alarm) {
       return ended
     }
     let sleep = Sleep(deadline: deadline, alarm: alarm)

@@ -19,6 +19,10 @@ extension LoopCore {
     return knownSpinner!
   }
 
+  /// Whether a post has ended a sleep since a spin was thought of last.
+  @inline(__always)
+  var isPosted: Bool { counters.wakeupsByPost.load(ordering: .relaxed) != dialogue.posts }
+
   /// Spins in the place of a sleep, or has it end earlier to spin then, if the loop may.
   ///
   /// - Parameter alarm: When the sleep is to end.
@@ -35,8 +39,12 @@ extension LoopCore {
         return .again
       }
     }
-    if busyPollAllowance.load(ordering: .relaxed) > 0, spinForWakeup(frame, until: alarm, deadline) { return .over }
-    return nil
+    let allowance = busyPollAllowance.load(ordering: .relaxed)
+    guard allowance != 0, wait.kernel != nil else { return nil }
+    let start = wait.now
+    let isInDialogue = dialogue.answers(at: start, posts: counters.wakeupsByPost.load(ordering: .relaxed))
+    guard isInDialogue || allowance > 0 else { return nil }
+    return spinForWakeup(frame, from: start, until: alarm, deadline, abs(allowance)) ? .over : nil
   }
 
   /// Learns from a sleep that was to end before its deadline, to leave the rest to a spin.
@@ -80,12 +88,12 @@ extension LoopCore {
   /// The loop does not count as asleep during the spin, so that a poster wakes it without a system call.
   ///
   /// - Returns: Whether something that concerns the run has come.
-  private func spinForWakeup(_ frame: RunFrame, until alarm: Instant, _ deadline: Instant) -> Bool {
+  private func spinForWakeup(
+    _ frame: RunFrame, from start: Instant, until alarm: Instant, _ deadline: Instant, _ allowance: Int64
+  ) -> Bool {
     assertOwnThread()
-    guard wait.kernel != nil, spinner.policy.begins() else { return false }
-    let start = wait.now
-    guard spinner.plan.affords(spinner.policy.patience, of: busyPollAllowance.load(ordering: .relaxed), at: start)
-    else {
+    guard spinner.policy.begins() else { return false }
+    guard spinner.plan.affords(spinner.policy.patience, of: allowance, at: start) else {
       counters.spinsDenied.count()
       return false
     }
@@ -132,7 +140,7 @@ extension LoopCore {
     }
     forgetClock()
     let spun = now.nanoseconds - start.nanoseconds
-    spinner.plan.book(spun, at: start)
+    spinner.plan.book(spun, at: start, wasWoken: wakeup.has(Self.endsSpin))
     counters.nanosecondsSpinning.count(UInt64(spun))
   }
 

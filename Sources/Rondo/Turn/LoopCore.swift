@@ -78,8 +78,11 @@ import Synchronization
   }
   /// What the loop has learned about spinning, once it may.
   @safe @exclusivity(unchecked) var knownSpinner: Spinner?
-  /// *atomic* Nanoseconds a second, of all that is spun, up to which sleeps may begin with a spin.
-  let busyPollAllowance = Atomic<Int64>(0)
+  /// *atomic* Nanoseconds a second, of all that is spun, up to which sleeps may begin with a spin. Negative unless a user
+  /// has set it: then only sleeps of a dialogue do.
+  let busyPollAllowance = Atomic<Int64>(-20_000_000)
+  /// Whether posts end the sleeps at once.
+  @safe @exclusivity(unchecked) var dialogue = Dialogue()
   @safe @exclusivity(unchecked) private var lastStamp: UInt32 = 0
   /// The loop's thread as assertions found it, by its control block.
   @safe @exclusivity(unchecked) private var assertedThread: UInt = 0

@@ -13,6 +13,9 @@ package struct SpinPlan: Equatable, Sendable {
   /// Chosen around the lateness of a sleep, which is 50 to 120 us in the benchmarks.
   package static let margins: ClosedRange<Int64> = 10_000...400_000
 
+  /// Nanoseconds of a processor that a sleep and its wakeup take. Chosen below the 5 to 10 us that they take here.
+  package static let priceOfSleep: Int64 = 5_000
+
   package init() {}
 
   /// Whether `budget`, in nanoseconds of each second of the clock, has room for `nanoseconds` more from `start` on.
@@ -30,8 +33,9 @@ package struct SpinPlan: Equatable, Sendable {
     margin = min(max(moved, Self.margins.lowerBound), Self.margins.upperBound)
   }
 
-  /// Books a spin of `nanoseconds` that began at `start`.
-  package mutating func book(_ nanoseconds: Int64, at start: Instant) {
+  /// Books a spin of `nanoseconds` that began at `start`. Of one that was woken, the price of a sleep is not booked.
+  package mutating func book(_ nanoseconds: Int64, at start: Instant, wasWoken: Bool = false) {
+    let nanoseconds = wasWoken ? max(0, nanoseconds - Self.priceOfSleep) : nanoseconds
     let second = Self.second(of: start)
     if second != self.second {
       self.second = second

@@ -63,8 +63,30 @@ static inline size_t bench_meter_surplus(const bench_meter *meter) {
   return __atomic_load_n(&meter->surplus, __ATOMIC_ACQUIRE);
 }
 
+/// The threads that something runs on, and how often it ran on each. It runs on one at a time.
+typedef struct bench_threads {
+  uintptr_t threads[8];  // 0: none
+  size_t counts[8];
+} bench_threads;
+
+/// Counts the calling thread. More than eight are not told apart from each other.
+static inline void bench_threads_count(bench_threads *threads) {
+  uintptr_t self = (uintptr_t)__builtin_thread_pointer();
+  int index = 0;
+  while (index < 7 && threads->threads[index] != self && threads->threads[index] != 0) index += 1;
+  threads->threads[index] = self;
+  threads->counts[index] += 1;
+}
+
+/// How often two that take turns ran on the same thread, at least.
+size_t bench_threads_shared(const bench_threads *one, const bench_threads *other);
+
+/// How many threads the two ran on.
+size_t bench_threads_number(const bench_threads *one, const bench_threads *other);
+
 /// One side of a ping-pong: each callout wakes the other loop.
 typedef struct bench_paddle {
+  bench_threads threads;      // loop thread
   size_t calls;               // loop thread
   size_t target;              // constant: the call at which this side stops
   bool answers_last;          // constant: whether the last call is answered too

@@ -2,18 +2,18 @@ import CBench
 import Foundation
 import Synchronization
 
-/// A thread for one loop or its sender, bound to one processor, waited for with a deadline.
+/// A thread for one loop or its sender, bound to one processor if it names one, waited for with a deadline.
 ///
 /// A subject may lose a wake or never return; the suite must then say so and go on, so joining can give up.
 final class PinnedThread: Sendable {
   private let finished = DispatchSemaphore(value: 0)
   private let outcome = Mutex<Result<Void, Refusal>?>(nil)
 
-  init(on processor: CInt, _ body: @escaping @Sendable () throws(Refusal) -> Void) {
+  init(on processor: CInt?, _ body: @escaping @Sendable () throws(Refusal) -> Void) {
     Thread.detachNewThread { [self] in
       let result: Result<Void, Refusal>
       do throws(Refusal) {
-        guard bench_pin(processor) else { throw .failed("could not pin a thread to processor \(processor)") }
+        if let processor, !bench_pin(processor) { throw .failed("could not pin a thread to processor \(processor)") }
         try body()
         result = .success(())
       } catch {

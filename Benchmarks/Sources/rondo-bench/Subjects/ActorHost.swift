@@ -2,10 +2,13 @@ import CBench
 import Dispatch
 import Synchronization
 
-/// What of Swift concurrency a subject can run: two actors, each on an executor of its own, and tasks.
+/// What of Swift concurrency a subject can run: actors on executors, and tasks.
 struct ActorHost: Sendable {
   /// Two actors on two executors.
   let guests: [any Guest]
+
+  /// Another actor on the first one's executor.
+  let neighbour: any Guest
 
   /// Starts as many tasks on the first actor's executor, which park there, and count down when they go on.
   let park: @Sendable (_ count: Int, _ parking: Parking) -> Void
@@ -14,12 +17,15 @@ struct ActorHost: Sendable {
 /// An actor of a subject.
 protocol Guest: Actor {
   /// Isolated, so that a call of `touch` has to go there, and a caller has to come back.
-  var visits: Int { get set }
+  var threads: bench_threads { get set }
 }
 
 extension Guest {
   /// What a hop leads to: next to nothing.
-  func touch() { visits &+= 1 }
+  func touch() { bench_threads_count(&threads) }
+
+  /// Forgets the threads of earlier rounds.
+  func begin() { threads = bench_threads() }
 
   /// Calls another actor again and again; how long each call took, there and back.
   func callOften(_ other: some Guest, _ count: Int) async -> [Int64] {
@@ -28,7 +34,7 @@ extension Guest {
     for _ in 0..<count {
       let begin = bench_now()
       await other.touch()
-      visits &+= 1
+      bench_threads_count(&threads)
       times.append(bench_now() - begin)
     }
     return times
@@ -43,7 +49,7 @@ extension Guest {
 /// An actor on an executor that lasts as long as the process.
 actor HostedGuest: Guest {
   private nonisolated let executor: any SerialExecutor
-  var visits = 0
+  var threads = bench_threads()
 
   init(_ executor: any SerialExecutor) {
     self.executor = executor

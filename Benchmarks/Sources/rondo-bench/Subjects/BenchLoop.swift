@@ -35,6 +35,9 @@ protocol BenchLoop: AnyObject, Sendable {
   /// Whether there is a loop at all.
   var isLoop: Bool { get }
 
+  /// Whether the loop has a wait of its own: a queue of Dispatch shares its process's.
+  var isWaiting: Bool { get }
+
   /// Whether the loop sleeps on the thread that runs it, so that the kernel can be asked whether it does.
   var sleepsOnItsThread: Bool { get }
 
@@ -118,6 +121,7 @@ protocol TimerBank {
 
 extension BenchLoop {
   var isLoop: Bool { true }
+  var isWaiting: Bool { true }
   var sleepsOnItsThread: Bool { true }
   var pollRefusal: Refusal? { nil }
   var postRefusal: Refusal? { nil }

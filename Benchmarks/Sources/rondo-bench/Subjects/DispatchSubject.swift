@@ -30,7 +30,7 @@ struct DispatchSubject: Subject {
 
 extension DispatchSubject {
   func openActors() throws(Refusal) -> ActorHost {
-    ActorHost(guests: [QueueActor.shared, QueueActor.other]) { count, parking in
+    ActorHost(guests: [QueueActor.shared, QueueActor.other], neighbour: QueueActor.neighbour) { count, parking in
       for _ in 0..<count { Task { @QueueActor in await parking.park() } }
     }
   }
@@ -39,7 +39,9 @@ extension DispatchSubject {
 /// Two queues that run jobs; the first is the global actor's.
 @globalActor
 private enum QueueActor {
-  static let shared = HostedGuest(QueueExecutor())
+  private static let executor = QueueExecutor()
+  static let shared = HostedGuest(executor)
+  static let neighbour = HostedGuest(executor)
   static let other = HostedGuest(QueueExecutor())
 }
 
@@ -59,6 +61,7 @@ private final class QueueLoop: BenchLoop {
   /// Sources that the manager's thread has yet to tell the kernel of.
   private let registering = DispatchGroup()
 
+  var isWaiting: Bool { false }
   var sleepsOnItsThread: Bool { false }
   var pollRefusal: Refusal? { .cannot("has no turns to ask for") }
 

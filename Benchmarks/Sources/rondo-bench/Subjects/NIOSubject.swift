@@ -22,7 +22,7 @@ struct NIOSubject: Subject {
       }
     }
     func openActors() throws(Refusal) -> ActorHost {
-      ActorHost(guests: [NIOActor.shared, NIOActor.other]) { count, parking in
+      ActorHost(guests: [NIOActor.shared, NIOActor.other], neighbour: NIOActor.neighbour) { count, parking in
         for _ in 0..<count { Task { @NIOActor in await parking.park() } }
       }
     }
@@ -36,7 +36,9 @@ struct NIOSubject: Subject {
   @globalActor
   private enum NIOActor {
     static let group = MultiThreadedEventLoopGroup(numberOfThreads: 2)
-    static let shared = HostedGuest(group.next().executor)
+    private static let executor = group.next().executor
+    static let shared = HostedGuest(executor)
+    static let neighbour = HostedGuest(executor)
     static let other = HostedGuest(group.next().executor)
   }
 

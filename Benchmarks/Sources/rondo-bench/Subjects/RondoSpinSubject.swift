@@ -1,13 +1,22 @@
 import Rondo
 import RondoDaemon
 
-/// Rondo's loops with a budget for spinning before they sleep.
+/// Rondo's loops with another budget for spinning before they sleep than the one that they begin with.
 struct RondoSpinSubject: Subject {
-  let name = "rondo.spin"
-  let summary = "rondo with a busyPollBudget of a second, actors' loops spread; in all else it is rondo"
+  let name: String
+  let summary: String
+  private let budget: Duration
+
+  static let most = RondoSpinSubject("rondo.spin", .seconds(1), "a second, actors' loops spread")
+  static let none = RondoSpinSubject("rondo.still", .zero, "zero")
+
+  private init(_ name: String, _ budget: Duration, _ words: String) {
+    (self.name, self.budget) = (name, budget)
+    summary = "rondo with a busyPollBudget of \(words); in all else it is rondo"
+  }
 
   func openLoop(posts: Bool) throws(Refusal) -> any BenchLoop {
-    RondoLoop(busyPollBudget: .seconds(1))
+    RondoLoop(busyPollBudget: budget)
   }
 
   func runTimer(hitting meter: TickMeter) throws(Refusal) {
@@ -15,7 +24,9 @@ struct RondoSpinSubject: Subject {
   }
 
   func openActors() throws(Refusal) -> ActorHost {
-    ActorHost(guests: [SpinningActor.shared, SpinningActor.other]) { count, parking in
+    if budget == .zero { throw .cannot("differs from rondo in the wakeups of its own loops alone") }
+    return ActorHost(guests: [SpinningActor.shared, SpinningActor.other], neighbour: SpinningActor.neighbour) {
+      count, parking in
       for _ in 0..<count { Task { @SpinningActor in await parking.park() } }
     }
   }
@@ -32,4 +43,5 @@ private enum SpinningActor {
   }()
   static let shared = HostedGuest(threads[0].loop)
   static let other = HostedGuest(threads[1].loop)
+  static let neighbour = HostedGuest(threads[0].loop)
 }

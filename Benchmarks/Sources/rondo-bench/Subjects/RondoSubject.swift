@@ -37,7 +37,7 @@ struct RondoSubject: Subject {
 
 extension RondoSubject {
   func openActors() throws(Refusal) -> ActorHost {
-    ActorHost(guests: [RondoActor.shared, RondoActor.other]) { count, parking in
+    ActorHost(guests: [RondoActor.shared, RondoActor.other], neighbour: RondoActor.neighbour) { count, parking in
       for _ in 0..<count { Task { @RondoActor in await parking.park() } }
     }
   }
@@ -49,13 +49,21 @@ private enum RondoActor {
   static let threads = (0..<2).map { number in try! Rondo.LoopThread(name: "rondo \(number)") }
   static let shared = HostedGuest(threads[0].loop)
   static let other = HostedGuest(threads[1].loop)
+  static let neighbour = HostedGuest(threads[0].loop)
 }
 
 final class RondoLoop: BenchLoop {
   private let loop = Loop.current
   private static let modes = [Loop.Mode("one"), Loop.Mode("two")]
 
-  init(busyPollBudget: Duration = .zero) {
+  /// Why it is given no items that differ in nothing from rondo's; nil for rondo itself.
+  private let refusal: Refusal?
+
+  init() { refusal = nil }
+
+  /// For a variant that differs in its wakeups alone.
+  init(busyPollBudget: Duration) {
+    refusal = .cannot("differs from rondo in its wakeups alone")
     loop.busyPollBudget = busyPollBudget
   }
 
@@ -70,6 +78,7 @@ final class RondoLoop: BenchLoop {
   }
 
   func addSignal(_ call: Call) throws(Refusal) -> any Member {
+    if let refusal { throw refusal }
     let member = SignalledSource(call)
     loop.add(member.source)
     member.source.signal()
@@ -77,6 +86,7 @@ final class RondoLoop: BenchLoop {
   }
 
   func addWatch(_ descriptor: CInt, _ call: Call) throws(Refusal) -> any Member {
+    if let refusal { throw refusal }
     do throws(Loop.DescriptorError) {
       let source = try Loop.DescriptorSource(descriptor, for: .read) { [call] _, _ in call() }
       loop.add(source)
@@ -87,6 +97,7 @@ final class RondoLoop: BenchLoop {
   }
 
   func addObserver(_ call: Call) throws(Refusal) -> any Member {
+    if let refusal { throw refusal }
     let observer = Loop.Observer(.beforeWaiting) { [call] _ in call() }
     loop.add(observer)
     return RondoMember(item: observer)
@@ -97,6 +108,7 @@ final class RondoLoop: BenchLoop {
   }
 
   func addTimers(_ dues: [Int64], _ call: Call) throws(Refusal) -> any TimerBank {
+    if let refusal { throw refusal }
     let epoch = SuspendingClock().systemEpoch
     return RondoTimerBank(
       epoch: epoch,
@@ -122,6 +134,7 @@ final class RondoLoop: BenchLoop {
   }
 
   func fillModes(_ count: Int) throws(Refusal) {
+    if let refusal { throw refusal }
     for mode in Self.modes {
       for _ in 0..<(count / 2) {
         loop.add(Loop.Source {}, to: mode)

@@ -28,7 +28,10 @@ struct Memory: Workload {
       let handle = LoopHandle(try subject.openLoop(posts: false))
       guard handle.loop.isLoop else { throw .cannot("is no loop") }
       handle.loop.poll()
-      let opened = Footprint().parts(since: before, "loop", of: 1)
+      let opened =
+        handle.loop.isWaiting
+        ? Footprint().parts(since: before, "loop", of: 1)
+        : Part(name: "loop", refusal: .cannot("has no wait of its own"))
       let parts = try [opened] + items(of: handle, size)
       handle.loop.close()
       result.value = parts

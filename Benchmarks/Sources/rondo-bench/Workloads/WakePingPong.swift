@@ -2,27 +2,42 @@ import CBench
 import Foundation
 
 /// Two loops on two threads wake each other in turn: whole round trips.
+///
+/// A subject that serves both on one thread does other work, and is refused.
 struct WakePingPong: Workload {
-  private let isOnOneCore: Bool
-  private let processors = Processors()
-
-  init(onOneCore: Bool) {
-    isOnOneCore = onOneCore
+  enum Placement: String, Sendable {
+    case oneCore = "1core"
+    case twoCores = "2core"
+    /// Where the kernel puts the threads.
+    case free
   }
 
-  var name: String { isOnOneCore ? "wake.pingpong.1core" : "wake.pingpong.2core" }
+  private let placement: Placement
+  private let processors = Processors()
+
+  init(_ placement: Placement) {
+    self.placement = placement
+  }
+
+  var name: String { "wake.pingpong.\(placement.rawValue)" }
   var summary: String {
-    "two loops on two threads, on \(isOnOneCore ? "one core" : "two cores"), wake each other in turn: a round trip"
+    let place =
+      switch placement {
+      case .oneCore: "on one core"
+      case .twoCores: "on two cores"
+      case .free: "not pinned"
+      }
+    return "two loops on two threads, \(place), wake each other in turn: a round trip"
   }
 
   var obstacle: String? {
-    !isOnOneCore && processors.all.count < 2 ? "needs two processors" : nil
+    placement == .twoCores && processors.all.count < 2 ? "needs two processors" : nil
   }
 
   func plan(_ effort: Effort) -> Plan {
     switch effort {
-    case .quick: Plan(rounds: 10, size: isOnOneCore ? 1000 : 300)
-    case .full: Plan(rounds: 10, size: isOnOneCore ? 100_000 : 20_000)
+    case .quick: Plan(rounds: 10, size: placement == .oneCore ? 1000 : 300)
+    case .full: Plan(rounds: 10, size: placement == .oneCore ? 100_000 : 20_000)
     }
   }
 
@@ -35,7 +50,7 @@ struct WakePingPong: Workload {
 
     /// One side: opens its loop, publishes its wake, waits until both have, and runs.
     @Sendable func play(
-      _ paddle: Meter<bench_paddle>, on processor: CInt, publishing own: Box<WakeHandle?>, _ other: Box<WakeHandle?>,
+      _ paddle: Meter<bench_paddle>, on processor: CInt?, publishing own: Box<WakeHandle?>, _ other: Box<WakeHandle?>,
       gate: Gate, serves: Bool
     ) -> PinnedThread {
       PinnedThread(on: processor) { () throws(Refusal) in
@@ -46,7 +61,7 @@ struct WakePingPong: Workload {
         gate.pass()
         guard let opponent = other.value else { return }
         paddle.pointer.pointee = bench_paddle(
-          calls: 0, target: size, answers_last: !serves, send: WakeHandle.send,
+          threads: bench_threads(), calls: 0, target: size, answers_last: !serves, send: WakeHandle.send,
           wake: Unmanaged.passUnretained(opponent).toOpaque(), stopper: handle.stopper)
         // Everyone has to be able to answer before the first wake is sent.
         gate.pass()
@@ -62,10 +77,11 @@ struct WakePingPong: Workload {
     }
 
     let pongThread = play(
-      pong, on: processors.loop, publishing: pongWake, pingWake, gate: pongGate, serves: false)
+      pong, on: placement == .free ? nil : processors.loop, publishing: pongWake, pingWake, gate: pongGate,
+      serves: false)
     let pingThread = play(
-      ping, on: isOnOneCore ? processors.loop : processors.all[0], publishing: pingWake, pongWake, gate: pingGate,
-      serves: true)
+      ping, on: placement == .free ? nil : placement == .oneCore ? processors.loop : processors.all[0],
+      publishing: pingWake, pongWake, gate: pingGate, serves: true)
     for _ in 0..<3 {
       for gate in [pongGate, pingGate] {
         guard gate.awaitArrival() else { throw .failed("a round trip was lost") }
@@ -82,9 +98,10 @@ struct WakePingPong: Workload {
     guard ping.value.calls == size, pong.value.calls == size else {
       throw .failed("\(ping.value.calls) and \(pong.value.calls) callouts for \(size) round trips")
     }
+    let threads = try ThreadUse(ping.pointer.pointee.threads, pong.pointer.pointee.threads).check(.two, size)
     let each = Double(nanoseconds.value) / Double(size)
     return Round([
-      Part(value: each, gauges: [Gauge(metric: "round trips", unit: "/s", value: 1e9 / each)])
+      Part(value: each, gauges: [Gauge(metric: "round trips", unit: "/s", value: 1e9 / each), threads])
     ])
   }
 }
