@@ -72,6 +72,8 @@ void bench_window_called(void *opaque) {
   bench_window *window = opaque;
   if (window->end != 0) return;
   int64_t now = bench_now();
+  int64_t late = now - (window->origin + (int64_t)window->calls * window->step);
+  window->calls += 1;
   int64_t sleeps = bench_sleep_count();
   bool has_slept = sleeps != window->sleeps;
   window->sleeps = sleeps;
@@ -88,7 +90,9 @@ void bench_window_called(void *opaque) {
     window->first_sleeps = sleeps;
     window->first_cpu = bench_cpu_time();
   }
-  if (window->begin != 0) window->fires += 1;
+  if (window->begin == 0) return;
+  if (window->fires < window->capacity) window->lateness[window->fires] = late;
+  window->fires += 1;
 }
 
 static bool write_byte(const bench_ring *ring, size_t index) {

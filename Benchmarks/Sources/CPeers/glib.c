@@ -1,6 +1,7 @@
 // GLib's main loop: sources with a ready time for wakes and timers, fd sources, idle sources for blocks.
 
 #include "peers.h"
+#include "shots.h"
 
 #if __has_include(<glib.h>)
 
@@ -121,13 +122,17 @@ static gboolean call_on(gpointer opaque) {
   return G_SOURCE_CONTINUE;
 }
 
-static GSource *idle_source(bench_callout callout, void *context, GSourceFunc function) {
+static void set_call(GSource *source, GSourceFunc function, bench_callout callout, void *context) {
   call *made = malloc(sizeof *made);
   if (made == NULL) abort();
   *made = (call){callout, context};
+  g_source_set_callback(source, function, made, free);
+}
+
+static GSource *idle_source(bench_callout callout, void *context, GSourceFunc function) {
   GSource *source = g_idle_source_new();
   g_source_set_priority(source, G_PRIORITY_DEFAULT);
-  g_source_set_callback(source, function, made, free);
+  set_call(source, function, callout, context);
   return source;
 }
 
@@ -164,11 +169,8 @@ static gboolean readable(gint descriptor, GIOCondition condition, gpointer opaqu
 
 static void *watch_add(void *opaque, int descriptor, bench_callout callout, void *context) {
   glib_loop *loop = opaque;
-  call *made = malloc(sizeof *made);
-  if (made == NULL) return NULL;
-  *made = (call){callout, context};
   GSource *source = g_unix_fd_source_new(descriptor, G_IO_IN);
-  g_source_set_callback(source, G_SOURCE_FUNC(readable), made, free);
+  set_call(source, G_SOURCE_FUNC(readable), callout, context);
   g_source_attach(source, loop->context);
   return source;
 }
@@ -204,35 +206,53 @@ static bool ticks_run(bench_ticks *ticks) {
   return true;
 }
 
+// The context has the only reference, and gives it up when the source is destroyed.
+static void *shots_add(void *opaque, size_t count, const int64_t *dues, bench_callout callout, void *context) {
+  glib_loop *loop = opaque;
+  shots *bank = make_shots(loop, count);
+  for (size_t i = 0; i < count; i += 1) {
+    GSource *source = g_timeout_source_new(0);
+    set_call(source, call_once, callout, context);
+    g_source_set_ready_time(source, microseconds(dues[i]));
+    g_source_attach(source, loop->context);
+    g_source_unref(source);
+    bank->timers[i] = source;
+  }
+  return bank;
+}
+
+static void shots_cancel(void *opaque, const size_t *order) {
+  shots *bank = opaque;
+  for (size_t i = 0; i < bank->count; i += 1) g_source_destroy(bank->timers[order[i]]);
+}
+
 typedef struct {
   size_t count;
   GSource *sources[];
 } timers;
 
-static timers *start_all(
-  glib_loop *loop, GSourceFuncs *functions, size_t count, const int64_t *dues, int64_t interval,
-  bench_callout callout, void *context) {
+static timers *make_bank(size_t count) {
   timers *bank = malloc(sizeof *bank + count * sizeof bank->sources[0]);
-  if (bank == NULL) return NULL;
-  bank->count = count;
-  for (size_t i = 0; i < count; i += 1) {
-    bank->sources[i] = timed_add(loop, functions, microseconds(dues[i]), interval / 1000, callout, context);
+  if (bank != NULL) bank->count = count;
+  return bank;
+}
+
+static void *timers_make(void *loop, size_t count, bench_callout callout, void *context) {
+  timers *bank = make_bank(count);
+  for (size_t i = 0; bank != NULL && i < count; i += 1) {
+    bank->sources[i] = timed_add(loop, &once, -1, 0, callout, context);
   }
   return bank;
 }
 
-static void *timers_add(void *loop, size_t count, const int64_t *dues, bench_callout callout, void *context) {
-  return start_all(loop, &once, count, dues, 0, callout, context);
-}
-
-static void timers_extend(void *opaque, const int64_t *dues) {
+static void timers_start(void *opaque, const int64_t *dues) {
   timers *bank = opaque;
   for (size_t i = 0; i < bank->count; i += 1) g_source_set_ready_time(bank->sources[i], microseconds(dues[i]));
 }
 
-static void timers_cancel(void *opaque, const size_t *order) {
+static void timers_stop(void *opaque, const size_t *order) {
   timers *bank = opaque;
-  for (size_t i = 0; i < bank->count; i += 1) g_source_destroy(bank->sources[order[i]]);
+  for (size_t i = 0; i < bank->count; i += 1) g_source_set_ready_time(bank->sources[order[i]], -1);
 }
 
 static void timers_free(void *opaque) {
@@ -245,7 +265,11 @@ static void *repeats_add(
   void *loop, size_t count, const int64_t *dues, int64_t interval, int64_t tolerance, bench_callout callout,
   void *context) {
   (void)tolerance;
-  return start_all(loop, &again, count, dues, interval, callout, context);
+  timers *bank = make_bank(count);
+  for (size_t i = 0; bank != NULL && i < count; i += 1) {
+    bank->sources[i] = timed_add(loop, &again, microseconds(dues[i]), interval / 1000, callout, context);
+  }
+  return bank;
 }
 
 const bench_peer bench_peer_glib = {
@@ -268,9 +292,12 @@ const bench_peer bench_peer_glib = {
   .watch_limit = 1000,
   .post = post,
   .ticks_run = ticks_run,
-  .timers_add = timers_add,
-  .timers_extend = timers_extend,
-  .timers_cancel = timers_cancel,
+  .shots_add = shots_add,
+  .shots_cancel = shots_cancel,
+  .shots_free = free,
+  .timers_make = timers_make,
+  .timers_start = timers_start,
+  .timers_stop = timers_stop,
   .timers_free = timers_free,
   .repeats_add = repeats_add,
   .repeats_remove = timers_free,

@@ -1,6 +1,7 @@
 // libev: an async watcher for wakes, io watchers for descriptors, timers in seconds as doubles.
 
 #include "peers.h"
+#include "shots.h"
 
 #if __has_include(<ev.h>) && defined(RONDO_BENCH_LIBEV)
 
@@ -189,6 +190,45 @@ static bool ticks_run(bench_ticks *ticks) {
 }
 
 typedef struct {
+  ev_timer timer;
+  bench_callout callout;
+  void *context;
+} shot;
+
+static void shot_fired(struct ev_loop *loop, ev_timer *watcher, int events) {
+  (void)loop;
+  (void)events;
+  shot *shot = watcher->data;
+  shot->callout(shot->context);
+  free(shot);
+}
+
+static void *shots_add(void *loop, size_t count, const int64_t *dues, bench_callout callout, void *context) {
+  shots *bank = make_shots(loop, count);
+  int64_t base = bench_now();
+  ev_now_update(loop);
+  for (size_t i = 0; i < count; i += 1) {
+    shot *made = shot_memory(sizeof *made);
+    ev_timer_init(&made->timer, shot_fired, delay_until(base, dues[i]), 0.);
+    made->timer.data = made;
+    made->callout = callout;
+    made->context = context;
+    ev_timer_start(loop, &made->timer);
+    bank->timers[i] = made;
+  }
+  return bank;
+}
+
+static void shots_cancel(void *opaque, const size_t *order) {
+  shots *bank = opaque;
+  for (size_t i = 0; i < bank->count; i += 1) {
+    shot *shot = bank->timers[order[i]];
+    ev_timer_stop(bank->loop, &shot->timer);
+    free(shot);
+  }
+}
+
+typedef struct {
   struct ev_loop *loop;
   bench_callout callout;
   void *context;
@@ -203,42 +243,36 @@ static void fired(struct ev_loop *loop, ev_timer *watcher, int events) {
   bank->callout(bank->context);
 }
 
-static timers *start_all(
-  struct ev_loop *loop, size_t count, const int64_t *dues, ev_tstamp repeat, bench_callout callout, void *context) {
+static void *timers_make(void *loop, size_t count, bench_callout callout, void *context) {
   timers *bank = malloc(sizeof *bank + count * sizeof bank->timers[0]);
   if (bank == NULL) return NULL;
   bank->loop = loop;
   bank->callout = callout;
   bank->context = context;
   bank->count = count;
-  int64_t base = bench_now();
-  ev_now_update(loop);
   for (size_t i = 0; i < count; i += 1) {
-    ev_timer *timer = &bank->timers[i];
-    ev_timer_init(timer, fired, delay_until(base, dues[i]), repeat);
-    timer->data = bank;
-    ev_timer_start(loop, timer);
+    ev_init(&bank->timers[i], fired);
+    bank->timers[i].data = bank;
   }
   return bank;
 }
 
-static void *timers_add(void *loop, size_t count, const int64_t *dues, bench_callout callout, void *context) {
-  return start_all(loop, count, dues, 0., callout, context);
-}
-
-static void timers_extend(void *opaque, const int64_t *dues) {
-  timers *bank = opaque;
+static void start_all(timers *bank, const int64_t *dues, ev_tstamp repeat) {
   int64_t base = bench_now();
   ev_now_update(bank->loop);
   for (size_t i = 0; i < bank->count; i += 1) {
     ev_timer *timer = &bank->timers[i];
-    ev_timer_stop(bank->loop, timer);
-    ev_timer_set(timer, delay_until(base, dues[i]), 0.);
+    if (ev_is_active(timer)) ev_timer_stop(bank->loop, timer);
+    ev_timer_set(timer, delay_until(base, dues[i]), repeat);
     ev_timer_start(bank->loop, timer);
   }
 }
 
-static void timers_cancel(void *opaque, const size_t *order) {
+static void timers_start(void *bank, const int64_t *dues) {
+  start_all(bank, dues, 0.);
+}
+
+static void timers_stop(void *opaque, const size_t *order) {
   timers *bank = opaque;
   for (size_t i = 0; i < bank->count; i += 1) ev_timer_stop(bank->loop, &bank->timers[order[i]]);
 }
@@ -247,7 +281,9 @@ static void *repeats_add(
   void *loop, size_t count, const int64_t *dues, int64_t interval, int64_t tolerance, bench_callout callout,
   void *context) {
   (void)tolerance;
-  return start_all(loop, count, dues, (double)interval / 1e9, callout, context);
+  timers *bank = timers_make(loop, count, callout, context);
+  if (bank != NULL) start_all(bank, dues, (double)interval / 1e9);
+  return bank;
 }
 
 static void repeats_remove(void *opaque) {
@@ -276,9 +312,12 @@ const bench_peer bench_peer_libev = {
   .observer_remove = observer_remove,
   .post_refusal = "posts no blocks: an async watcher merges its signals and carries nothing",
   .ticks_run = ticks_run,
-  .timers_add = timers_add,
-  .timers_extend = timers_extend,
-  .timers_cancel = timers_cancel,
+  .shots_add = shots_add,
+  .shots_cancel = shots_cancel,
+  .shots_free = free,
+  .timers_make = timers_make,
+  .timers_start = timers_start,
+  .timers_stop = timers_stop,
   .timers_free = free,
   .repeats_add = repeats_add,
   .repeats_remove = repeats_remove,

@@ -2,6 +2,7 @@
 // for wakes, precise timers.
 
 #include "peers.h"
+#include "shots.h"
 
 #if __has_include(<event2/event.h>)
 
@@ -173,6 +174,42 @@ static bool ticks_run(bench_ticks *ticks) {
   return opened;
 }
 
+typedef struct {
+  struct event *event;
+  bench_callout callout;
+  void *context;
+} shot;
+
+static void shot_free(shot *shot) {
+  event_free(shot->event);
+  free(shot);
+}
+
+static void shot_fired(evutil_socket_t descriptor, short what, void *opaque) {
+  (void)descriptor;
+  (void)what;
+  shot *shot = opaque;
+  shot->callout(shot->context);
+  shot_free(shot);
+}
+
+static void *shots_add(void *base, size_t count, const int64_t *dues, bench_callout callout, void *context) {
+  shots *bank = make_shots(base, count);
+  for (size_t i = 0; i < count; i += 1) {
+    shot *made = shot_memory(sizeof *made);
+    struct timeval after = delay_until(dues[i]);
+    *made = (shot){event_new(base, -1, 0, shot_fired, made), callout, context};
+    event_add(made->event, &after);
+    bank->timers[i] = made;
+  }
+  return bank;
+}
+
+static void shots_cancel(void *opaque, const size_t *order) {
+  shots *bank = opaque;
+  for (size_t i = 0; i < bank->count; i += 1) shot_free(bank->timers[order[i]]);
+}
+
 typedef struct timers timers;
 
 typedef struct {
@@ -206,17 +243,15 @@ static void fired(evutil_socket_t descriptor, short what, void *opaque) {
   bank->callout(bank->context);
 }
 
-static void *timers_add(void *base, size_t count, const int64_t *dues, bench_callout callout, void *context) {
+static void *timers_make(void *base, size_t count, bench_callout callout, void *context) {
   timers *bank = make_bank(count, callout, context);
   for (size_t i = 0; bank != NULL && i < count; i += 1) {
-    struct timeval after = delay_until(dues[i]);
     event_assign(&bank->timers[i].event, base, -1, 0, fired, bank);
-    event_add(&bank->timers[i].event, &after);
   }
   return bank;
 }
 
-static void timers_extend(void *opaque, const int64_t *dues) {
+static void timers_start(void *opaque, const int64_t *dues) {
   timers *bank = opaque;
   for (size_t i = 0; i < bank->count; i += 1) {
     struct timeval after = delay_until(dues[i]);
@@ -224,7 +259,7 @@ static void timers_extend(void *opaque, const int64_t *dues) {
   }
 }
 
-static void timers_cancel(void *opaque, const size_t *order) {
+static void timers_stop(void *opaque, const size_t *order) {
   timers *bank = opaque;
   for (size_t i = 0; i < bank->count; i += 1) event_del(&bank->timers[order[i]].event);
 }
@@ -280,9 +315,12 @@ const bench_peer bench_peer_libevent = {
   .watch_remove = item_remove,
   .post = post,
   .ticks_run = ticks_run,
-  .timers_add = timers_add,
-  .timers_extend = timers_extend,
-  .timers_cancel = timers_cancel,
+  .shots_add = shots_add,
+  .shots_cancel = shots_cancel,
+  .shots_free = free,
+  .timers_make = timers_make,
+  .timers_start = timers_start,
+  .timers_stop = timers_stop,
   .timers_free = free,
   .repeats_add = repeats_add,
   .repeats_remove = repeats_remove,

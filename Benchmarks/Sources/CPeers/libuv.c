@@ -1,6 +1,7 @@
 // libuv: an async handle for wakes, poll handles for descriptors, timers of whole milliseconds.
 
 #include "peers.h"
+#include "shots.h"
 
 #if __has_include(<uv.h>)
 
@@ -169,6 +170,38 @@ static bool ticks_run(bench_ticks *ticks) {
 }
 
 typedef struct {
+  uv_timer_t timer;
+  bench_callout callout;
+  void *context;
+} shot;
+
+static void shot_fired(uv_timer_t *timer) {
+  shot *shot = timer->data;
+  shot->callout(shot->context);
+  uv_close((uv_handle_t *)timer, free_handle);
+}
+
+static void *shots_add(void *loop, size_t count, const int64_t *dues, bench_callout callout, void *context) {
+  shots *bank = make_shots(loop, count);
+  uv_update_time(loop);
+  for (size_t i = 0; i < count; i += 1) {
+    shot *made = shot_memory(sizeof *made);
+    uv_timer_init(loop, &made->timer);
+    made->timer.data = made;
+    made->callout = callout;
+    made->context = context;
+    uv_timer_start(&made->timer, shot_fired, delay_until(loop, dues[i]), 0);
+    bank->timers[i] = made;
+  }
+  return bank;
+}
+
+static void shots_cancel(void *opaque, const size_t *order) {
+  shots *bank = opaque;
+  for (size_t i = 0; i < bank->count; i += 1) uv_close(bank->timers[order[i]], free_handle);
+}
+
+typedef struct {
   uv_loop_t *loop;
   bench_callout callout;
   void *context;
@@ -182,8 +215,7 @@ static void fired(uv_timer_t *timer) {
   bank->callout(bank->context);
 }
 
-static timers *start_all(
-  uv_loop_t *loop, size_t count, const int64_t *dues, uint64_t repeat, bench_callout callout, void *context) {
+static void *timers_make(void *loop, size_t count, bench_callout callout, void *context) {
   timers *bank = malloc(sizeof *bank + count * sizeof bank->timers[0]);
   if (bank == NULL) return NULL;
   bank->loop = loop;
@@ -191,29 +223,25 @@ static timers *start_all(
   bank->context = context;
   bank->count = count;
   bank->closed = 0;
-  uv_update_time(loop);
   for (size_t i = 0; i < count; i += 1) {
-    uv_timer_t *timer = &bank->timers[i];
-    uv_timer_init(loop, timer);
-    timer->data = bank;
-    uv_timer_start(timer, fired, delay_until(loop, dues[i]), repeat);
+    uv_timer_init(loop, &bank->timers[i]);
+    bank->timers[i].data = bank;
   }
   return bank;
 }
 
-static void *timers_add(void *loop, size_t count, const int64_t *dues, bench_callout callout, void *context) {
-  return start_all(loop, count, dues, 0, callout, context);
-}
-
-static void timers_extend(void *opaque, const int64_t *dues) {
-  timers *bank = opaque;
+static void start_all(timers *bank, const int64_t *dues, uint64_t repeat) {
   uv_update_time(bank->loop);
   for (size_t i = 0; i < bank->count; i += 1) {
-    uv_timer_start(&bank->timers[i], fired, delay_until(bank->loop, dues[i]), 0);
+    uv_timer_start(&bank->timers[i], fired, delay_until(bank->loop, dues[i]), repeat);
   }
 }
 
-static void timers_cancel(void *opaque, const size_t *order) {
+static void timers_start(void *bank, const int64_t *dues) {
+  start_all(bank, dues, 0);
+}
+
+static void timers_stop(void *opaque, const size_t *order) {
   timers *bank = opaque;
   for (size_t i = 0; i < bank->count; i += 1) uv_timer_stop(&bank->timers[order[i]]);
 }
@@ -236,7 +264,9 @@ static void *repeats_add(
   void *loop, size_t count, const int64_t *dues, int64_t interval, int64_t tolerance, bench_callout callout,
   void *context) {
   (void)tolerance;
-  return start_all(loop, count, dues, (uint64_t)(interval / 1000000), callout, context);
+  timers *bank = timers_make(loop, count, callout, context);
+  if (bank != NULL) start_all(bank, dues, (uint64_t)(interval / 1000000));
+  return bank;
 }
 
 const bench_peer bench_peer_libuv = {
@@ -259,9 +289,12 @@ const bench_peer bench_peer_libuv = {
   .observer_remove = item_remove,
   .post_refusal = "posts no blocks: an async handle merges its signals and carries nothing",
   .ticks_run = ticks_run,
-  .timers_add = timers_add,
-  .timers_extend = timers_extend,
-  .timers_cancel = timers_cancel,
+  .shots_add = shots_add,
+  .shots_cancel = shots_cancel,
+  .shots_free = free,
+  .timers_make = timers_make,
+  .timers_start = timers_start,
+  .timers_stop = timers_stop,
   .timers_free = timers_free,
   .repeats_add = repeats_add,
   .repeats_remove = timers_free,

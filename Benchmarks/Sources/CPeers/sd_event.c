@@ -1,6 +1,7 @@
 // systemd's sd-event: io sources, one of them an eventfd of ours for wakes, and time sources with an accuracy.
 
 #include "peers.h"
+#include "shots.h"
 
 #if __has_include(<systemd/sd-event.h>)
 
@@ -161,6 +162,43 @@ static bool ticks_run(bench_ticks *ticks) {
 }
 
 typedef struct {
+  sd_event_source *source;
+  bench_callout callout;
+  void *context;
+} shot;
+
+static void shot_free(shot *shot) {
+  sd_event_source_disable_unref(shot->source);
+  free(shot);
+}
+
+static int shot_fired(sd_event_source *source, uint64_t at, void *opaque) {
+  (void)source;
+  (void)at;
+  shot *shot = opaque;
+  shot->callout(shot->context);
+  shot_free(shot);
+  return 0;
+}
+
+static void *shots_add(void *opaque, size_t count, const int64_t *dues, bench_callout callout, void *context) {
+  sd_loop *loop = opaque;
+  shots *bank = make_shots(loop, count);
+  for (size_t i = 0; i < count; i += 1) {
+    shot *made = shot_memory(sizeof *made);
+    *made = (shot){NULL, callout, context};
+    sd_event_add_time(loop->event, &made->source, CLOCK_MONOTONIC, microseconds(dues[i]), 1, shot_fired, made);
+    bank->timers[i] = made;
+  }
+  return bank;
+}
+
+static void shots_cancel(void *opaque, const size_t *order) {
+  shots *bank = opaque;
+  for (size_t i = 0; i < bank->count; i += 1) shot_free(bank->timers[order[i]]);
+}
+
+typedef struct {
   bench_callout callout;
   void *context;
   uint64_t interval;
@@ -176,9 +214,8 @@ static int fired(sd_event_source *source, uint64_t at, void *opaque) {
   return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
 
-static timers *start_all(
-  sd_loop *loop, size_t count, const int64_t *dues, int64_t interval, int64_t accuracy, bench_callout callout,
-  void *context) {
+static timers *make_bank(
+  sd_loop *loop, size_t count, int64_t interval, int64_t accuracy, bench_callout callout, void *context) {
   timers *bank = malloc(sizeof *bank + count * sizeof bank->sources[0]);
   if (bank == NULL) return NULL;
   bank->callout = callout;
@@ -188,22 +225,25 @@ static timers *start_all(
   uint64_t slack = accuracy >= 1000 ? (uint64_t)accuracy / 1000 : 1;
   for (size_t i = 0; i < count; i += 1) {
     bank->sources[i] = NULL;
-    sd_event_add_time(
-      loop->event, &bank->sources[i], CLOCK_MONOTONIC, microseconds(dues[i]), slack, fired, bank);
+    sd_event_add_time(loop->event, &bank->sources[i], CLOCK_MONOTONIC, UINT64_MAX, slack, fired, bank);
+    sd_event_source_set_enabled(bank->sources[i], SD_EVENT_OFF);
   }
   return bank;
 }
 
-static void *timers_add(void *loop, size_t count, const int64_t *dues, bench_callout callout, void *context) {
-  return start_all(loop, count, dues, 0, 0, callout, context);
+static void *timers_make(void *loop, size_t count, bench_callout callout, void *context) {
+  return make_bank(loop, count, 0, 0, callout, context);
 }
 
-static void timers_extend(void *opaque, const int64_t *dues) {
+static void timers_start(void *opaque, const int64_t *dues) {
   timers *bank = opaque;
-  for (size_t i = 0; i < bank->count; i += 1) sd_event_source_set_time(bank->sources[i], microseconds(dues[i]));
+  for (size_t i = 0; i < bank->count; i += 1) {
+    sd_event_source_set_time(bank->sources[i], microseconds(dues[i]));
+    sd_event_source_set_enabled(bank->sources[i], SD_EVENT_ONESHOT);
+  }
 }
 
-static void timers_cancel(void *opaque, const size_t *order) {
+static void timers_stop(void *opaque, const size_t *order) {
   timers *bank = opaque;
   for (size_t i = 0; i < bank->count; i += 1) sd_event_source_set_enabled(bank->sources[order[i]], SD_EVENT_OFF);
 }
@@ -217,7 +257,9 @@ static void timers_free(void *opaque) {
 static void *repeats_add(
   void *loop, size_t count, const int64_t *dues, int64_t interval, int64_t tolerance, bench_callout callout,
   void *context) {
-  return start_all(loop, count, dues, interval, tolerance, callout, context);
+  timers *bank = make_bank(loop, count, interval, tolerance, callout, context);
+  if (bank != NULL) timers_start(bank, dues);
+  return bank;
 }
 
 const bench_peer bench_peer_sd_event = {
@@ -237,9 +279,12 @@ const bench_peer bench_peer_sd_event = {
   .watch_remove = item_remove,
   .post_refusal = "posts no blocks: no other thread may touch it",
   .ticks_run = ticks_run,
-  .timers_add = timers_add,
-  .timers_extend = timers_extend,
-  .timers_cancel = timers_cancel,
+  .shots_add = shots_add,
+  .shots_cancel = shots_cancel,
+  .shots_free = free,
+  .timers_make = timers_make,
+  .timers_start = timers_start,
+  .timers_stop = timers_stop,
   .timers_free = timers_free,
   // One fire a turn, and every turn looks at the kernel.
   .fire_limit = 10000,

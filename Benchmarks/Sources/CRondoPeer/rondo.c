@@ -146,29 +146,48 @@ typedef struct {
   rondo_timeout timeouts[];
 } bank;
 
-static void *timers_add(void *loop, size_t count, const int64_t *dues, bench_callout callout, void *context) {
+static bank *make_bank(void *loop, size_t count) {
   bank *bank = malloc(sizeof *bank + count * sizeof bank->timeouts[0]);
-  if (bank == NULL) return NULL;
-  bank->loop = loop;
-  bank->count = count;
-  for (size_t i = 0; i < count; i += 1) {
+  if (bank != NULL) {
+    bank->loop = loop;
+    bank->count = count;
+  }
+  return bank;
+}
+
+static void *shots_add(void *loop, size_t count, const int64_t *dues, bench_callout callout, void *context) {
+  bank *bank = make_bank(loop, count);
+  for (size_t i = 0; bank != NULL && i < count; i += 1) {
     rondo_timeout_new(&bank->timeouts[i], loop, NULL, dues[i], 0, callout, context);
   }
   return bank;
 }
 
-static void timers_extend(void *opaque, const int64_t *dues) {
+static void *timers_make(void *loop, size_t count, bench_callout callout, void *context) {
+  bank *bank = make_bank(loop, count);
+  for (size_t i = 0; bank != NULL && i < count; i += 1) {
+    rondo_timeout_new(&bank->timeouts[i], loop, NULL, RONDO_FOREVER, 0, callout, context);
+  }
+  return bank;
+}
+
+static void timers_start(void *opaque, const int64_t *dues) {
   bank *bank = opaque;
   for (size_t i = 0; i < bank->count; i += 1) rondo_timeout_arm(bank->loop, bank->timeouts[i], dues[i]);
 }
 
-static void timers_cancel(void *opaque, const size_t *order) {
+static void timers_stop(void *opaque, const size_t *order) {
+  bank *bank = opaque;
+  for (size_t i = 0; i < bank->count; i += 1) rondo_timeout_disarm(bank->loop, bank->timeouts[order[i]]);
+}
+
+static void shots_cancel(void *opaque, const size_t *order) {
   bank *bank = opaque;
   for (size_t i = 0; i < bank->count; i += 1) rondo_timeout_discard(bank->loop, bank->timeouts[order[i]]);
 }
 
 // Those that have fired are dormant.
-static void timers_free(void *opaque) {
+static void bank_free(void *opaque) {
   bank *bank = opaque;
   for (size_t i = 0; i < bank->count; i += 1) rondo_timeout_discard(bank->loop, bank->timeouts[i]);
   free(bank);
@@ -229,10 +248,13 @@ const bench_peer bench_peer_rondo_c = {
   .observer_remove = item_remove,
   .post = post,
   .ticks_run = ticks_run,
-  .timers_add = timers_add,
-  .timers_extend = timers_extend,
-  .timers_cancel = timers_cancel,
-  .timers_free = timers_free,
+  .shots_add = shots_add,
+  .shots_cancel = shots_cancel,
+  .shots_free = bank_free,
+  .timers_make = timers_make,
+  .timers_start = timers_start,
+  .timers_stop = timers_stop,
+  .timers_free = bank_free,
   .repeats_add = repeats_add,
   .repeats_remove = repeats_remove,
   .has_tolerance = true,

@@ -82,9 +82,39 @@ import Testing
         """))
   }
 
-  @Test func `A page without a precise timer has no section of them`() {
+  @Test func `A page without precise and coalesced timers has no section of them`() {
     let page = Markdown(report: .sample([("turn.poll", "raw", "p50", 1), ("turn.poll", "rondo", "p50", 2)])).page
-    #expect(!page.contains("Precise timers") && page.contains(" |\n\n## The bars"))
+    #expect(
+      !page.contains("Precise timers") && !page.contains("Coalesced timers") && page.contains(" |\n\n## The bars"))
+  }
+
+  @Test func `The page shows coalesced timers with their waits and lateness, whichever of the figures is the headline`()
+  {
+    func figures(_ workload: String, _ subject: String, _ values: [(String, Double)]) -> [(
+      String, String, String, Double
+    )] {
+      values.map { ("timer.coalesce.\(workload)", subject, $0, $1) }
+    }
+    var report = Report.sample(
+      figures("100.10", "rondo", [("median", 9), ("cpu/fire", 700), ("optimum", 8), ("late", 60), ("late.max", 90)])
+        + figures("10000.0", "glib", [("median", 500), ("waits", 11), ("optimum", 10), ("late", 70), ("late.max", 80)]))
+    report.refusals = [
+      .init(workload: "timer.coalesce.10000.0", subject: "libev", text: "cannot: is 600 us late: it sleeps"),
+      .init(workload: "timer.coalesce.10000.0", subject: "raw", text: "cannot: keeps no timers"),
+    ]
+    let page = Markdown(report: report).page
+    #expect(
+      page.contains(
+        """
+        | workload | subject | waits/s | optimum | late, median | late, worst | processor time |
+        | --- | --- | --: | --: | --: | --: | --: |
+        | timer.coalesce.100.10 | rondo | 9 | 8 | 60 | 90 | 700 |
+        | timer.coalesce.10000.0 | glib | 11 | 10 | 70 | 80 | 500 |
+
+        - `libev` in `timer.coalesce.10000.0`: cannot: is 600 us late: it sleeps
+
+        ## The bars
+        """))
   }
 
   @Test func `Publishing replaces what stands between the marks, and says where there are none`() throws {

@@ -122,6 +122,8 @@ void bench_poster_called(void *poster);
 
 /// Counts the fires and the sleeps of a while that begins and ends with the first callout after a sleep, so that it
 /// holds whole wakes. One callout at a time.
+///
+/// The dues are evenly spread, and a loop serves all that is due. So the n-th callout belongs to the n-th due.
 typedef struct bench_window {
   int64_t opens;         // not before this moment
   int64_t length;        // at least
@@ -134,6 +136,11 @@ typedef struct bench_window {
   int64_t last_sleeps;
   int64_t first_cpu;     // processor time of the process
   int64_t last_cpu;
+  int64_t origin;        // the first due
+  int64_t step;          // between dues
+  size_t calls;          // callouts, those before the window included
+  int64_t *lateness;     // by fire
+  size_t capacity;       // of `lateness`
   bench_stopper stopper;
 } bench_window;
 
@@ -276,13 +283,21 @@ typedef struct bench_peer {
   /// Whether that polls instead of sleeping: a count of its calls would be one of time.
   bool spins;
 
-  /// One-shot timers in bulk, with one callout. Times are CLOCK_MONOTONIC nanoseconds; never early.
-  void *(*timers_add)(void *loop, size_t count, const int64_t *dues, bench_callout callout, void *context);
-  /// Puts every timer off to a later time.
-  void (*timers_extend)(void *timers, const int64_t *dues);
-  /// Cancels every timer, in the order of `order`.
-  void (*timers_cancel)(void *timers, const size_t *order);
-  /// Gives the memory back; cancelled or fired, all of them.
+  /// Makes timers that fire once and adds them, each allocated by itself. Times are CLOCK_MONOTONIC nanoseconds; never
+  /// early. A timer is freed as it fires.
+  void *(*shots_add)(void *loop, size_t count, const int64_t *dues, bench_callout callout, void *context);
+  /// Cancels and frees every timer, in the order of `order`.
+  void (*shots_cancel)(void *shots, const size_t *order);
+  /// Gives back what is left of them; cancelled or fired, all of them.
+  void (*shots_free)(void *shots);
+
+  /// Timers that can be started any number of times, stopped at first.
+  void *(*timers_make)(void *loop, size_t count, bench_callout callout, void *context);
+  /// Has each fire once at its due, stopped or not until now.
+  void (*timers_start)(void *timers, const int64_t *dues);
+  /// Stops every timer, in the order of `order`.
+  void (*timers_stop)(void *timers, const size_t *order);
+  /// Gives the memory back; stopped or fired, all of them.
   void (*timers_free)(void *timers);
   /// The largest number that comes due in bulk in seconds, not minutes; 0 for any.
   size_t fire_limit;

@@ -98,14 +98,14 @@ extension Bar {
       .figure(
         "timer.lateness.1ms.between", "p90", of: "rondo.precise", atMost: 2000, "ns",
         "lateness of a precise timer beside that grid, p90"),
-      .ratio("timer.churn.1000000.add", to: "libuv", atMost: 1, "adding to a million timers"),
-      .ratio("timer.churn.1000000.extend", to: "libuv", atMost: 0.25, "putting off a million timers"),
-      .ratio("timer.churn.1000000.cancel", to: "libuv", atMost: 0.5, "cancelling a million timers"),
+      .ratio("timer.make.1000000.add", to: "libuv", atMost: 1, "making a million timers"),
+      .ratio("timer.start.1000000.extend", to: "libuv", atMost: 0.25, "putting off a million timers"),
+      .ratio("timer.make.1000000.cancel", to: "libuv", atMost: 0.5, "cancelling a million timers"),
     ]
-    + ["add", "extend", "cancel"].map { operation in
+    + [("make", "add"), ("start", "extend"), ("make", "cancel")].map { family, operation in
       Bar("\(operation) is flat against n", atMost: 2, "× what it costs at 1,000") { report in
-        guard let few = report.headline("timer.churn.1000.\(operation)", Subjects.ours)?.value,
-          let many = report.headline("timer.churn.1000000.\(operation)", Subjects.ours)?.value, few > 0
+        guard let few = report.headline("timer.\(family).1000.\(operation)", Subjects.ours)?.value,
+          let many = report.headline("timer.\(family).1000000.\(operation)", Subjects.ours)?.value, few > 0
         else { return nil }
         return many / few
       }

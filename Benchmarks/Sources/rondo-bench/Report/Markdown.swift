@@ -18,7 +18,7 @@ struct Markdown {
     \(report.environment.text)
 
     \(everything)
-    \(preciseSection)
+    \(preciseSection)\(coalescedSection)
     ## The bars
 
     \(bars)
@@ -86,7 +86,6 @@ struct Markdown {
       }
     }
     let refusals = report.refusals.filter { workloads.contains($0.workload) && Self.precise.contains($0.subject) }
-    let notes = refusals.map { "\n- `\($0.subject)` in `\($0.workload)`: \($0.text)" }.joined()
     return """
 
       ## Precise timers
@@ -97,7 +96,44 @@ struct Markdown {
       sleeps, then spins within its budget; `rondo.slice` asked the kernel for a short slice. A p99.9 is of 1,000 fires or
       more.
 
-      \(Self.table(rows, words: [0, 1]))\(notes.isEmpty ? "" : "\n" + notes)
+      \(Self.table(rows, words: [0, 1]))\(Self.notes(refusals))
+
+      """
+  }
+
+  // MARK: - Coalesced timers
+
+  /// A row for each subject in every workload of timers that may share wakes.
+  private var coalescedSection: String {
+    let figures = report.results.filter { result in
+      result.workload.hasPrefix("timer.coalesce.") && Report.headlines.contains(result.metric)
+    }
+    guard !figures.isEmpty else { return "" }
+    var rows = [["workload", "subject", "waits/s", "optimum", "late, median", "late, worst", "processor time"]]
+    for figure in figures {
+      func value(_ metric: String) -> String {
+        report.value(figure.workload, figure.subject, metric).map(Number.text) ?? ""
+      }
+      // The headline is one of the two, and the other stands beside it.
+      let headline = Number.text(figure.value)
+      let countsWaits = report.value(figure.workload, figure.subject, "waits") == nil
+      rows.append([
+        figure.workload, figure.subject, countsWaits ? headline : value("waits"), value("optimum"), value("late"),
+        value("late.max"), countsWaits ? value("cpu/fire") : headline,
+      ])
+    }
+    let refusals = report.refusals.filter { refusal in
+      refusal.workload.hasPrefix("timer.coalesce.") && refusal.text.contains(" late: ")
+    }
+    return """
+
+      ## Coalesced timers
+
+      What a loop saves by waking seldom, and what it pays: blocking waits a second beside the fewest that serve the same
+      timers, how late the fires were, and the processor time that a fire takes, in nanoseconds. In
+      `timer.coalesce.10000.1ms` each loop may be a millisecond late: by a tolerance, or by its own rounding.
+
+      \(Self.table(rows, words: [0, 1]))\(Self.notes(refusals))
 
       """
   }
@@ -121,8 +157,8 @@ struct Markdown {
   static let families = [
     ("wakes", ["wake"]), ("posts", ["post"]), ("turns", ["turn", "mode"]),
     ("timers, when they fire", ["timer.lateness", "timer.drift", "timer.coalesce"]),
-    ("timers, what they cost", ["timer.churn"]),
-    ("descriptors", ["fd"]), ("echo servers", ["echo"]), ("datagrams", ["udp"]), ("hops and jobs", ["hop", "job"]),
+    ("timers, made and freed", ["timer.make"]), ("timers, started and stopped", ["timer.start"]),
+    ("descriptors", ["fd"]), ("echo servers and datagrams", ["echo", "udp"]), ("hops and jobs", ["hop", "job"]),
     ("memory and start", ["memory", "start"]),
   ]
 
@@ -154,6 +190,11 @@ struct Markdown {
 
   private static func name(_ subject: String) -> String {
     columns.first { $0.0 == subject }?.1 ?? subject
+  }
+
+  private static func notes(_ refusals: [Report.Note]) -> String {
+    let notes = refusals.map { "\n- `\($0.subject)` in `\($0.workload)`: \($0.text)" }.joined()
+    return notes.isEmpty ? "" : "\n" + notes
   }
 
   private static func table(_ rows: [[String]], words: Set<Int>) -> String {

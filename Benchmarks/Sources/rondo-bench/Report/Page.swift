@@ -104,9 +104,14 @@ struct Page {
   }
 
   private var growth: String {
-    let timers = ["add", "extend", "cancel", "fire"].map { operation in
-      plot("timer.churn, \(operation)", prefix: "timer.churn.", suffix: ".\(operation)", "timers", "ns a timer")
-    }
+    let timers = [("make", ["add", "cancel", "fire"]), ("start", ["start", "extend", "stop", "fire"])]
+      .flatMap { family, operations in
+        operations.map { operation in
+          plot(
+            "timer.\(family), \(operation)", prefix: "timer.\(family).", suffix: ".\(operation)", "timers",
+            "ns a timer")
+        }
+      }
     let ring = plot("fd.ring, one active", prefix: "fd.ring.", suffix: ".1.event", "descriptors", "ns an event")
     return (timers + [ring]).joined(separator: "\n")
   }

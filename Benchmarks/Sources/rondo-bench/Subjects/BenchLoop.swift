@@ -79,8 +79,12 @@ protocol BenchLoop: AnyObject, Sendable {
   /// Posts as many blocks, one after the other. From any thread.
   func post(_ count: Int, _ work: Work)
 
-  /// Makes one-shot timers and adds them.
-  func addTimers(_ dues: [Int64], _ call: Call) throws(Refusal) -> any TimerBank
+  /// Makes timers that fire once and adds them.
+  func addShots(_ dues: [Int64], _ call: Call) throws(Refusal) -> any ShotBank
+  /// Makes timers that can be started any number of times, stopped at first.
+  func makeTimers(_ count: Int, _ call: Call) throws(Refusal) -> any TimerBank
+  /// Whether a repeating timer may be told how late it may be.
+  var hasTolerance: Bool { get }
   /// Makes repeating timers and adds them.
   func addRepeats(_ dues: [Int64], every interval: Int64, tolerance: Int64, _ call: Call) throws(Refusal) -> any Member
 
@@ -109,13 +113,21 @@ protocol Wake: AnyObject, Sendable, Member {
   func send()
 }
 
-/// One-shot timers in bulk.
+/// Timers in bulk that fire once, each made by itself.
+protocol ShotBank {
+  /// Cancels and frees every timer, in the order given.
+  mutating func cancel(_ order: [Int])
+  /// Frees what is left, when all have fired or been cancelled.
+  mutating func free()
+}
+
+/// Timers in bulk that can be started any number of times.
 protocol TimerBank {
-  /// Puts every timer off to a later time.
-  func extend(_ dues: [Int64])
-  /// Cancels every timer, in the order given.
-  func cancel(_ order: [Int])
-  /// Gives the memory back, when all have fired or been cancelled.
+  /// Has each fire once at its due, stopped or not until now.
+  func start(_ dues: [Int64])
+  /// Stops every timer, in the order given.
+  func stop(_ order: [Int])
+  /// Gives the memory back, when all have fired or been stopped.
   func free()
 }
 
@@ -129,6 +141,7 @@ extension BenchLoop {
   var watchLimit: Int? { nil }
   var timerLimit: Int? { nil }
   var fireLimit: Int? { nil }
+  var hasTolerance: Bool { true }
 
   func poll() {}
   func close() {}
@@ -140,8 +153,11 @@ extension BenchLoop {
   }
   func addObserver(_ call: Call) throws(Refusal) -> any Member { throw .cannot("has no observers") }
   func post(_ count: Int, _ work: Work) {}
-  func addTimers(_ dues: [Int64], _ call: Call) throws(Refusal) -> any TimerBank {
+  func addShots(_ dues: [Int64], _ call: Call) throws(Refusal) -> any ShotBank {
     throw .cannot("keeps no timers in bulk")
+  }
+  func makeTimers(_ count: Int, _ call: Call) throws(Refusal) -> any TimerBank {
+    throw .cannot("has no timers that can be started again")
   }
   func addRepeats(_ dues: [Int64], every interval: Int64, tolerance: Int64, _ call: Call) throws(Refusal) -> any Member
   {

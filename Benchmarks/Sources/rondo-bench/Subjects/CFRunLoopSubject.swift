@@ -96,12 +96,17 @@ private final class CFLoop: BenchLoop, @unchecked Sendable {
     }
   }
 
-  func addTimers(_ dues: [Int64], _ call: Call) throws(Refusal) -> any TimerBank {
+  func addShots(_ dues: [Int64], _ call: Call) throws(Refusal) -> any ShotBank {
     let now = CFClock.bothClocks()
-    return CFTimers(
+    return CFShots(
       timers: dues.map { due in
         timer(at: now.date + Double(due - now.instant) / 1e9, every: 0, tolerance: 0, call)
       })
+  }
+
+  func makeTimers(_ count: Int, _ call: Call) throws(Refusal) -> any TimerBank {
+    CFTimers(
+      timers: (0..<count).map { _ in timer(at: CFTimers.never, every: CFTimers.never, tolerance: 0, call) })
   }
 
   func addRepeats(
@@ -119,10 +124,7 @@ private final class CFLoop: BenchLoop, @unchecked Sendable {
   private func timer(
     at date: CFAbsoluteTime, every interval: Double, tolerance: Double, _ call: Call
   ) -> CFRunLoopTimer {
-    // Without an interval it would be invalid after its fire, and could not be put off before.
-    let timer = CFRunLoopTimerCreateWithHandler(
-      kCFAllocatorDefault, date, interval == 0 ? 1e9 : interval, 0, 0
-    ) { _ in call() }
+    let timer = CFRunLoopTimerCreateWithHandler(kCFAllocatorDefault, date, interval, 0, 0) { _ in call() }
     if tolerance > 0 { CFRunLoopTimerSetTolerance(timer, tolerance) }
     CFRunLoopAddTimer(loop, timer, kCFRunLoopDefaultMode)
     return timer!
@@ -181,18 +183,35 @@ private struct CFObserver: Member {
   func remove() { CFRunLoopObserverInvalidate(observer) }
 }
 
+/// A timer that fires once is invalid afterwards; the bank's references are the last ones.
+private struct CFShots: ShotBank {
+  var timers: [CFRunLoopTimer?]
+
+  mutating func cancel(_ order: [Int]) {
+    for index in order {
+      CFRunLoopTimerInvalidate(timers[index])
+      timers[index] = nil
+    }
+  }
+
+  mutating func free() { timers = [] }
+}
+
 private struct CFTimers: TimerBank, Member {
+  /// Decades: a timer that is started again repeats, and is set to a date before that.
+  static let never = 4e9
+
   let timers: [CFRunLoopTimer]
 
-  func extend(_ dues: [Int64]) {
+  func start(_ dues: [Int64]) {
     let now = CFClock.bothClocks()
     for (timer, due) in zip(timers, dues) {
       CFRunLoopTimerSetNextFireDate(timer, now.date + Double(due - now.instant) / 1e9)
     }
   }
 
-  func cancel(_ order: [Int]) {
-    for index in order { CFRunLoopTimerInvalidate(timers[index]) }
+  func stop(_ order: [Int]) {
+    for index in order { CFRunLoopTimerSetNextFireDate(timers[index], Self.never) }
   }
 
   func free() { remove() }

@@ -80,16 +80,23 @@ private final class CLoop: BenchLoop, @unchecked Sendable {
 
   func post(_ count: Int, _ work: Work) { peer.post(loop, count, work.callout, work.context) }
 
-  func addTimers(_ dues: [Int64], _ call: Call) throws(Refusal) -> any TimerBank {
-    guard let add = peer.timers_add else { throw .cannot("keeps no timers but the kernel's one") }
-    return CTimerBank(peer: peer, timers: try made(add(loop, dues.count, dues, call.work.callout, call.work.context)))
+  func addShots(_ dues: [Int64], _ call: Call) throws(Refusal) -> any ShotBank {
+    guard let add = peer.shots_add else { throw .cannot("keeps no timers but the kernel's one") }
+    return CShotBank(peer: peer, shots: try made(add(loop, dues.count, dues, call.work.callout, call.work.context)))
   }
+
+  func makeTimers(_ count: Int, _ call: Call) throws(Refusal) -> any TimerBank {
+    guard let make = peer.timers_make else { throw .cannot("keeps no timers but the kernel's one") }
+    return CTimerBank(peer: peer, timers: try made(make(loop, count, call.work.callout, call.work.context)))
+  }
+
+  var hasTolerance: Bool { peer.has_tolerance }
 
   func addRepeats(
     _ dues: [Int64], every interval: Int64, tolerance: Int64, _ call: Call
   ) throws(Refusal) -> any Member {
     guard let add = peer.repeats_add else { throw .cannot("keeps no timers but the kernel's one") }
-    guard tolerance == 0 || peer.has_tolerance else { throw .cannot("its timers have no tolerance") }
+    guard tolerance == 0 || hasTolerance else { throw .cannot("its timers have no tolerance") }
     let repeats = add(loop, dues.count, dues, interval, tolerance, call.work.callout, call.work.context)
     return CMember(pointer: try made(repeats), removal: peer.repeats_remove)
   }
@@ -127,11 +134,19 @@ private final class CWake: Wake, @unchecked Sendable {
   func remove() { removal(pointer) }
 }
 
+private struct CShotBank: ShotBank {
+  let peer: bench_peer
+  let shots: UnsafeMutableRawPointer
+
+  func cancel(_ order: [Int]) { peer.shots_cancel(shots, order) }
+  func free() { peer.shots_free(shots) }
+}
+
 private struct CTimerBank: TimerBank {
   let peer: bench_peer
   let timers: UnsafeMutableRawPointer
 
-  func extend(_ dues: [Int64]) { peer.timers_extend(timers, dues) }
-  func cancel(_ order: [Int]) { peer.timers_cancel(timers, order) }
+  func start(_ dues: [Int64]) { peer.timers_start(timers, dues) }
+  func stop(_ order: [Int]) { peer.timers_stop(timers, order) }
   func free() { peer.timers_free(timers) }
 }

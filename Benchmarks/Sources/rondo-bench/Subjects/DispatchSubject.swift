@@ -99,7 +99,7 @@ private final class QueueLoop: BenchLoop {
     for _ in 0..<count { queue.async { work() } }
   }
 
-  func addTimers(_ dues: [Int64], _ call: Call) throws(Refusal) -> any TimerBank {
+  func addShots(_ dues: [Int64], _ call: Call) throws(Refusal) -> any ShotBank {
     QueueTimers(timers: dues.map { timer(due: $0, every: nil, leeway: 0, call) })
   }
 
@@ -151,14 +151,8 @@ private final class DataWake: Wake, @unchecked Sendable {
   func remove() { cancelAndWait([source]) }
 }
 
-private struct QueueTimers: TimerBank, Member {
+private struct QueueTimers: ShotBank, Member {
   let timers: [any DispatchSourceTimer]
-
-  func extend(_ dues: [Int64]) {
-    for (timer, due) in zip(timers, dues) {
-      timer.schedule(deadline: DispatchTime(uptimeNanoseconds: UInt64(due)), leeway: .nanoseconds(0))
-    }
-  }
 
   func cancel(_ order: [Int]) { cancelAndWait(order.map { timers[$0] }) }
 

@@ -85,6 +85,7 @@ struct NIOSubject: Subject {
     var hasSources: Bool { false }
     var sleepsOnItsThread: Bool { false }
     var pollRefusal: Refusal? { .cannot("has no turns to ask for") }
+    var hasTolerance: Bool { false }
 
     func run() { stopped.wait() }
     func stop() { stopped.signal() }
@@ -106,7 +107,7 @@ struct NIOSubject: Subject {
       for _ in 0..<count { loop.execute { work() } }
     }
 
-    func addTimers(_ dues: [Int64], _ call: Call) throws(Refusal) -> any TimerBank {
+    func addShots(_ dues: [Int64], _ call: Call) throws(Refusal) -> any ShotBank {
       NIOTimers(
         tasks: dues.map { due in
           loop.scheduleTask(deadline: .uptimeNanoseconds(UInt64(due))) { call() }
@@ -135,10 +136,8 @@ struct NIOSubject: Subject {
     func remove() {}
   }
 
-  private struct NIOTimers: TimerBank {
+  private struct NIOTimers: ShotBank {
     let tasks: [Scheduled<Void>]
-
-    func extend(_ dues: [Int64]) {}
 
     func cancel(_ order: [Int]) {
       for index in order { tasks[index].cancel() }

@@ -107,13 +107,22 @@ final class RondoLoop: BenchLoop {
     for _ in 0..<count { loop.perform { work() } }
   }
 
-  func addTimers(_ dues: [Int64], _ call: Call) throws(Refusal) -> any TimerBank {
+  func addShots(_ dues: [Int64], _ call: Call) throws(Refusal) -> any ShotBank {
     if let refusal { throw refusal }
     let epoch = SuspendingClock().systemEpoch
-    return RondoTimerBank(
-      epoch: epoch,
+    return RondoShots(
       timers: dues.map { due in
         let timer = Loop.Timer(at: epoch.advanced(by: .nanoseconds(due))) { [call] _ in call() }
+        loop.add(timer)
+        return timer
+      })
+  }
+
+  func makeTimers(_ count: Int, _ call: Call) throws(Refusal) -> any TimerBank {
+    if let refusal { throw refusal }
+    return RondoTimers(
+      timers: (0..<count).map { _ in
+        let timer = Loop.Timer(every: RondoTimers.never) { [call] _ in call() }
         loop.add(timer)
         return timer
       })
@@ -189,18 +198,36 @@ private final class SignalledSource: Member, @unchecked Sendable {
   func remove() { source.invalidate() }
 }
 
-private struct RondoTimerBank: TimerBank {
-  let epoch: SuspendingClock.Instant
+/// The bank's references are the last ones.
+private struct RondoShots: ShotBank {
+  var timers: [Loop.Timer?]
+
+  mutating func cancel(_ order: [Int]) {
+    for index in order {
+      timers[index]?.invalidate()
+      timers[index] = nil
+    }
+  }
+
+  mutating func free() { timers = [] }
+}
+
+/// Timers that repeat in decades, and are set to a date before that.
+private struct RondoTimers: TimerBank {
+  static let never = Duration.seconds(1_000_000_000)
+
+  let epoch = SuspendingClock().systemEpoch
   let timers: [Loop.Timer]
 
-  func extend(_ dues: [Int64]) {
+  func start(_ dues: [Int64]) {
     for (timer, due) in zip(timers, dues) { timer.fireDate = epoch.advanced(by: .nanoseconds(due)) }
   }
 
-  func cancel(_ order: [Int]) {
-    for index in order { timers[index].invalidate() }
+  func stop(_ order: [Int]) {
+    for index in order { timers[index].fireDate = epoch.advanced(by: Self.never) }
   }
 
-  /// The bank's references are the last ones.
-  func free() {}
+  func free() {
+    for timer in timers { timer.invalidate() }
+  }
 }

@@ -28,7 +28,7 @@ private final class TimeoutLoop: BenchLoop {
     throw .cannot("differs from rondo in its timers alone")
   }
 
-  func addTimers(_ dues: [Int64], _ call: Call) throws(Refusal) -> any TimerBank {
+  func addShots(_ dues: [Int64], _ call: Call) throws(Refusal) -> any ShotBank {
     let epoch = SuspendingClock().systemEpoch
     return TimeoutBank(
       loop: loop, epoch: epoch,
@@ -38,15 +38,25 @@ private final class TimeoutLoop: BenchLoop {
         return timeout
       })
   }
+
+  func makeTimers(_ count: Int, _ call: Call) throws(Refusal) -> any TimerBank {
+    TimeoutBank(
+      loop: loop, epoch: SuspendingClock().systemEpoch,
+      timeouts: (0..<count).map { _ in loop.makeTimeout { [call] in call() } })
+  }
 }
 
-private struct TimeoutBank: TimerBank {
+private struct TimeoutBank: ShotBank, TimerBank {
   let loop: Loop
   let epoch: SuspendingClock.Instant
   let timeouts: [Loop.Timeout]
 
-  func extend(_ dues: [Int64]) {
+  func start(_ dues: [Int64]) {
     for (timeout, due) in zip(timeouts, dues) { loop.arm(timeout, at: epoch.advanced(by: .nanoseconds(due))) }
+  }
+
+  func stop(_ order: [Int]) {
+    for index in order { loop.disarm(timeouts[index]) }
   }
 
   func cancel(_ order: [Int]) {

@@ -55,9 +55,14 @@ private final class FoundationLoop: BenchLoop, @unchecked Sendable {
     }
   }
 
-  func addTimers(_ dues: [Int64], _ call: Call) throws(Refusal) -> any TimerBank {
-    // One that does not repeat would be invalid after its fire.
-    FoundationTimers(timers: make(dues, every: 1e9, tolerance: 0, call))
+  func addShots(_ dues: [Int64], _ call: Call) throws(Refusal) -> any ShotBank {
+    FoundationShots(timers: make(dues, every: nil, tolerance: 0, call))
+  }
+
+  /// Timers that repeat in decades, and are set to a date before that.
+  func makeTimers(_ count: Int, _ call: Call) throws(Refusal) -> any TimerBank {
+    let far = bench_now() + 1_000_000_000_000_000_000
+    return FoundationTimers(timers: make(Array(repeating: far, count: count), every: 1e9, tolerance: 0, call))
   }
 
   func addRepeats(
@@ -66,11 +71,11 @@ private final class FoundationLoop: BenchLoop, @unchecked Sendable {
     FoundationTimers(timers: make(dues, every: Double(interval) / 1e9, tolerance: Double(tolerance) / 1e9, call))
   }
 
-  private func make(_ dues: [Int64], every interval: Double, tolerance: Double, _ call: Call) -> [Timer] {
+  private func make(_ dues: [Int64], every interval: Double?, tolerance: Double, _ call: Call) -> [Timer] {
     let now = CFClock.bothClocks()
     return dues.map { due in
       let date = Date(timeIntervalSinceReferenceDate: now.date + Double(due - now.instant) / 1e9)
-      let timer = Timer(fire: date, interval: interval, repeats: true) { _ in call() }
+      let timer = Timer(fire: date, interval: interval ?? 0, repeats: interval != nil) { _ in call() }
       timer.tolerance = tolerance
       loop.add(timer, forMode: .default)
       return timer
@@ -104,18 +109,32 @@ private final class BlockWake: Wake, @unchecked Sendable {
   func remove() { keeper.invalidate() }
 }
 
+/// A timer that fires once is invalid afterwards; the bank's references are the last ones.
+private struct FoundationShots: ShotBank {
+  var timers: [Timer?]
+
+  mutating func cancel(_ order: [Int]) {
+    for index in order {
+      timers[index]?.invalidate()
+      timers[index] = nil
+    }
+  }
+
+  mutating func free() { timers = [] }
+}
+
 private struct FoundationTimers: TimerBank, Member {
   let timers: [Timer]
 
-  func extend(_ dues: [Int64]) {
+  func start(_ dues: [Int64]) {
     let now = CFClock.bothClocks()
     for (timer, due) in zip(timers, dues) {
       timer.fireDate = Date(timeIntervalSinceReferenceDate: now.date + Double(due - now.instant) / 1e9)
     }
   }
 
-  func cancel(_ order: [Int]) {
-    for index in order { timers[index].invalidate() }
+  func stop(_ order: [Int]) {
+    for index in order { timers[index].fireDate = .distantFuture }
   }
 
   func free() { remove() }

@@ -50,7 +50,7 @@ struct Memory: Workload {
     defer { for descriptor in eventfds { close(descriptor) } }
     var members: [any Member] = []
     members.reserveCapacity(3 * size)
-    var banks: [any TimerBank] = []
+    var banks: [any ShotBank] = []
     banks.reserveCapacity(1)
     var parts: [Part] = []
 
@@ -69,7 +69,7 @@ struct Memory: Workload {
     }
     let due = bench_now() + 3_600_000_000_000
     let dues = (0..<size).map { due + Int64($0) * 1_000_000 }
-    measure("timer") { () throws(Refusal) in banks.append(try loop.addTimers(dues, call)) }
+    measure("timer") { () throws(Refusal) in banks.append(try loop.addShots(dues, call)) }
     measure("source") { () throws(Refusal) in
       guard loop.hasSources else { throw .cannot("has no sources: it is woken by blocks") }
       for _ in 0..<size { members.append(try loop.addWake(call)) }
@@ -78,9 +78,9 @@ struct Memory: Workload {
       for _ in 0..<size { members.append(try loop.addObserver(observedCall)) }
     }
     for member in members { member.remove() }
-    for bank in banks {
-      bank.cancel(Array(0..<size))
-      bank.free()
+    for index in banks.indices {
+      banks[index].cancel(Array(0..<size))
+      banks[index].free()
     }
     // Observers are called in the turn that takes them in.
     try idle.check(0)
