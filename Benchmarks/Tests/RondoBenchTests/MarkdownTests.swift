@@ -14,15 +14,15 @@ import Testing
     let rows = Markdown(report: report).summary.split(separator: "\n")
     #expect(
       rows == [
-        "| family | rows | best | median | worst |", "| --- | --: | --- | --- | --- |",
-        "| wakes | 3 | 0.50 × libuv, `wake.a` | 1.00 × libev, `wake.c` | 2.00 × libev, `wake.b` |",
-        "| posts | 1 | 0.10 × SwiftNIO, `post.a` | 0.10 × SwiftNIO, `post.a` | 0.10 × SwiftNIO, `post.a` |",
+        "| family | a row is | rows | best | median | worst |", "| --- | --- | --: | --- | --- | --- |",
+        "| wakes | a thread wakes another's loop | 3 | 0.50 × libuv, `wake.a` | 1.00 × libev, `wake.c` | 2.00 × libev, `wake.b` |",
+        "| posts | one block for a loop | 1 | 0.10 × SwiftNIO, `post.a` | 0.10 × SwiftNIO, `post.a` | 0.10 × SwiftNIO, `post.a` |",
       ])
   }
 
   @Test func `Of two rows the worse is the median, and the summary of every family has at most twelve lines`() {
     let report = Report.sample(
-      Markdown.families.flatMap { _, prefixes in
+      Markdown.families.flatMap { _, _, prefixes in
         ["a", "b"].flatMap { name in
           [
             ("\(prefixes[0]).\(name)", "libuv", "p50", 10),
@@ -34,12 +34,18 @@ import Testing
     #expect(lines.count == Markdown.families.count + 2 && lines.count <= 12)
     #expect(
       lines.dropFirst(2).first
-        == "| wakes | 2 | 0.50 × libuv, `wake.a` | 2.00 × libuv, `wake.b` | 2.00 × libuv, `wake.b` |")
+        == "| wakes | a thread wakes another's loop | 2 | 0.50 × libuv, `wake.a` | 2.00 × libuv, `wake.b` | 2.00 × libuv, `wake.b` |")
+  }
+
+  @Test func `A family says in five words at most what its rows are`() {
+    for (family, row, _) in Markdown.families {
+      #expect((1...5).contains(row.split(separator: " ").count), "\(family)")
+    }
   }
 
   @Test func `Every workload belongs to one family`() {
     for workload in Workloads.all {
-      let families = Markdown.families.filter { $0.1.contains { workload.name.hasPrefix($0) } }
+      let families = Markdown.families.filter { $0.2.contains { workload.name.hasPrefix($0) } }
       #expect(families.count == 1, "\(workload.name)")
     }
   }

@@ -62,8 +62,10 @@ extension Bar {
 
   private static let wakes: [Bar] = [
     .ratio(
-      "wake.shared", of: "rondo.spin", to: Subjects.ours, atMost: 1.05,
+      "wake.shared", to: "rondo.still", atMost: 1.05,
       "processor time of a wake of a loop that may spin, beside a thread that wants the processor"),
+    .ratio("wake.idle", to: "rondo.still", atMost: 1.05, "processor time of an idle daemon that may spin"),
+    .ratio("wake.pingpong.2core", to: "raw", atMost: 0.1, "a round trip of two loops on two cores"),
     .ratio("wake.parked.1core", to: "raw", atMost: 1.1, "wake on one core"),
     .ratio("wake.parked.1core.preempt", to: "raw", atMost: 1.1, "wake on one core, the kernel's choice taken away"),
     .best("wake.parked.1core", "wake on one core, below every peer"),
@@ -119,6 +121,7 @@ extension Bar {
     let bars = [
       Bar.ratio(workload, to: "raw", atMost: 1.1, "an event of fd.ring.\(shape)"),
       .ratio(workload, to: "libevent", atMost: 1.05, "an event of fd.ring.\(shape)"),
+      .ratio("fd.ring.\(shape).setup", to: "raw", atMost: 2.2, "the set-up of a descriptor of fd.ring.\(shape)"),
     ]
     guard shape.hasSuffix("00") else { return bars }
     return bars + [.ratio(workload, to: "libuv", atMost: 1, "an event of fd.ring.\(shape)")]

@@ -34,7 +34,7 @@ struct Markdown {
   ]
   /// Those of Rondo, with what their rows are called.
   private static let ours = [
-    ("rondo", ""), ("rondo.timeout", " (Timeout)"), ("rondo.precise", " (precise)"), ("rondo.spin", " (spin)"),
+    ("rondo", ""), ("rondo.timeout", " (Timeout)"), ("rondo.precise", " (precise)"), ("rondo.spin", " (spin)"), ("rondo.still", " (still)"),
     ("rondo.sockets", " (SocketSource)"), ("rondo.async", " (async)"),
   ]
 
@@ -144,22 +144,26 @@ struct Markdown {
   ///
   /// The median of an even number of rows is the worse of the two in the middle.
   var summary: String {
-    let lines = Self.families.compactMap { family, prefixes -> [String]? in
+    let lines = Self.families.compactMap { family, row, prefixes -> [String]? in
       let own = report.workloads.filter { workload in prefixes.contains { workload.hasPrefix($0) } }
       let contests = own.compactMap { contest(in: $0) }.sorted { $0.ratio < $1.ratio }
       guard let best = contests.first, let worst = contests.last else { return nil }
-      return [family, "\(contests.count)"] + [best, contests[contests.count / 2], worst].map(Self.text)
+      return [family, row, "\(contests.count)"] + [best, contests[contests.count / 2], worst].map(Self.text)
     }
-    return Self.table([["family", "rows", "best", "median", "worst"]] + lines, words: [0, 2, 3, 4])
+    return Self.table([["family", "a row is", "rows", "best", "median", "worst"]] + lines, words: [0, 1, 3, 4, 5])
   }
 
-  /// Every workload belongs to one, by how its name begins.
+  /// Every workload belongs to one, by how its name begins. In the middle: what a row measures, in five words.
   static let families = [
-    ("wakes", ["wake"]), ("posts", ["post"]), ("turns", ["turn", "mode"]),
-    ("timers, when they fire", ["timer.lateness", "timer.drift", "timer.coalesce"]),
-    ("timers, made and freed", ["timer.make"]), ("timers, started and stopped", ["timer.start"]),
-    ("descriptors", ["fd"]), ("echo servers and datagrams", ["echo", "udp"]), ("hops and jobs", ["hop", "job"]),
-    ("memory and start", ["memory", "start"]),
+    ("wakes", "a thread wakes another's loop", ["wake"]), ("posts", "one block for a loop", ["post"]),
+    ("turns", "one turn of a loop", ["turn", "mode"]),
+    ("timers, when they fire", "lateness, or waits a second", ["timer.lateness", "timer.drift", "timer.coalesce"]),
+    ("timers, made and freed", "one timer, for one use", ["timer.make"]),
+    ("timers, started and stopped", "one timer that exists already", ["timer.start"]),
+    ("descriptors", "one event among many sockets", ["fd"]),
+    ("echo servers and datagrams", "a request and its answer", ["echo", "udp"]),
+    ("hops and jobs", "a call between two actors", ["hop", "job"]),
+    ("memory and start", "bytes of one, a start", ["memory", "start"]),
   ]
 
   /// A row of Rondo's and the best peer in it.
