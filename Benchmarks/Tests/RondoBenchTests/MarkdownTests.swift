@@ -34,7 +34,8 @@ import Testing
     #expect(lines.count == Markdown.families.count + 2 && lines.count <= 12)
     #expect(
       lines.dropFirst(2).first
-        == "| wakes | a thread wakes another's loop | 2 | 0.50 × libuv, `wake.a` | 2.00 × libuv, `wake.b` | 2.00 × libuv, `wake.b` |")
+        == "| wakes | a thread wakes another's loop | 2 | 0.50 × libuv, `wake.a` | 2.00 × libuv, `wake.b` | 2.00 × libuv, `wake.b` |"
+    )
   }
 
   @Test func `A family says in five words at most what its rows are`() {

@@ -34,7 +34,8 @@ struct Markdown {
   ]
   /// Those of Rondo, with what their rows are called.
   private static let ours = [
-    ("rondo", ""), ("rondo.timeout", " (Timeout)"), ("rondo.precise", " (precise)"), ("rondo.spin", " (spin)"), ("rondo.still", " (still)"),
+    ("rondo", ""), ("rondo.timeout", " (Timeout)"), ("rondo.precise", " (precise)"), ("rondo.spin", " (spin)"),
+    ("rondo.still", " (still)"),
     ("rondo.sockets", " (SocketSource)"), ("rondo.async", " (async)"),
   ]
 
