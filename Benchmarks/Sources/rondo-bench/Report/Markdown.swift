@@ -12,8 +12,8 @@ struct Markdown {
     Made by `make bench-report PUBLISH=1`; nothing here is written by hand. Less is better everywhere. `× raw` is the
     median over that of raw epoll with an eventfd and a timerfd, in the same run. A row in which a peer's median is more
     than 1 % below Rondo's is marked `!`; `Timeout` and `precise` are variants of Rondo's own in the same workload. Empty:
-    the subject has no such thing, or its time would grow with the square of the number. The [README](README.md) says how
-    it is measured.
+    the subject has no such thing, was later than it was asked to be, or its time would grow with the square of the
+    number. The [README](README.md) says how it is measured.
 
     \(report.environment.text)
 
