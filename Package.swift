@@ -193,7 +193,7 @@ let package = Package(
     tests(
       "RondoTests",
       [
-        "CLibevent", "CTests", "Rondo", "RondoAsync", "RondoGuests", "RondoTesting", "RondoTestBridge",
+        "CLibevent", "CLinux", "CTests", "Rondo", "RondoAsync", "RondoGuests", "RondoTesting", "RondoTestBridge",
         "RondoTestSupport",
       ]),
     tests(

@@ -1,4 +1,3 @@
-import Dispatch
 import Glibc
 import Rondo
 import RondoTestSupport
@@ -219,15 +218,12 @@ import Testing
 
   @Test func `a loop begins with 20 ms, and spins neither for its timers nor for posts that come now and then`() {
     let loop = RunningLoop()
-    let (served, ticks) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
-    loop.loop.add(Loop.Timer(every: .milliseconds(1)) { _ in ticks.signal() })
-    for _ in 0..<20 {
+    let (served, ticks) = (Tally(), Tally())
+    loop.loop.add(Loop.Timer(every: .milliseconds(1)) { _ in ticks.add() })
+    for number in 1...20 {
+      loop.loop.perform { served.add() }
       // Longer than a spin, and never shorter.
-      var pause = timespec(tv_sec: 0, tv_nsec: 500_000)
-      unsafe nanosleep(&pause, nil)
-      loop.loop.perform { served.signal() }
-      served.wait()
-      ticks.wait()
+      repeat { usleep(500) } while served.count < number || ticks.count < number
     }
     let (statistics, budget) = (loop.loop.statistics, loop.loop.busyPollBudget)
     loop.stop()

@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 import Rondo
 import Synchronization
@@ -316,8 +317,8 @@ import Testing
     }
   }
 
-  private func identity(of descriptor: CInt) -> ino_t? {
-    var status = stat()
-    return unsafe fstat(descriptor, &status) == 0 ? status.st_ino : nil
+  private func identity(of descriptor: CInt) -> UInt64? {
+    var identity = rondo_identity()
+    return unsafe rondo_identify(descriptor, &identity) == 0 ? identity.inode : nil
   }
 }
