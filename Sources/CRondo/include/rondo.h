@@ -590,8 +590,9 @@ int rondo_loop_set_precision_budget(rondo_loop *loop, int64_t nanoseconds);
 
 /*
  * How much of each second the loop may spin before it sleeps, so that a thread of another processor wakes it without
- * a system call. At first 20 ms, for loops whose last four sleeps posts have ended within 100 us each; with a budget that
- * you set, for each sleep. It rests where another thread wants its processor. From 0 to RONDO_SECOND. Errors: RANGE.
+ * a system call. 20 ms at first, and then only in a dialogue: four posts in a row have each ended a sleep within 100 us of
+ * the one before. With a budget that you set, each sleep may begin with a spin. It rests where another thread wants its
+ * processor. From 0 to RONDO_SECOND. Errors: RANGE.
  */
 int rondo_loop_set_busy_poll_budget(rondo_loop *loop, int64_t nanoseconds);
 

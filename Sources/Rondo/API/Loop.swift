@@ -157,8 +157,8 @@ import Synchronization
   /// How much of each second the loop may spin before it sleeps. Any thread.
   ///
   /// From zero, which turns it off, to one second; 20 ms at first. Waking a loop that spins needs no system call. A spin
-  /// lasts at most 100 us. At first the loop spins only if posts of another processor's thread have ended its last four
-  /// sleeps within 100 us each. With a budget that you set, each sleep may begin with a spin.
+  /// lasts at most 100 us. At first the loop spins only in a dialogue: four posts in a row have each ended a sleep within
+  /// 100 us of the one before. With a budget that you set, each sleep may begin with a spin.
   ///
   /// Spins for precise timers count as well. Of a spin that a post ends, 5 us do not count: a sleep takes more. If
   /// spinning gains nothing, or another thread wants the processor, the loop stops it for a while; with one processor it
