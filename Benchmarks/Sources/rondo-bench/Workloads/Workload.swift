@@ -46,7 +46,7 @@ enum Effort: String, CaseIterable, Sendable {
   var budget: Double {
     switch self {
     case .quick: 1
-    case .full: 12
+    case .full: 9
     }
   }
 }
