@@ -51,7 +51,7 @@ package struct ReadinessMachine<Waiter> {
   package var deadline = Instant.distantFuture
   /// When no task waits to read any longer, as long as no read has succeeded.
   package var firstReadDeadline = Instant.distantFuture
-  /// When the last call succeeded, if there is a limit of idleness.
+  /// When a call succeeded last while a task waited, if there is a limit of idleness.
   private var lastMove = Instant.distantPast
   /// The peer has ended its side: reading never blocks again, and no further edge may come.
   private var hasHungUp = false
@@ -92,9 +92,9 @@ package struct ReadinessMachine<Waiter> {
     if direction == .read { firstReadDeadline = .distantFuture }
   }
 
-  /// A call has moved bytes, in either direction.
+  /// A call has moved bytes, in either direction. It counts for a wait that has begun: a later one has its own start.
   package mutating func moved(at now: @autoclosure () -> Instant) {
-    if idleLimit != nil { lastMove = now() }
+    if idleLimit != nil, reading.waiter != nil || writing.waiter != nil { lastMove = now() }
   }
 
   /// Counts a call of a task that runs outside the loop's jobs.

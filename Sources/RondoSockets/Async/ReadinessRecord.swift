@@ -29,6 +29,8 @@ package final class ReadinessRecord: ItemDelegate, @unchecked Sendable {
   @safe @exclusivity(unchecked) private var source: DelegatingDescriptorSource?
   /// *its own lock* Fires when the first waiter may have waited long enough, or before; nil if none has a limit.
   @safe @exclusivity(unchecked) private var timer: Loop.Timer?
+  /// *its own lock* When the timer fires; `distantFuture` without one.
+  @safe @exclusivity(unchecked) private var timerDate = Instant.distantFuture
   /// *its own lock* Who is told of the next edge here as well, and as what.
   @safe @exclusivity(unchecked) private var relay: Relay?
 
@@ -281,13 +283,11 @@ package final class ReadinessRecord: ItemDelegate, @unchecked Sendable {
   ///
   /// What moves postpones the limit, and not the timer, which then looks again when it fires.
   private func armTimer() {
-    guard machine.nextLimit < .distantFuture, source != nil else { return }
-    let limit = machine.nextLimit.suspending
-    if let timer, timer.isValid {
-      if timer.fireDate > limit { timer.setFireDateQuietly(limit) }
-      return
-    }
-    let made = Loop.Timer(at: limit) { [self] _ in timeIsUp() }
+    let limit = machine.nextLimit
+    guard limit < timerDate, source != nil else { return }
+    timerDate = limit
+    if let timer, timer.isValid { return timer.setFireDateQuietly(limit.suspending) }
+    let made = Loop.Timer(at: limit.suspending) { [self] _ in timeIsUp() }
     timer = made
     // A loop that has ended has told the waiters.
     loop.addQuietly(made, to: mode)
@@ -305,11 +305,8 @@ package final class ReadinessRecord: ItemDelegate, @unchecked Sendable {
       waiter.resume(isReady ? .ready : .timedOut)
     }
     lock.withLock {
-      if machine.nextLimit < .distantFuture {
-        timer?.setFireDateQuietly(machine.nextLimit.suspending)
-      } else {
-        timer = nil
-      }
+      timerDate = machine.nextLimit
+      if timerDate < .distantFuture { timer?.setFireDateQuietly(timerDate.suspending) } else { timer = nil }
     }
   }
 }

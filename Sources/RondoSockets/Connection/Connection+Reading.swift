@@ -139,14 +139,20 @@ extension Connection: AsyncSequence {
   /// Returns an iterator over what arrives. One task reads at a time; the next one continues there.
   ///
   /// An element is the bytes of one receive, at most 65,536.
-  public func makeAsyncIterator() -> some AsyncIteratorProtocol<[UInt8], ConnectionError> {
+  public func makeAsyncIterator() -> Iterator {
     Iterator(connection: self)
   }
 
-  private struct Iterator: AsyncIteratorProtocol {
-    let connection: Connection
+  /// Reads what arrives, as ``read(upTo:)`` does.
+  ///
+  /// Its type is no secret: a caller would look an opaque one up at each element.
+  public struct Iterator: AsyncIteratorProtocol {
+    fileprivate let connection: Connection
 
-    func next(isolation actor: isolated (any Actor)?) async throws(ConnectionError) -> [UInt8]? {
+    /// Waits for the next bytes; nil when the peer sends no more.
+    ///
+    /// - Throws: As ``Connection/read(upTo:)``.
+    public func next(isolation actor: isolated (any Actor)?) async throws(ConnectionError) -> [UInt8]? {
       try await connection.readPiece(65_536)
     }
   }
