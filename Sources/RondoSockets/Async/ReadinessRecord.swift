@@ -69,7 +69,10 @@ package final class ReadinessRecord: ItemDelegate, @unchecked Sendable {
 
   /// Has the loop watch no longer; those that wait are told that it is closed. Any thread.
   func release() {
-    let items = lock.withLock { (source.take(), timer.take(), relay.take()) }
+    let items = lock.withLock {
+      timerDate = .distantFuture
+      return (source.take(), timer.take(), relay.take())
+    }
     items.0?.invalidate()
     items.1?.invalidate()
   }

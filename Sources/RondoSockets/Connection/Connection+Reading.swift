@@ -143,9 +143,8 @@ extension Connection: AsyncSequence {
     Iterator(connection: self)
   }
 
+  // Not opaque: a caller would look up an opaque type at each element.
   /// Reads what arrives, as ``read(upTo:)`` does.
-  ///
-  /// Its type is no secret: a caller would look an opaque one up at each element.
   public struct Iterator: AsyncIteratorProtocol {
     fileprivate let connection: Connection
 

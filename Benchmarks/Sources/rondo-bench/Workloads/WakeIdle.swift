@@ -7,7 +7,7 @@ struct WakeIdle: Workload {
   let name = "wake.idle"
   let summary = "an idle daemon, with a timer and a wakeup by another thread a second: processor time a second"
 
-  /// In seconds. The second one begins with the first wakeup.
+  /// The size is in seconds.
   func plan(_ effort: Effort) -> Plan {
     switch effort {
     case .quick: Plan(rounds: 1, discarded: 0, size: 2, placement: .apart)
