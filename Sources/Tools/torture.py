@@ -225,11 +225,12 @@ def trial(directory, program, place, errno, is_lasting):
     """What is wrong with a run in which the call fails, and whether that is sure.
 
     Threads do not make the same number of calls each time, so that the number may hit a call of others, or none. What is
-    wrong is looked at again with stacks, which tell, and cost most of a run's time.
+    wrong is looked at again with stacks, which tell, and cost most of a run's time. A run whose calls go on failing has
+    them at once: another thread may have come to the number by then, and Dispatch's spins if its timer fails for good.
     """
     suspicion, is_ours = None, True
     for _ in range(4):
-        run = Run(program, directory, place, errno, has_stacks=suspicion is not None, is_lasting=is_lasting)
+        run = Run(program, directory, place, errno, has_stacks=is_lasting or suspicion is not None, is_lasting=is_lasting)
         wrong = run.judge()
         was_hit = is_hit(run.path("trace"), errno)
         if wrong and not is_lasting and len(injected(run.path("trace"))) > place.threads:
@@ -241,7 +242,7 @@ def trial(directory, program, place, errno, is_lasting):
             if suspicion:
                 return suspicion, False
             continue
-        if run.has_stacks == (wrong is not None):
+        if run.has_stacks and wrong or not wrong and not suspicion:
             return wrong, True
         suspicion = suspicion or wrong
     # The number is the program's each time, whether or not the slower runs have shown it again.
