@@ -26,7 +26,7 @@ what_failed() {
   ended=$(sed -nE 's/ with [0-9]+ test cases? / /; s/^[✔✘] Test (.*) (passed|failed) after.*/\1/p' "$logs/$1.log")
   {
     grep -aE -A 14 'WARNING: ThreadSanitizer|ERROR: (Address|Leak)Sanitizer' "$logs/$1.log" | head -n 30
-    grep -aE '^✘|: (error|ERROR)|ERROR: |Fatal error|SURVIVED|UNEXPLAINED|FAILED' "$logs/$1.log" | head -n 20
+    grep -aE '^✘|: (error|ERROR)|ERROR: |Fatal error|Precondition failed|SURVIVED|UNEXPLAINED|FAILED' "$logs/$1.log" | head -n 20
     sed -nE 's/^◇ Test ("[^"]*"|[^" ]*\(.*\)) started\.$/not ended: \1/p' "$logs/$1.log" |
       grep -vFe "${ended:-nothing}" | head -n 5
   } | cut -c 1-200 || true

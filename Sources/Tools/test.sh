@@ -12,7 +12,7 @@ end_leftovers
 ((status)) || exit 0
 # A thousand tests may lie between a failure and the end of what they print.
 printf '\nWhat failed:\n'
-awk '/^[◇✔]/ { failed = 0 } /^✘/ { failed = 1 } failed || /: error:|^error:|Fatal error|Assertion failed|\*\*\* Program crashed| crashed:$/' .build/test.log
+awk '/^[◇✔]/ { failed = 0 } /^✘/ { failed = 1 } failed || /: error:|^error:|Fatal error|(Assertion|Precondition) failed|\*\*\* Program crashed| crashed:$/' .build/test.log
 # timeout(1) says so by its status.
 ((status != 124 && status != 137)) || echo "The tests had not ended after $minutes minutes."
 exit 1

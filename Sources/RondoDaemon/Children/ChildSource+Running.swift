@@ -215,7 +215,8 @@ private final class ChildEnd: ItemDelegate, Sendable {
       state.exit = exit
       return state.waiter.take()
     }
-    for pipe in pipes { pipe?.drain() }
+    // What an unwatched child prints goes on: the end of the loop is told to its reader.
+    if case .unwatched = exit.outcome {} else { for pipe in pipes { pipe?.drain() } }
     waiter?.resume(exit)
   }
 }
