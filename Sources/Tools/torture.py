@@ -87,7 +87,7 @@ class Run:
             os.set_blocking(self.master, False)
         self.process = subprocess.Popen(
             strace + self.program.arguments(self), stdin=subprocess.DEVNULL, stdout=output, stderr=error, cwd=self.scratch,
-            env=dict(os.environ, SWIFT_BACKTRACE="enable=no"), start_new_session=True)
+            env=dict(os.environ, SWIFT_BACKTRACE="enable=no", RONDO_TORTURE=self.scratch), start_new_session=True)
         self.pid = self.process.pid
         error.close()
         os.close(output) if self.program.terminal else output.close()
@@ -170,10 +170,22 @@ class Run:
             os.killpg(self.pid, signal.SIGKILL)
         except OSError:
             pass
+        if self.program.follows and self.was_killed:
+            self.kill_children()
         if not self.has_ended():
             os.wait4(self.pid, 0)
         if self.master is not None:
             os.close(self.master)
+
+    def kill_children(self):
+        """Those that outlive a killed program: without strace, all that it would trace fails, and they spin."""
+        mark = f"RONDO_TORTURE={self.scratch}".encode()
+        for entry in os.scandir("/proc"):
+            try:
+                if entry.name.isdigit() and mark in open(f"{entry.path}/environ", "rb").read().split(b"\0"):
+                    os.kill(int(entry.name), signal.SIGKILL)
+            except OSError:
+                pass
 
     def judge(self):
         """Runs it, and says what is wrong; nothing if all is explained."""
