@@ -256,7 +256,7 @@ try() {
       *) echo "caught: $name ($((SECONDS - started)) s)" ;;
     esac
     if [[ ${TESTS:-} == all ]]; then
-      sed -n 's/^.*✘[^ ]* \(Test ".*failed after.*\)/  \1/p; /Fatal error/p' "$dir/log" | sort -u
+      sed -n 's/^.*✘[^ ]* \(Test ".*failed after.*\)/  \1/p; /Fatal error/p; /Precondition failed/p' "$dir/log" | sort -u
     fi
   fi
   # What is kept is small.

@@ -27,7 +27,7 @@ import tempfile
 import threading
 import time
 
-from torture_calls import ERRNOS, WAITS, injected, is_hit, places
+from torture_calls import ERRNOS, WAITS, hits, injected, places
 from torture_programs import Degraded, Ended, Unexplained, programs
 
 NEVER_AN_EXCUSE = {"EINTR": None, "EAGAIN": {"accept4", "read", "recvfrom", "recvmsg", "sendto", "sendmsg"}}
@@ -166,26 +166,30 @@ class Run:
         return open(self.path("trace"), errors="replace").read()
 
     def clean(self):
-        try:
-            os.killpg(self.pid, signal.SIGKILL)
-        except OSError:
-            pass
-        if self.program.follows and self.was_killed:
-            self.kill_children()
+        # Not the group alone: a child may have left it. Without strace, all that it would trace fails, and it spins.
+        limit = time.monotonic() + 10
+        while (left := self.processes()) and time.monotonic() < limit:
+            for pid in left:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except OSError:
+                    pass
+            time.sleep(0.01)
         if not self.has_ended():
             os.wait4(self.pid, 0)
         if self.master is not None:
             os.close(self.master)
 
-    def kill_children(self):
-        """Those that outlive a killed program: without strace, all that it would trace fails, and they spin."""
-        mark = f"RONDO_TORTURE={self.scratch}".encode()
+    def processes(self):
+        """Those of the run, in whatever group: each has inherited a variable. One that has ended has none."""
+        mark, found = f"RONDO_TORTURE={self.scratch}".encode(), []
         for entry in os.scandir("/proc"):
             try:
                 if entry.name.isdigit() and mark in open(f"{entry.path}/environ", "rb").read().split(b"\0"):
-                    os.kill(int(entry.name), signal.SIGKILL)
+                    found.append(int(entry.name))
             except OSError:
                 pass
+        return found
 
     def judge(self):
         """Runs it, and says what is wrong; nothing if all is explained."""
@@ -238,19 +242,23 @@ def trial(directory, program, place, errno, is_lasting):
 
     Threads do not make the same number of calls each time, so that the number may hit a call of others, or none. What is
     wrong is looked at again with stacks, which tell, and cost most of a run's time. A run whose calls go on failing has
-    them at once: another thread may have come to the number by then, and Dispatch's spins if its timer fails for good.
+    them at once: another thread may come to the number, too, and Dispatch's spins if its timer fails for good. Such a run
+    is explained if nothing is wrong with it, and unclear otherwise.
     """
     suspicion, is_ours = None, True
     for _ in range(4):
         run = Run(program, directory, place, errno, has_stacks=is_lasting or suspicion is not None, is_lasting=is_lasting)
         wrong = run.judge()
-        was_hit = is_hit(run.path("trace"), errno)
+        was_hit, was_other_hit = hits(run.path("trace"), errno)
         if wrong and not is_lasting and len(injected(run.path("trace"))) > place.threads:
             # One more thread than in the plain run has made as many calls, and may be a stranger's.
             is_ours = False
         if not os.environ.get("KEEP"):
             shutil.rmtree(run.scratch, ignore_errors=True)
-        if not was_hit:
+        if is_lasting and was_hit and was_other_hit and wrong:
+            suspicion, is_ours = suspicion or wrong, False
+            continue
+        if not was_hit or was_other_hit and not is_lasting:
             if suspicion:
                 return suspicion, False
             continue

@@ -156,8 +156,9 @@ def injected(trace):
     return [event for event in events(trace) if event.is_injected]
 
 
-def is_hit(trace, errno):
-    """Whether a call of the program's has failed so, and none of others, of which a thread may make more than before."""
-    hits = injected(trace)
-    return bool(hits) and all(
-        not (event.frames and is_of_others(event.frames)) and errno in errnos_of(event.call, event.line) for event in hits)
+def hits(trace, errno):
+    """Whether a call of the program's has failed so, and whether one of others has, of which a thread may make more."""
+    of_program = [
+        not (event.frames and is_of_others(event.frames)) and errno in errnos_of(event.call, event.line)
+        for event in injected(trace)]
+    return any(of_program), not all(of_program)

@@ -227,6 +227,21 @@ import Testing
     }
   }
 
+  @Test func `the output of a child that is watched no longer goes on while it runs`() async throws {
+    try await withLoopThread(name: "children") { thread in
+      var command = ChildSource.Command("sleep", ["600"])
+      command.output = .piped
+      let (exit, process) = try await command.run(on: thread.loop) { child in
+        child.source.invalidate()
+        child.output.deadline = thread.loop.clock.now + .milliseconds(50)
+        await #expect(throws: ConnectionError.wait(.timedOut)) { try await child.output.awaitRequest() }
+        try child.source.send(SIGTERM)
+        return child.source.process
+      }
+      #expect(exit.outcome == .unwatched(errno: ECANCELED) && end(of: process) == .signal(SIGTERM))
+    }
+  }
+
   @Test func `a loop that ends is told, and the child gets SIGTERM`() async throws {
     let thread = try LoopThread(name: "children")
     let (task, process, words) = try await beginCollecting("exec sleep 600", on: thread.loop)
