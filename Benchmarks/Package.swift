@@ -45,16 +45,14 @@ let libevDefine: [CSetting] = hasLibev ? [.define("RONDO_BENCH_LIBEV")] : []
 let libevLink: [LinkerSetting] = hasLibev ? [.linkedLibrary("ev")] : []
 
 // Products of Rondo's that need another library, and their tests.
-let (hasLibuv, hasGLib, hasTLS) = (found[1], found[3], found[5])
+let (hasLibuv, hasGLib) = (found[1], found[3])
 let traits: Set<Package.Dependency.Trait> = Set(
-  (hasGLib ? ["GLib"] : []) + (hasLibuv ? ["Libuv"] : []) + (hasTLS ? ["TLS"] : []) + [
-    "Log", "Metrics", "ServiceLifecycle",
-  ])
+  (hasGLib ? ["GLib"] : []) + (hasLibuv ? ["Libuv"] : []) + ["Log", "Metrics", "ServiceLifecycle"]
+    + ["HTTP", "Hummingbird", "TLS"].map { .trait(name: $0, condition: .when(traits: ["NIO"])) })
 let guests: [SwiftSetting] =
   (hasGLib ? [.define("RONDO_GLIB")] : []) + (hasLibuv ? [.define("RONDO_LIBUV")] : [])
-  + (hasTLS ? [.define("RONDO_TLS")] : [])
 // libevent's half for OpenSSL comes with libevent, and is of no use without the other one.
-let tlsLink: [LinkerSetting] = hasTLS ? [.linkedLibrary("event_openssl")] : []
+let tlsLink: [LinkerSetting] = found[5] ? [.linkedLibrary("event_openssl")] : []
 // Its pkg-config file has a flag that SwiftPM does not pass on.
 let hiredisLink: [LinkerSetting] = found[7] ? [.linkedLibrary("hiredis")] : []
 
@@ -73,6 +71,25 @@ func echo(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
     cSettings: [warnings] + peers, swiftSettings: settings)
 }
 
+/// A program of the workload `http`: one loop that serves HTTP at an address.
+func http(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .executableTarget(
+    name: "http-\(name)", dependencies: ["CHTTP"] + dependencies, path: "Sources/HTTP/\(name)",
+    cSettings: [warnings] + peers, swiftSettings: settings)
+}
+
+/// A program of the workloads `https` and `tls`.
+func https(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .executableTarget(
+    name: "https-\(name)", dependencies: ["CHTTP"] + dependencies, path: "Sources/HTTPS/\(name)",
+    cSettings: [warnings] + peers, swiftSettings: settings)
+}
+
+/// A product that is neither fetched nor built without the trait NIO.
+func withNIO(_ name: String, _ package: String) -> Target.Dependency {
+  .product(name: name, package: package, condition: .when(traits: ["NIO"]))
+}
+
 /// A program of the workload `udp.burst`: one loop that receives from a bound socket.
 func burst(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
   .executableTarget(
@@ -80,15 +97,24 @@ func burst(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
     cSettings: [warnings] + peers, swiftSettings: settings)
 }
 
+let log = withNIO("Logging", "swift-log")
+let rondoHTTP = [
+  withNIO("HTTPTypes", "swift-http-types"), withNIO("Rondo", "Rondo"), withNIO("RondoHTTP", "Rondo"),
+  withNIO("RondoMain", "Rondo"), withNIO("RondoSockets", "Rondo"),
+]
+
 let package = Package(
   name: "RondoBenchmarks",
   products: [.executable(name: "rondo-bench", targets: ["rondo-bench"])],
-  traits: [.trait(name: "NIO", description: "SwiftNIO as a subject; it takes two minutes to build.")],
+  traits: [.trait(name: "NIO", description: "SwiftNIO and Hummingbird as subjects; they take minutes to build.")],
   dependencies: [
     .package(name: "Rondo", path: "..", traits: traits),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+    .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+    .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+    .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
     // What products of Rondo's join, for their tests.
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
@@ -96,7 +122,7 @@ let package = Package(
   ],
   targets: [
     // What every subject shares: the clock, the callouts, the meters, pinning, and the shape of a peer written in C.
-    .target(name: "CBench", dependencies: ["CBurst"], cSettings: [warnings]),
+    .target(name: "CBench", dependencies: ["CBurst", "COpensslPeer"], cSettings: [warnings] + peers),
     // The peers' libraries, found by pkg-config. One that is not installed costs a warning and its subject, no more.
     .systemLibrary(name: "CLibeventPeer", pkgConfig: "libevent_core", providers: [.apt(["libevent-dev"])]),
     .systemLibrary(name: "CLibeventThreadsPeer", pkgConfig: "libevent_pthreads", providers: [.apt(["libevent-dev"])]),
@@ -159,12 +185,11 @@ let package = Package(
     .testTarget(
       name: "RondoGuestTests",
       dependencies: [
-        "CGuests", "RondoCurl", .product(name: "RondoTesting", package: "Rondo"),
+        "CGuests", "RondoCurl",
         .product(name: "Rondo", package: "Rondo"),
         .product(name: "RondoFoundation", package: "Rondo"),
         .product(name: "RondoGuests", package: "Rondo"),
         .product(name: "RondoSockets", package: "Rondo"),
-        .product(name: "RondoTLS", package: "Rondo"),
       ], swiftSettings: settings + guests,
       linkerSettings: [.linkedLibrary("Foundation"), .linkedLibrary("BlocksRuntime")]),
     .testTarget(
@@ -229,6 +254,20 @@ let package = Package(
     echo(
       "rondo-sockets",
       [.product(name: "Rondo", package: "Rondo"), .product(name: "RondoSockets", package: "Rondo")]),
+    .target(name: "CHTTP", cSettings: [warnings]),
+    http("hummingbird", [withNIO("Hummingbird", "hummingbird"), withNIO("NIOPosix", "swift-nio"), log]),
+    http("rondo", rondoHTTP),
+    http(
+      "rondo-hummingbird",
+      rondoHTTP + [withNIO("RondoHummingbird", "Rondo"), withNIO("Hummingbird", "hummingbird"), log]),
+    https("openssl", ["COpensslPeer"]),
+    https(
+      "hummingbird",
+      [
+        withNIO("Hummingbird", "hummingbird"), withNIO("HummingbirdTLS", "hummingbird"),
+        withNIO("NIOPosix", "swift-nio"), withNIO("NIOSSL", "swift-nio-ssl"), log,
+      ]),
+    https("rondo", rondoHTTP + [withNIO("RondoTLS", "Rondo")]),
     .target(name: "CBurst", cSettings: [warnings]),
     burst("raw"),
     burst("libuv", ["CLibuvPeer"]),
@@ -245,7 +284,8 @@ let package = Package(
         .product(name: "Rondo", package: "Rondo"), .product(name: "RondoMain", package: "Rondo"),
         .product(name: "RondoSockets", package: "Rondo"),
       ]),
-    .testTarget(name: "RondoBenchTests", dependencies: ["rondo-bench", "rondo-hosts"], swiftSettings: settings),
+    .testTarget(
+      name: "RondoBenchTests", dependencies: ["rondo-bench", "rondo-hosts", "https-openssl"], swiftSettings: settings),
     // Here, because a runner that RondoMain is linked with runs all tests of its package that way.
     .testTarget(
       name: "RunnerTests",

@@ -1,6 +1,8 @@
 // What grows with the number of connections on one loop: a server with simulated clients, past any limit of descriptors.
+// And what a simulation costs by the number of its hosts.
 //
 //   rondo-scale [CONNECTIONS]...
+//   rondo-scale hosts [HOSTS]...
 import Glibc
 import Rondo
 import RondoSockets
@@ -116,10 +118,21 @@ func numbers(in line: [CChar]) -> [Int] {
     .split(separator: " ").compactMap { Int($0) }
 }
 
+func text(_ number: Int?) -> String { number.map { "\($0)" } ?? "" }
+
 let words = Array(CommandLine.arguments.dropFirst())
 if let mode = words.first, ["served", "bare"].contains(mode), let count = words.last.flatMap({ Int($0) }) {
   let costs = try measure(count, isServed: mode == "served")
   print(costs.memory, costs.accept, costs.answer, costs.timer)
+} else if words.first == "hosts" {
+  let sizes = words.dropFirst().compactMap { Int($0) }
+  print("| hosts | an answer, ns | an answer with a seed, ns | simulated hours a second |")
+  print("| --: | --: | --: | --: |")
+  for count in sizes.isEmpty ? [1, 2, 10, 41, 100] : sizes {
+    let costs = try measureHosts(count)
+    let hours = costs.hours < 10 ? "\((costs.hours * 10).rounded() / 10)" : "\(Int(costs.hours))"
+    print("| \(count) | \(text(costs.answer)) | \(text(costs.seeded)) | \(hours) |")
+  }
 } else {
   let sizes = words.compactMap { Int($0) }
   print("| connections | bytes each | of the simulated kernel | connect and accept, ns | an answer, ns | a timer, ns |")

@@ -377,29 +377,42 @@ bool bench_socket_pair(int *ends);
 /// before its start to that time. Returns its exit status, negative when it could not be run or wrote no time.
 int bench_start_program(const char *path, int64_t *nanoseconds);
 
-/// Requests to an echo server, and how they were answered.
-typedef struct bench_echo {
+/// The clients of a server, and how their requests were answered.
+typedef struct bench_clients {
   /// The processors that the server and its clients run on.
   int server, client;
   int connections;
   /// Beside them: connections that send as much as the server takes, and read what it answers.
   int floods;
-  /// Of each request, and of its answer.
+  /// Of each request, and of its answer, where the request comes back.
   size_t bytes;
+  /// Whether they speak TLS 1.3, and whether each request has a connection of its own, with a full handshake.
+  bool are_secure, are_new;
   /// How long the clients ask before it counts, and how long it does.
   int64_t warmup, nanoseconds;
   /// What was answered in the time that counts, how long that was, and how long the server's process had a processor.
   int64_t requests, elapsed, processor;
-  /// From the first byte of a request to the last of its answer, in nanoseconds.
+  /// From the first byte of a request, or from its connection's begin, to the last of its answer, in nanoseconds.
   int64_t p50, p99, p999, worst;
   /// What the server's process has more of with all connections made and idle than with one, by connection, in bytes.
   double memory;
-} bench_echo;
+} bench_clients;
 
-/// Starts a program that serves the listening socket it finds as descriptor 3, and has clients ask it, each with one
-/// request under way. Returns its exit status if it ended by itself, -1 if it could not be started, -2 if an answer was
-/// wrong or did not come. The calling thread is bound to the clients' processor afterwards.
-int bench_echo_run(const char *program, bench_echo *echo);
+/// Starts a server, and has clients ask it, each with one request under way. Returns its exit status if it ended by
+/// itself, -1 if it could not be started, -2 if an answer was wrong or did not come. The calling thread is bound to the
+/// clients' processor afterwards.
+///
+/// Without a request, bytes have to come back, and descriptor 3 is a listening socket. An HTTP request is answered by
+/// `body`, and the program listens by itself at the address that descriptor 3 has. With TLS it finds its certificate and
+/// the key in PEM as descriptors 4 and 5.
+int bench_clients_run(const char *program, const char *request, const char *body, bench_clients *clients);
+
+/// Whether clients can speak TLS: OpenSSL's headers were there.
+bool bench_has_tls(void);
+
+/// Whether an HTTP response is whole: 1 if it is, 0 if more is to come, -1 if it is not `HTTP/1.1 200` with a
+/// Content-Length, this body and nothing else.
+int bench_response_state(const char *bytes, size_t count, const char *body);
 
 /// Starts a program with nothing but these descriptors, from number 3 on; negative if it could not be started.
 pid_t bench_spawn(const char *program, const int *descriptors, int count);

@@ -66,21 +66,6 @@ void guest_sd_timer(void *event, int milliseconds, guest_call call, void *argume
 // `call` is told how many came back, or -1 if the handshake failed; all is freed by then. -1 without OpenSSL.
 int guest_tls(struct event_base *base, int words, void (*call)(void *context, int words), void *context);
 
-// A client of TLS on bytes that the caller moves, which asks for what no well-behaved one asks for. It trusts any server.
-// NULL without OpenSSL.
-struct guest_peer *guest_peer_new(int is_server, const char *chain, const char *key);
-void guest_peer_free(struct guest_peer *peer);
-// Takes what the other end has sent. Whether the handshake is over.
-int guest_peer_take(struct guest_peer *peer, const void *bytes, size_t count);
-// The bytes for the other end, at most `size`: how many.
-size_t guest_peer_give(struct guest_peer *peer, void *room, size_t size);
-// Makes records: data, at most 16 KiB; a request for new keys; a ticket in records of at most 512 bytes, if a server.
-void guest_peer_write(struct guest_peer *peer, const void *bytes, size_t count);
-void guest_peer_renew_keys(struct guest_peer *peer);
-void guest_peer_send_ticket(struct guest_peer *peer);
-// The data that was taken, at most `size`: how many bytes.
-size_t guest_peer_read(struct guest_peer *peer, void *room, size_t size);
-
 // An HTTP server: /N is answered with N bytes, /slow after 20 ms.
 struct guest_http;
 struct guest_http *guest_http_new(struct event_base *base, int *port);
@@ -101,13 +86,6 @@ void guest_curl_free(void *multi);
 void guest_curl_get(void *multi, int name, const char *url);
 // The descriptor is ready: 1 to read, 2 to write; or -1: the time is over.
 void guest_curl_act(void *multi, int descriptor, int ready);
-
-// MARK: - Certificates
-
-// Writes DIRECTORY/NAME.pem and NAME.key: valid from so many seconds from now to so many, for `hosts` as X509V3 writes them
-// ("DNS:rondo.test,IP:127.0.0.1"), signed by ISSUER's key in the same directory, or by itself, as an authority.
-int guest_certificate(const char *directory, const char *name, const char *hosts, long from, long to, const char *issuer,
-                      const char *password);
 
 // MARK: - hiredis
 

@@ -58,7 +58,7 @@ struct Bar: Sendable {
 }
 
 extension Bar {
-  static let all: [Bar] = wakes + posts + turns + timers + descriptors + echoes + rest
+  static let all: [Bar] = wakes + posts + turns + timers + descriptors + echoes + pages + rest
 
   private static let wakes: [Bar] = [
     .ratio(
@@ -149,6 +149,35 @@ extension Bar {
     _ workload: String, by subject: String, _ name: String, to peer: String, atMost limit: Double
   ) -> Bar {
     .ratio(workload, of: subject, to: peer, atMost: limit, "a request of \(workload), by \(name)")
+  }
+
+  /// RondoHTTP, and Hummingbird's router on Rondo, beside Hummingbird's own server; over TLS beside OpenSSL by itself, too.
+  private static let pages: [Bar] =
+    ["http.64", "http.500"].flatMap { workload in
+      [
+        served(workload, by: Subjects.ours, "RondoHTTP", to: "hummingbird", atMost: 0.71),
+        computed(workload, by: Subjects.ours, "RondoHTTP", to: "hummingbird", atMost: 0.7),
+        served(workload, by: "rondo.hummingbird", "RondoHummingbird", to: "hummingbird", atMost: 1),
+        computed(workload, by: "rondo.hummingbird", "RondoHummingbird", to: "hummingbird", atMost: 0.75),
+      ]
+    }
+    + ["https.64", "tls.handshake"].map { workload in
+      served(workload, by: Subjects.ours, "RondoTLS", to: "hummingbird", atMost: 1)
+    } + [
+      served("tls.handshake", by: Subjects.ours, "RondoTLS", to: "openssl", atMost: 1.25),
+      .figure("https.64", "memory", atMost: 200_000, "B", "a connection of https.64"),
+    ]
+
+  /// The processor time of a server's process.
+  private static func computed(
+    _ workload: String, by subject: String, _ name: String, to peer: String, atMost limit: Double
+  ) -> Bar {
+    Bar("processor time of a request of \(workload), by \(name)", atMost: limit, "× \(peer)") { report in
+      guard let ours = report.value(workload, subject, "processor")?.magnitude,
+        let theirs = report.value(workload, peer, "processor")?.magnitude, theirs > 0
+      else { return nil }
+      return ours / theirs
+    }
   }
 
   private static let rest: [Bar] = [

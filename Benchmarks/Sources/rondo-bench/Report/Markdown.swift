@@ -30,13 +30,13 @@ struct Markdown {
   private static let columns = [
     ("raw", "raw"), ("libevent", "libevent"), ("libuv", "libuv"), ("libev", "libev"), ("glib", "GLib"),
     ("sd-event", "sd-event"), ("cfrunloop", "CFRunLoop"), ("dispatch", "Dispatch"), ("nio", "SwiftNIO"),
-    ("nio.async", "NIOAsyncChannel"),
+    ("nio.async", "NIOAsyncChannel"), ("hummingbird", "Hummingbird"), ("openssl", "OpenSSL"),
   ]
   /// Those of Rondo, with what their rows are called.
   private static let ours = [
     ("rondo", ""), ("rondo.timeout", " (Timeout)"), ("rondo.precise", " (precise)"), ("rondo.spin", " (spin)"),
     ("rondo.still", " (still)"),
-    ("rondo.sockets", " (SocketSource)"), ("rondo.async", " (async)"),
+    ("rondo.sockets", " (SocketSource)"), ("rondo.async", " (async)"), ("rondo.hummingbird", " (Hummingbird's router)"),
   ]
 
   private var everything: String {
@@ -162,7 +162,7 @@ struct Markdown {
     ("timers, made and freed", "one timer, for one use", ["timer.make"]),
     ("timers, started and stopped", "one timer that exists already", ["timer.start"]),
     ("descriptors", "one event among many sockets", ["fd"]),
-    ("echo servers and datagrams", "a request and its answer", ["echo", "udp"]),
+    ("servers and datagrams", "a request and its answer", ["echo", "http", "tls", "udp"]),
     ("hops and jobs", "a call between two actors", ["hop", "job"]),
     ("memory and start", "bytes of one, a start", ["memory", "start"]),
   ]

@@ -50,8 +50,12 @@ enum Subjects {
     RondoInsightSubject(depth: .measured),
     RondoTimeoutSubject(),
     CPeer(bench_peer_rondo_c),
-    EchoSubject(name: "rondo.sockets", summary: "SocketSource instead of Loop.DescriptorSource, in echo alone"),
-    EchoSubject(name: "rondo.async", summary: "async code instead of callouts, in echo and udp alone"),
-    EchoSubject(name: "nio.async", summary: "NIOAsyncChannel instead of a ChannelHandler, in echo alone"),
+    ServerSubject(name: "rondo.sockets", summary: "SocketSource instead of Loop.DescriptorSource, in echo alone"),
+    ServerSubject(name: "rondo.async", summary: "async code instead of callouts, in echo and udp alone"),
+    ServerSubject(name: "nio.async", summary: "NIOAsyncChannel instead of a ChannelHandler, in echo alone"),
+    ServerSubject(name: "rondo.hummingbird", summary: "Hummingbird's router served by Rondo, in http alone"),
+    ServerSubject(
+      name: "hummingbird", summary: "Hummingbird on SwiftNIO: Application, Router, in http, https and tls alone"),
+    ServerSubject(name: "openssl", summary: "OpenSSL on epoll(7), one answer for all, in https and tls alone"),
   ]
 }
