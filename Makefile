@@ -32,6 +32,8 @@ DESTDIR ?=
 RUNTIME ?= inside
 # How many connections `make scale` simulates.
 SIZES ?=
+# How many random conversations `make protocols` has with the HTTP server.
+REQUESTS ?= 300
 # More arguments for the benchmarks: make bench ARGS='--workload wake.parked --json figures.json'.
 ARGS ?=
 # How long the report measures (quick or full), its files (FILE.html, FILE.json); PUBLISH=1 puts its figures into the README.
@@ -43,12 +45,14 @@ FORMATTED := Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sou
 # The program that `make run` starts.
 EXAMPLE ?= async-echo
 EXAMPLES := --package-path Sources/Examples --scratch-path .build/examples
+# What needs SwiftNIO takes minutes to build, so it is a package of its own, in a directory of its own.
+PROTOCOLS := --package-path Tests/Protocols --scratch-path .build/protocols
 # SwiftPM would remember for which libraries the manifest looked last time.
 BENCH := --package-path Benchmarks --manifest-cache none
-# SwiftNIO takes two minutes to build, so only the full suite has it, in a directory of its own.
+# SwiftNIO and Hummingbird take minutes to build, so only the full suite has them, in a directory of its own.
 BENCH_FULL := $(BENCH) --traits NIO --scratch-path Benchmarks/.build/full
 # The tests that leave something out of `make test`.
-WHOLE := ^(RondoWholeTests|RondoTests\.(SizeTests|TimerTests|WakeProtocolTests)|RondoPortsTests\.ExhaustionTests|RondoSocketsTests\.(ConnectionCancellationTests|ServingTests|StormTests)|RondoDaemonTests\.SimulatedDaemonTests)
+WHOLE := ^(RondoWholeTests|RondoTests\.(SizeTests|TimerTests|WakeProtocolTests)|RondoPortsTests\.ExhaustionTests|RondoSocketsTests\.(ConnectionCancellationTests|ServingTests|StormTests)|RondoDaemonTests\.SimulatedDaemonTests|RondoBookTests\.WholeProgramTests)
 # The tests whose loops can have one of Foundation's beside them.
 BRIDGED := ^(RondoTests|RondoDaemonTests|RondoSocketsTests)\.
 # A seed that was asked for; nothing otherwise.
@@ -79,7 +83,11 @@ format: setup ## Rewrite the code in the project's format.
 names: setup ## Compare the page of the public names with the sources; UPDATE=1 writes it.
 	UPDATE='$(UPDATE)' swift test --filter PublicNamesTests
 run: setup ## Start the README's server, or another program of Sources/Examples: EXAMPLE=first-loop.
-	@swift run --quiet $(EXAMPLES) $(EXAMPLE) $(ARGS)
+	@if [[ -e Sources/Examples/$(EXAMPLE)/Package.swift ]]; then
+	  # What needs SwiftNIO is a package of its own.
+	  exec swift run --quiet --package-path Sources/Examples/$(EXAMPLE) --scratch-path .build/$(EXAMPLE) $(EXAMPLE) $(ARGS)
+	fi
+	exec swift run --quiet $(EXAMPLES) $(EXAMPLE) $(ARGS)
 docs: setup ## Make the documentation: DocC's archives, in .build/docs.
 	@Sources/Tools/docs.sh
 install: setup ## Install librondo.so, its headers, rondo.pc and rondo-inspect under PREFIX; DESTDIR=, RUNTIME=shared.
@@ -94,6 +102,7 @@ bench: bench-build ## Measure against the peers for about a minute; pass more wi
 scale: setup-bench ## Measure what grows with simulated connections on one loop, from 1,000 to a million; SIZES='1000 5000'.
 	swift build -c release $(BENCH) --product rondo-scale
 	"$$(swift build -c release $(BENCH) --show-bin-path)/rondo-scale" $(SIZES)
+	"$$(swift build -c release $(BENCH) --show-bin-path)/rondo-scale" hosts
 bench-full: setup-bench ## Measure everything for an hour, SwiftNIO included; pass more with ARGS.
 	swift build -c release $(BENCH_FULL)
 	"$$(swift build -c release $(BENCH_FULL) --show-bin-path)/rondo-bench" run --full $(ARGS)
@@ -116,6 +125,11 @@ parity: setup ## Compare with CFRunLoop on COUNT random scenarios from SEED, and
 	"$$(swift build -c release --show-bin-path)/rondo-parity" $(SEED) $(COUNT)
 stress: setup ## The races and counts of the tests at 30 times their length, over PART; and of programs built in release.
 	RONDO_WHOLE=$(PART) swift test --filter '$(WHOLE)'
+protocols: setup-bench ## Run the tests of what is built on SwiftNIO: pipelines, TLS, HTTP, Hummingbird. Builds for minutes.
+	mkdir -p .build
+	RONDO_FUZZ=$(REQUESTS) swift test $(PROTOCOLS) 2>&1 | tee .build/protocols.log
+	# What is compiled by a trait is compiled here alone: a warning is an error.
+	! grep -E '^/[^ ]*/(Sources/Adapters|Sources/Examples/rondo-status|Tests/Protocols)/[^ ]*: warning: ' .build/protocols.log
 examples: setup ## Run the tests of the examples, a package of its own: each is a process that clients attack.
 	swift test $(EXAMPLES)
 api: setup ## Compare the public declarations in Swift and C with those of a commit: SINCE=main; without it, the newest tag.

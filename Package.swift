@@ -66,11 +66,14 @@ let package = Package(
     .library(name: "RondoDaemon", targets: ["RondoDaemon"]),
     .library(name: "RondoFoundation", targets: ["RondoFoundation"]),
     .library(name: "RondoGuests", targets: ["RondoGuests"]),
+    .library(name: "RondoHTTP", targets: ["RondoHTTP"]),
+    .library(name: "RondoHummingbird", targets: ["RondoHummingbird"]),
     .library(name: "RondoInspect", targets: ["RondoInspect"]),
     .executable(name: "rondo-inspect", targets: ["rondo-inspect"]),
     .library(name: "RondoLog", targets: ["RondoLog"]),
     .library(name: "RondoMain", targets: ["RondoMain"]),
     .library(name: "RondoMetrics", targets: ["RondoMetrics"]),
+    .library(name: "RondoNIO", targets: ["RondoNIO"]),
     .library(name: "RondoPorts", targets: ["RondoPorts"]),
     // What a server needs, by one import.
     .library(name: "RondoServer", targets: ["RondoServer"]),
@@ -82,16 +85,23 @@ let package = Package(
   // What needs another library's headers, or another package. Without its trait a product is empty, or lacks that.
   traits: [
     .trait(name: "GLib", description: "RondoGuests: GLib's main context as a guest of a loop. Needs libglib2.0-dev."),
+    .trait(name: "HTTP", description: "RondoHTTP: an HTTP server, by SwiftNIO's parser.", enabledTraits: ["NIO"]),
+    .trait(name: "Hummingbird", description: "RondoHummingbird: Hummingbird's routes.", enabledTraits: ["HTTP"]),
     .trait(name: "Libuv", description: "RondoGuests: libuv's loop as a guest of a loop. Needs libuv1-dev."),
     .trait(name: "Log", description: "RondoLog: a handler of swift-log's that never blocks a loop."),
     .trait(name: "Metrics", description: "RondoMetrics: what loops do, for swift-metrics."),
+    .trait(name: "NIO", description: "RondoNIO: handlers of SwiftNIO's over a connection."),
     .trait(name: "ServiceLifecycle", description: "RondoServiceLifecycle: a daemon as a service."),
-    .trait(name: "TLS", description: "RondoTLS: TLS for connections, by OpenSSL. Needs libssl-dev."),
+    .trait(name: "TLS", description: "RondoTLS: TLS for connections, by SwiftNIO's BoringSSL.", enabledTraits: ["NIO"]),
   ],
   // Each is for one trait alone, and is neither fetched nor resolved without it: `TraitTests` asks SwiftPM.
   dependencies: [
+    .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+    .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+    .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+    .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
   ],
   targets: [
@@ -110,7 +120,7 @@ let package = Package(
     module("RondoDaemon", ["Rondo", "RondoAsync", "RondoSockets", "CRondoDaemon", "CLinux"]),
     module("RondoServer", ["Rondo", "RondoAsync", "RondoDaemon", "RondoMain", "RondoSockets"]),
     module("RondoPorts", ["Rondo", "RondoSockets", "CLinux"]),
-    module("RondoTesting", ["Rondo", "CLinux"]),
+    module("RondoTesting", ["Rondo", "RondoInspect", "CLinux"]),
     module("RondoFoundation", ["Rondo", "RondoPorts", "RondoSockets", "CLinux"]),
     .target(name: "CRondoInspect", dependencies: ["CLinux"]),
     module("RondoInspect", ["Rondo", "CRondoInspect", "CLinux"]),
@@ -131,8 +141,6 @@ let package = Package(
     adapterInC(
       "CRondoGuests", [.target(name: "CGLibForRondo", condition: .when(traits: ["GLib"]))],
       linking: ["GLib": [], "Libuv": ["uv"]]),
-    adapterInC("CRondoTLS", linking: ["TLS": ["ssl", "crypto"]]),
-    adapter("RondoTLS", ["Rondo", "RondoSockets", "CRondoTLS"]),
     adapter(
       "RondoLog",
       [
@@ -142,6 +150,38 @@ let package = Package(
     adapter(
       "RondoMetrics",
       ["Rondo", .product(name: "CoreMetrics", package: "swift-metrics", condition: .when(traits: ["Metrics"]))]),
+    adapter(
+      "RondoNIO",
+      [
+        "Rondo", "RondoSockets",
+        .product(name: "NIOConcurrencyHelpers", package: "swift-nio", condition: .when(traits: ["NIO"])),
+        .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["NIO"])),
+      ]),
+    adapter(
+      "RondoTLS",
+      [
+        "Rondo", "RondoNIO", "RondoSockets",
+        .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["TLS"])),
+        .product(name: "NIOTLS", package: "swift-nio", condition: .when(traits: ["TLS"])),
+        .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["TLS"])),
+      ]),
+    adapter(
+      "RondoHTTP",
+      [
+        "CRondoDaemon", "Rondo", "RondoNIO", "RondoSockets",
+        .product(name: "HTTPTypes", package: "swift-http-types", condition: .when(traits: ["HTTP"])),
+        .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["HTTP"])),
+        .product(name: "NIOHTTP1", package: "swift-nio", condition: .when(traits: ["HTTP"])),
+      ]),
+    adapter(
+      "RondoHummingbird",
+      [
+        "Rondo", "RondoHTTP", "RondoSockets",
+        .product(name: "HTTPTypes", package: "swift-http-types", condition: .when(traits: ["Hummingbird"])),
+        .product(name: "Hummingbird", package: "hummingbird", condition: .when(traits: ["Hummingbird"])),
+        .product(name: "Logging", package: "swift-log", condition: .when(traits: ["Hummingbird"])),
+        .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["Hummingbird"])),
+      ]),
     adapter(
       "RondoServiceLifecycle",
       [

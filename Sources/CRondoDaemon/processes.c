@@ -79,7 +79,7 @@ int rondo_child_look(int descriptor, int reaps, struct rondo_child_end *end) {
 // What systemd says to this process, and to none that it starts: sd_notify(3), sd_listen_fds(3).
 static int is_private(const char *variable) {
   static const char *const names[] = {"NOTIFY_SOCKET=", "WATCHDOG_USEC=", "WATCHDOG_PID=", "LISTEN_PID=",
-                                      "LISTEN_FDS=", "LISTEN_FDNAMES=", "LISTEN_PIDFDID="};
+                                      "LISTEN_FDS=", "LISTEN_FDNAMES=", "LISTEN_PIDFDID=", "RONDO_PREDECESSOR="};
   for (size_t index = 0; index < sizeof names / sizeof *names; index++) {
     if (!strncmp(variable, names[index], strlen(names[index]))) return 1;
   }

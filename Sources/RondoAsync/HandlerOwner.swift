@@ -29,7 +29,7 @@ internal import Synchronization
     let executor = unsafe Reference(actor.unownedExecutor)
     // The main actor is the main thread's, whether its jobs come by the loop or by the main dispatch queue.
     if unsafe actor === MainActor.shared || executor == Reference(MainActor.sharedUnownedExecutor) {
-      return loop.isOfMainThread
+      return loop.isOfMainThread || Loop.scope?.hasMainActor == true
     }
     let own = unsafe Reference(loop.actorLane.asUnownedSerialExecutor())
     if executor == own { return true }

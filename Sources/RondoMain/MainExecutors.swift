@@ -22,7 +22,9 @@
       let loop = Loop.current
       let relay = MainRelay(loop, mainQueue)
       loop.leaveJobs { relay.ask() }
-      _createExecutors(factory: MainLoopAndPool.self)
+      unsafe ExecutorsInPlace.mainLoopHasMainActor = true
+      // Those of virtual time leave to the main loop what is none of theirs.
+      if unsafe !ExecutorsInPlace.areOfVirtualTime { _createExecutors(factory: MainLoopAndPool.self) }
     }
 
     /// *main thread*

@@ -16,11 +16,11 @@ final class Script: WaitScript {
   var now: Instant { timeline.now }
   var isSeeded: Bool { timeline.seed != nil }
 
-  func choose(among count: Int) -> Int { timeline.choose(among: count) }
+  func choose(among count: Int, _ name: StaticString) -> Int { timeline.chooseFirst(among: count, name) }
   func close() { timeline.close() }
 
   func call(_ call: rondo_call, _ first: Int, _ second: Int) -> Int { -Int(ENOSYS) }
-  func addresses(of host: String) -> [String]? { nil }
+  func lookUp(_ host: String, _ answer: @escaping (SimulatedAddresses) -> Void) -> Bool { false }
   func watch(_ source: Loop.DescriptorSource, in mode: UInt64) {}
   func unwatch(_ source: Loop.DescriptorSource, in mode: UInt64) {}
 
@@ -45,6 +45,7 @@ final class Script: WaitScript {
   }
 
   func wait(_ turn: ScriptedTurn, until deadline: Instant, blocks: Bool) -> Bool {
+    timeline.countTurn()
     timeline.runDueEvents()
     collect(turn)
     guard blocks, !turn.isReady, deadline > now else { return true }
@@ -52,13 +53,14 @@ final class Script: WaitScript {
     guard next < .distantFuture else { return false }
     sleeps += 1
     timeline.advance(to: next)
+    timeline.noteEvent { "the loop wakes" }
     timeline.runDueEvents()
     collect(turn)
     return true
   }
 
   private func collect(_ turn: ScriptedTurn) {
-    timeline.permute(&readiness)
+    timeline.permute(&readiness, "ready descriptor")
     readiness.removeAll { entry in
       switch entry.subject {
       case .source(let source): turn.collect(source, entry.readiness)
@@ -75,7 +77,7 @@ final class Script: WaitScript {
       let ready = source.askedOfKernel
       return ready.isEmpty ? nil : (source: source, readiness: ready)
     }
-    timeline.permute(&found)
+    timeline.permute(&found, "ready descriptor")
     for (source, readiness) in found { _ = turn.collect(source, readiness) }
   }
 }

@@ -1,5 +1,3 @@
-internal import Synchronization
-
 /// Picks one of the orders that a loop's contract leaves open.
 ///
 /// It picks the same one on every machine. Its text is its number, and after a colon the choices it has, if these are not
@@ -51,22 +49,6 @@ public struct Seed: Hashable, Sendable, ExpressibleByIntegerLiteral, LosslessStr
     if let choices, !choices.contains(place) { return 0 }
     var random = SeededRandom(seed: number &+ UInt64(bitPattern: Int64(place)) &* 0xD1B5_4A32_D192_ED03)
     return Int.random(in: 0..<count, using: &random)
-  }
-}
-
-/// Which choices of a run were not the documented ones, by their places. Any thread.
-package final class ChoiceLog: Sendable {
-  /// The log of the task's virtual loops.
-  @TaskLocal package static var current: ChoiceLog?
-
-  private let noted = Mutex<Set<Int>>([])
-
-  package init() {}
-
-  package var places: Set<Int> { noted.withLock { $0 } }
-
-  func note(_ place: Int) {
-    noted.withLock { _ = $0.insert(place) }
   }
 }
 

@@ -1,12 +1,14 @@
-internal import Glibc
-internal import Synchronization
 public import Testing
 
 /// Runs a test once for each of many seeds. Make it with `.seeds(_:from:)`.
 ///
-/// Loops that the test makes with `withVirtualLoop` take the seed. If the test fails with one, the trait makes that seed
-/// smaller, and runs the test with what is left: its failures are recorded, and one more that says how to replay them.
-/// The environment variable RONDO_SEED has it run the test with that seed alone.
+/// Loops that the test makes with `withVirtualLoop` take the seed, and so do simulations. If the test fails with one, the
+/// trait leaves out choices of that seed as long as the first failure stays: one at the same place in the source, and of the
+/// same kind or with an error of the same type. It runs the test with what is left. Its failures are recorded, and one more
+/// that has the line which replays them, and what happened by chance.
+///
+/// Two environment variables change that. RONDO_SEED has it run the test with that seed alone, and RONDO_TRACE=20 adds the last
+/// 20 events before the end.
 public struct SeedsTrait: TestTrait, SuiteTrait, TestScoping {
   /// The seeds' numbers.
   let numbers: Range<UInt64>
@@ -18,38 +20,24 @@ public struct SeedsTrait: TestTrait, SuiteTrait, TestScoping {
     for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
   ) async throws {
     // A suite has no body of its own.
-    guard testCase != nil else { return try await function() }
-    if let text = unsafe getenv("RONDO_SEED").map({ unsafe String(cString: $0) }) {
+    guard let testCase else { return try await function() }
+    let eventCount = SeedTrial.variable("RONDO_TRACE").flatMap { Int($0) } ?? 0
+    let trial = SeedTrial(test, testCase, eventCount: max(0, eventCount))
+    if let text = SeedTrial.variable("RONDO_SEED") {
       guard let seed = Seed(text) else {
-        Issue.record("RONDO_SEED is no seed: \(text)")
+        Issue.record("RONDO_SEED is no seed: \(text)", sourceLocation: test.sourceLocation)
         return
       }
-      return try await Seed.$current.withValue(seed, operation: function)
+      return try await trial.show(seed, function)
     }
     for number in numbers {
-      let log = ChoiceLog()
-      guard await ChoiceLog.$current.withValue(log, operation: { await Self.fails(Seed(number), function) }) else {
-        continue
+      let log = RunLog()
+      guard let first = await trial.failures(with: Seed(number), log, function).first else { continue }
+      let smallest = await Seed(number).smallest(of: log.places) {
+        await trial.failures(with: $0, RunLog(), function).contains(first)
       }
-      let smallest = await Seed(number).smallest(of: log.places) { await Self.fails($0, function) }
-      let order = smallest.choices == [] ? " No choice is needed: it fails in the documented order." : ""
-      Issue.record(
-        "It fails with seed \(smallest): withVirtualLoop(seed: Seed(\"\(smallest)\")), or RONDO_SEED=\"\(smallest)\".\(order)"
-      )
-      return try await Seed.$current.withValue(smallest, operation: function)
+      return try await trial.show(smallest, function)
     }
-  }
-
-  /// Whether the test fails with a seed. What it fails with is a known issue.
-  private static func fails(_ seed: Seed, _ function: @Sendable () async throws -> Void) async -> Bool {
-    let failures = Atomic(0)
-    try? await withKnownIssue("with seed \(seed)", isIntermittent: true) {
-      try await Seed.$current.withValue(seed, operation: function)
-    } matching: { _ in
-      failures.add(1, ordering: .relaxed)
-      return true
-    }
-    return failures.load(ordering: .relaxed) > 0
   }
 }
 

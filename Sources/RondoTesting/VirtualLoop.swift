@@ -24,6 +24,13 @@ public final class VirtualLoop: @unchecked Sendable {
     loop = Loop.makeVirtual(ownScript)
   }
 
+  /// Runs the body of the scope.
+  fileprivate func watched<Result>(_ body: () throws -> Result) rethrows -> Result {
+    try Loop.within(ScopeOfTasks()) {
+      try RealTimeWatch.during(ownScript.timeline, isRunning: { [loop] in loop.heartbeat.depth > 0 }, body)
+    }
+  }
+
   private var script: Script {
     require(loop.isCurrent, "A virtual loop belongs on the thread of its scope. Use what it offers from there.")
     return ownScript
@@ -48,7 +55,11 @@ public final class VirtualLoop: @unchecked Sendable {
   ///
   /// The action takes the place of another thread: let it wake, stop, signal or post.
   public func at(_ offset: Duration, _ action: @escaping () -> Void) {
-    script.timeline.schedule(at: Self.start.advanced(by: offset.saturatingNanoseconds), action)
+    let timeline = script.timeline
+    timeline.schedule(at: Self.start.advanced(by: offset.saturatingNanoseconds)) {
+      timeline.noteEvent { "the test's action" }
+      action()
+    }
   }
 
   /// Makes `source` ready for one wait of the loop: the next, or at `offset`.
@@ -117,11 +128,15 @@ public final class VirtualLoop: @unchecked Sendable {
   }
 
   /// Runs the loop for `duration` of virtual time, even with an empty mode.
+  ///
+  /// At the end it runs the jobs of tasks until none is left.
   @discardableResult
   public func advance(by duration: Duration, in mode: Loop.Mode = .default) -> Loop.RunResult {
     let end = script.now.advanced(by: duration.saturatingNanoseconds)
     let result = loop.run(in: mode, until: end.suspending)
     script.timeline.advance(to: end)
+    // A task that slept until now goes on by several jobs, if it goes from one executor to another.
+    while loop.hasJobs(in: mode) { loop.run(in: mode, for: .zero) }
     return result
   }
 }
@@ -136,5 +151,5 @@ public func withVirtualLoop<Result>(
   seed: Seed? = Seed.current, _ body: (VirtualLoop) throws -> Result
 ) rethrows -> Result {
   let virtual = VirtualLoop(seed)
-  return try Loop.withVirtual(virtual.loop) { try body(virtual) }
+  return try virtual.watched { try Loop.withVirtual(virtual.loop) { try body(virtual) } }
 }

@@ -31,7 +31,7 @@ done
 
 # Adapters are empty without their traits.
 products=$(sed -nE 's/^    \.library\(name: "(Rondo[A-Za-z]*)".*/\1/p' Package.swift |
-  grep -vxE 'RondoC|RondoCoreFoundation|RondoLog|RondoMetrics|RondoServiceLifecycle|RondoTLS')
+  grep -vxE 'RondoC|RondoCoreFoundation|Rondo(HTTP|Hummingbird|Log|Metrics|NIO|ServiceLifecycle|TLS)')
 swift package --scratch-path .build/api diagnose-api-breaking-changes "$since" --products $products \
   --breakage-allowlist-path "$allowed" >"$scratch/log" 2>&1 || {
   sed -nE 's/^.*(API breakage:.*)/\1/p' "$scratch/log" | grep . || tail -n 20 "$scratch/log"

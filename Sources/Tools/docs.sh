@@ -8,27 +8,35 @@ docc=$(dirname "$(readlink -f "$(command -v swift)")")/docc
 [[ -x $docc ]] || docc=$(command -v docc) || { echo 'This Swift toolchain has no docc.' >&2; exit 1; }
 products=$(sed -nE 's/^    \.library\(name: "([A-Za-z]+)".*/\1/p' Package.swift)
 # What needs another package is documented with it; what needs another library's headers, with them if they are there.
-traits=(Log Metrics ServiceLifecycle)
+traits=(Log Metrics ServiceLifecycle TLS)
 ! pkg-config --exists glib-2.0 || traits+=(GLib)
 ! pkg-config --exists libuv || traits+=(Libuv)
-! pkg-config --exists openssl || traits+=(TLS)
 chosen=(--traits "$(IFS=,; echo "${traits[*]}")")
 # What is resolved for these traits is not for builds without them.
 [[ -e Package.resolved ]] || trap 'rm -f Package.resolved' EXIT
 includes=()
 for flag in $(pkg-config --cflags-only-I glib-2.0 libuv 2>/dev/null || true); do includes+=(-Xcc "$flag"); done
+# SwiftNIO is built once, with the tests of what needs it.
+protocols=' RondoHTTP RondoHummingbird RondoNIO RondoTLS '
 for product in $products; do
-  swift build --target $product --scratch-path "$scratch" "${chosen[@]}"
+  if [[ $protocols == *" $product "* ]]; then
+    built=$PWD/.build/protocols
+    swift build --package-path Tests/Protocols --scratch-path "$built" --build-tests
+  else
+    built=$scratch
+    swift build --target $product --scratch-path "$scratch" "${chosen[@]}"
+  fi
   rm -rf "$docs/graphs/$product"
   mkdir -p "$docs/graphs/$product"
   # The modules in C that it may have: written by hand, or by SwiftPM.
   maps=()
-  for map in Sources/{,Adapters/}*/{,include/}module.modulemap "$scratch"/debug/C*.build/module.modulemap; do
+  for map in Sources/{,Adapters/}*/{,include/}module.modulemap "$built"/debug/C*.build/module.modulemap \
+    "$built"/checkouts/*/Sources/*/include/module.modulemap; do
     [[ ! -e $map ]] || maps+=(-Xcc "-fmodule-map-file=$map")
   done
   # Extracted, not emitted by the compiler: that would put all of Foundation into what re-exports it.
   swift symbolgraph-extract -module-name $product -target "$(uname -m)-unknown-linux-gnu" \
-    -I "$scratch/debug/Modules" -output-dir "$docs/graphs/$product" -emit-extension-block-symbols \
+    -I "$built/debug/Modules" -output-dir "$docs/graphs/$product" -emit-extension-block-symbols \
     -skip-synthesized-members "${maps[@]}" "${includes[@]}"
   folder=Sources/$product
   [[ -d $folder ]] || folder=Sources/Adapters/$product

@@ -6,6 +6,18 @@ enum Answer {
     let time: Int64
     let program: String
     let loops: [Loop]
+    /// Nil of a process whose Rondo is older.
+    let servers: [Server]?
+  }
+
+  struct Server: Decodable {
+    let name: String
+    let state: String
+    let connections: Int
+    let mostConnections: Int?
+    let accepted: Int
+    let requests: Int
+    let limits: [String: Int]
   }
 
   struct Loop: Decodable {

@@ -3,6 +3,18 @@ enum View {
   static func text(_ report: Answer.Report) -> String {
     Printable.line("\(report.program), process \(report.process)") + "\n"
       + report.loops.map { "\n" + text($0) }.joined()
+      + (report.servers ?? []).map { "\n" + text($0) }.joined()
+  }
+
+  private static func text(_ server: Answer.Server) -> String {
+    let most = server.mostConnections.map { " of \($0)" } ?? ""
+    var lines = [
+      "server \(server.name): \(server.state), connections \(server.connections)\(most), accepted \(server.accepted), "
+        + "requests \(server.requests)"
+    ]
+    let met = server.limits.filter { $0.value > 0 }.sorted { $0.key < $1.key }
+    if !met.isEmpty { lines.append("  limits met: " + met.map { "\($0.key) \($0.value)" }.joined(separator: ", ")) }
+    return lines.map(Printable.line).joined(separator: "\n") + "\n"
   }
 
   private static func text(_ loop: Answer.Loop) -> String {

@@ -1,6 +1,7 @@
 import Glibc
 import Rondo
 import RondoDaemon
+import RondoInspect
 import RondoSockets
 import RondoTestSupport
 import RondoTesting
@@ -47,17 +48,26 @@ private func print(_ text: String) { Output.current.add(text) }
 
   @Test func `without a socket from systemd the daemon opens its own`() throws {
     try withVirtualLoop { virtual in
-      let loop = virtual.loop
-      let daemon = try Daemon(on: loop, claimsSignals: false, environment: [:])
+      let daemon = try Daemon(on: virtual.loop, claimsSignals: false, environment: [:])
 
-      let passed = try ActivatedDescriptor.all()
-      let socket = try passed.first { $0.name == "echo" }?.socket()
-      let listener = if let socket { try Listener(socket) } else { try Listener(at: .loopback()) }
+      let listener = try daemon.listener("echo", at: .loopback())
+
+      let input = try daemon.socket("input", or: .datagram(at: .loopback()))
+      #expect(input.kind == .datagram)
+
+      // Without systemd nothing keeps it.
+      try daemon.store(listener.socket.descriptor, as: "echo")
 
       #expect(listener.address.port != nil)
       daemon.whenStopping { listener.stop() }
       virtual.at(.seconds(1)) { daemon.stop() }
       #expect(daemon.run() == .drained && listener.isStopped)
+    }
+  }
+
+  @Test func `a stuck callout is named before the watchdog ends the process`() async {
+    await #expect(processExitsWith: .success) {
+      do { try RunningADaemonExamples.stuck() } catch { fatalError("\(error)") }
     }
   }
 
@@ -268,4 +278,52 @@ extension RunningADaemonExamples {
   func signal() { unsafe sem_post(semaphore) }
 
   func wait() { while unsafe sem_wait(semaphore) != 0 {} }
+}
+
+extension RunningADaemonExamples {
+  /// A callout that lasts until systemd was told of it.
+  static func stuck() throws {
+    let name = "rondo-test-\(getpid())-\(UInt64.random(in: 0 ... .max))"
+    let inbox = try Socket.datagram(at: .abstract(name))
+    let daemon = try Daemon(
+      on: .current, claimsSignals: false, environment: ["NOTIFY_SOCKET": "@\(name)", "WATCHDOG_USEC": "200000"])
+
+    let monitor = try StallMonitor(limit: daemon.watchdogPeriod.map { $0 / 2 } ?? .seconds(5)) { stall in
+      StallMonitor.write(stall)
+      if daemon.watchdogPeriod != nil, !stall.isOver { daemon.triggerWatchdog("\(stall)") }
+    }
+    monitor.watch(daemon.loop)
+
+    let seen = Trace()
+    let timer = Loop.Timer(after: .milliseconds(1)) { _ in
+      while seen.tokens.last != "WATCHDOG=trigger" {
+        if case .datagram(let one)? = try? inbox.receive() {
+          seen.note(String(decoding: one.bytes, as: UTF8.self))
+        } else {
+          usleep(1_000)
+        }
+      }
+      daemon.stop()
+    }
+    timer.name = "the one that hangs"
+    daemon.loop.add(timer)
+    precondition(daemon.run() == .drained)
+    precondition(
+      seen.tokens.contains { $0.hasPrefix("STATUS=Stuck: ") && $0.contains("timer the one that hangs") }, seen.text)
+    withExtendedLifetime(monitor) {}
+  }
+
+  /// `ServiceProgramTests` runs it in a program.
+  static func service(at address: SocketAddress) async throws {
+    try await withDaemon(on: .main, grace: .seconds(5)) { daemon in
+      let listener = try daemon.listener("echo", at: address)
+      try daemon.allowSuccessor()
+      daemon.ready()
+      try await daemon.serve(listener, limits: ServerLimits(idle: .seconds(30))) { connection in
+        while try await connection.awaitRequest(), let bytes = try await connection.read() {
+          try await connection.write(bytes)
+        }
+      }
+    }
+  }
 }

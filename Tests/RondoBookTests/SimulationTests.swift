@@ -51,6 +51,19 @@ import Testing
     }
   }
 
+  @MainActor @Test func `a host has the main actor and the main loop`() {
+    withSimulation { simulation in
+      let host = simulation.host("10.0.0.1")
+      let trace = Trace()
+      host.start { @MainActor in
+        try await Task.sleep(for: .seconds(3_600))
+        trace.note("\(Loop.main === host.loop) \(simulation.elapsed)")
+      }
+      simulation.run(for: .seconds(3_600))
+      #expect(trace.text == "true 3600.0 seconds")
+    }
+  }
+
   @Test func `the second socket finds no descriptor`() {
     withSimulation { simulation in
       let host = simulation.host("10.0.0.1")

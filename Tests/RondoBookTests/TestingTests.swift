@@ -139,6 +139,10 @@ final class TestedSession {
     }
   }
 
+  @MainActor @Test func `a function of the main actor sleeps a virtual minute`() {
+    visitsAreCounted()
+  }
+
   @Test func `a trace is compared whole`() {
     withVirtualLoop { virtual in
       let trace = Trace()
@@ -149,5 +153,23 @@ final class TestedSession {
       #expect(virtual.elapsed == .seconds(3600))
       #expect(trace.text == "E BT BS block BW AW timer X")
     }
+  }
+}
+
+@MainActor final class Visits {
+  private(set) var count = 0
+
+  func add() async throws {
+    try await Task.sleep(for: .seconds(60))
+    count += 1
+  }
+}
+
+@MainActor func visitsAreCounted() {
+  withVirtualLoop { virtual in
+    let visits = Visits()
+    Task { try await visits.add() }
+    virtual.advance(by: .seconds(60))
+    #expect(visits.count == 1)
   }
 }

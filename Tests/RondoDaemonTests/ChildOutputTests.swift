@@ -137,7 +137,7 @@ import Testing
     try await withLoopThread(name: "children") { thread in
       let number = Later<CInt>()
       await #expect(throws: Failure.self) {
-        try await shell("exec sleep 600").run(on: thread.loop) { child in
+        try await shell("exec sleep 86400").run(on: thread.loop) { child in
           number.value = child.source.process
           throw Failure()
         }
@@ -219,7 +219,7 @@ import Testing
   @Test func `a cancelled child that ignores SIGTERM is killed after the grace`() async throws {
     try await withLoopThread(name: "children") { thread in
       let (task, process, words) = try await beginCollecting(
-        "trap '' TERM; echo ready >&2; exec sleep 600", on: thread.loop, grace: .milliseconds(1))
+        "trap '' TERM; echo ready >&2; exec sleep 86400", on: thread.loop, grace: .milliseconds(1))
       #expect(try await words.readLine() == "ready")
       task.cancel()
       await #expect(throws: ChildError.cancelled) { try await task.value }
@@ -229,7 +229,7 @@ import Testing
 
   @Test func `the output of a child that is watched no longer goes on while it runs`() async throws {
     try await withLoopThread(name: "children") { thread in
-      var command = ChildSource.Command("sleep", ["600"])
+      var command = ChildSource.Command("sleep", ["86400"])
       command.output = .piped
       let (exit, process) = try await command.run(on: thread.loop) { child in
         child.source.invalidate()
@@ -244,7 +244,7 @@ import Testing
 
   @Test func `a loop that ends is told, and the child gets SIGTERM`() async throws {
     let thread = try LoopThread(name: "children")
-    let (task, process, words) = try await beginCollecting("exec sleep 600", on: thread.loop)
+    let (task, process, words) = try await beginCollecting("exec sleep 86400", on: thread.loop)
     await thread.end()
     await #expect(throws: ChildError.stream(.wait(.loopEnded))) { try await task.value }
     // If it has ended when the loop gives it up, it is reaped; it would have slept on without the signal.

@@ -127,7 +127,7 @@ import Testing
   @Test func `a cancelled run ends its child, and says how`() async throws {
     try await withLoopThread(name: "children") { thread in
       let loop = thread.loop
-      let task = Task { try await self.shell("exec sleep 600").run(on: loop) }
+      let task = Task { try await self.shell("exec sleep 86400").run(on: loop) }
       try await loop.clock.sleep(for: .milliseconds(20))
       task.cancel()
       do throws(ChildError) {
@@ -152,7 +152,7 @@ import Testing
       let loop = thread.loop
       var ends: [CInt] = [0, 0]
       try #require(unsafe pipe2(&ends) == 0)
-      var command = shell("trap '' TERM; echo; exec sleep 600")
+      var command = shell("trap '' TERM; echo; exec sleep 86400")
       command.output = .descriptor(ends[1])
       let (ready, output, stubborn) = (ends[0], ends[1], command)
       let task = Task { try await stubborn.run(on: loop, grace: .milliseconds(1)) }
@@ -180,7 +180,7 @@ import Testing
   @Test func `a loop that ends leaves the child alone, and says so`() async throws {
     let thread = try LoopThread(name: "children")
     let loop = thread.loop
-    let process = try shell("exec sleep 600").spawn()
+    let process = try shell("exec sleep 86400").spawn()
     let task = Task { try await ChildSource.exit(of: process, on: loop) }
     await thread.end()
     #expect(try await task.value.outcome == .unwatched(errno: ECANCELED))

@@ -95,6 +95,13 @@ import Testing
     #expect(text(.status("a\nREADY=1\r\nb")) == "STATUS=a READY=1 b")
     #expect(text(.stopping) == "STOPPING=1")
     #expect(text(.watchdog) == "WATCHDOG=1")
+    #expect(text(.stuck) == "WATCHDOG=trigger")
+    #expect(text(.extended(.milliseconds(1_500))) == "EXTEND_TIMEOUT_USEC=1500000")
+    #expect(text(.extended(.seconds(-1))) == "EXTEND_TIMEOUT_USEC=0")
+    #expect(text(.mainProcess(42)) == "MAINPID=42")
+    #expect(text(.stored(name: "web")) == "FDSTORE=1\nFDNAME=web")
+    #expect(text(.removed(name: "web")) == "FDSTOREREMOVE=1\nFDNAME=web")
+    #expect(text(.barrier) == "BARRIER=1")
   }
 
   @Test(arguments: ["x", "ü", "€", "👩‍👩‍👧‍👧"]) func `a status has at most 1 KiB, and whole characters`(_ character: String) {

@@ -155,6 +155,20 @@ import Testing
     #expect(frame.function?.contains("symbolForTheTest") == true)
   }
 
+  @Test func `a file that another thread unmaps meanwhile does no harm`() async {
+    await #expect(processExitsWith: .success) {
+      _ = Thread.begin("maps") {
+        while true {
+          let file = unsafe open("/bin/sh", O_RDONLY | O_CLOEXEC)
+          let place = unsafe mmap(nil, 1 << 20, PROT_READ, MAP_PRIVATE, file, 0)
+          _ = unsafe munmap(place, 1 << 20)
+          close(file)
+        }
+      }
+      for _ in 0..<8 { precondition(Symbolicator.name(of: addressForTheTest())?.function != nil) }
+    }
+  }
+
   @Test func `the tables of symbols go when a look-up is over`() async {
     await #expect(processExitsWith: .success) {
       let before = anonymousBytes()

@@ -268,7 +268,7 @@ import Testing
 }
 
 /// A layer that changes nothing, and knows how long its records were.
-private final class Records: TransportLayer, @unchecked Sendable {
+final class Records: TransportLayer, @unchecked Sendable {
   private let carrier: Transport
   private(set) var lengths: [Int] = []
 

@@ -66,6 +66,50 @@ import Testing
     #expect(words.contains { $0.hasPrefix("13.0") && $0.hasSuffix("ended") })
   }
 
+  /// A client connects 100 ms before a drain, and sends its first request after so many milliseconds, if any.
+  private func connectBeforeDrain(sendingAfter delay: Int?) -> [String] {
+    withSimulation { simulation in
+      let (server, client) = (simulation.host("10.0.0.1"), simulation.host("10.0.0.2"))
+      let (serverLoop, clientLoop) = (server.loop, client.loop)
+      let trace = Trace()
+      let serving = server.start {
+        try await Listener(at: Self.address).serve(on: serverLoop, grace: .seconds(30)) { connection in
+          while try await connection.awaitRequest(), let line = try await connection.readLine() {
+            try await connection.write("\(line)!\n")
+          }
+        }
+        trace.note("\(simulation.elapsed) ended")
+      }
+      client.start {
+        try await clientLoop.clock.sleep(for: .milliseconds(9_900))
+        let connection = try await Connection.connected(to: Self.address, on: clientLoop)
+        if let delay {
+          try await clientLoop.clock.sleep(for: .milliseconds(delay))
+          try await connection.write("first\nsecond\n")
+        }
+        while let line = try await connection.readLine() { trace.note(line) }
+        trace.note("end")
+      }
+      simulation.at(.seconds(10)) { serving.cancel() }
+      simulation.run(for: .seconds(100))
+      return trace.tokens
+    }
+  }
+
+  @Test func `a client that connected just before a drain gets its answer, and then the end`() {
+    let words = connectBeforeDrain(sendingAfter: 700)
+    #expect(words.filter { !$0.hasSuffix("ended") } == ["first!", "second!", "end"])
+    #expect(words.contains { $0.hasPrefix("10.6") && $0.hasSuffix("ended") })
+  }
+
+  @Test(arguments: [nil, 1_500]) func `a client that says nothing for a second is not waited for in a drain`(
+    _ delay: Int?
+  ) {
+    let words = connectBeforeDrain(sendingAfter: delay)
+    #expect(words.contains("end") && !words.contains("first!"))
+    #expect(words.contains { $0.hasPrefix("10.9") && $0.hasSuffix("ended") })
+  }
+
   @Test func `a drain misses nothing whose edge was not told`() async throws {
     try await withLoop { loop in
       let (near, far) = try Connection.pair(on: loop)

@@ -18,8 +18,6 @@ import Testing
     }
     func drain() -> Int? { machine.drain() }
     func takeServed(_ direction: ReadinessDirection) -> Int? { machine.takeServed(direction) }
-    func waitElsewhere(_ direction: ReadinessDirection) { machine.waitElsewhere(direction) }
-    func waitsHere(_ direction: ReadinessDirection) -> Bool { machine.waitsHere(direction) }
     func edge(_ readiness: Loop.DescriptorSource.Readiness) -> (Int?, Int?) { machine.edge(readiness) }
     func take(_ direction: ReadinessDirection) -> Int? { machine.take(direction) }
     func limit(idle: Int? = nil, deadline: Int? = nil, at seconds: Int = 0) {
@@ -33,8 +31,12 @@ import Testing
       return limit == .distantFuture ? nil : .nanoseconds(limit.nanoseconds - date(0).nanoseconds)
     }
     func expire(_ direction: ReadinessDirection, at seconds: Int) -> Int? {
-      machine.expire(direction, at: date(seconds))
+      machine.expire(direction, at: date(seconds))?.waiter
     }
+    /// Which limit of a server has ended the read.
+    func met(at seconds: Int) -> ServerLimit? { machine.expire(.read, at: date(seconds))?.limit }
+    func limitFirstByte(to seconds: Int) { machine.firstReadDeadline = date(seconds) }
+    func name(_ limit: ServerLimit?) { machine.deadlineLimit = limit }
     func succeed(_ direction: ReadinessDirection, mayGoOn: Bool) {
       machine.succeed(direction, mayGoOn: mayGoOn)
     }
@@ -47,14 +49,6 @@ import Testing
     let machine = Machine()
     for direction in ReadinessDirection.allCases { _ = machine.begin(direction) }
     return machine
-  }
-
-  @Test func `a call that waits elsewhere waits there until the next one begins`() {
-    let machine = Machine()
-    #expect(machine.begin(.read) && machine.waitsHere(.read))
-    machine.waitElsewhere(.read)
-    #expect(!machine.waitsHere(.read) && machine.waitsHere(.write))
-    #expect(!machine.begin(.read) && machine.waitsHere(.read))
   }
 
   @Test func `the first call is made, and the next one after an edge`() {
@@ -192,6 +186,18 @@ import Testing
     machine.limit()
     #expect(machine.nextLimit == nil)
     #expect(machine.expire(.read, at: 1_000_000) == nil)
+  }
+
+  @Test func `a wait says which limit of the server it has met, the deadline's before others`() {
+    let machine = drained()
+    machine.limit(idle: 30)
+    #expect(machine.wait(.read, 1) == nil && machine.met(at: 30) == .idle)
+    machine.limitFirstByte(to: 20)
+    #expect(machine.wait(.read, 2) == nil && machine.met(at: 30) == .firstByte)
+    machine.limit(idle: 30, deadline: 30)
+    #expect(machine.wait(.read, 3) == nil && machine.met(at: 30) == nil)
+    machine.name(.headTime)
+    #expect(machine.wait(.read, 4) == nil && machine.met(at: 30) == .headTime)
   }
 
   @Test func `a limit that is set during a wait counts from then`() {

@@ -31,6 +31,36 @@ import Testing
     #expect(Self.mode(of: path) == nil)
   }
 
+  @Test func `a listener that another process takes over leaves the file to that one's`() throws {
+    let path = Self.path()
+    let listener = try Listener.unix(path)
+    // As the other process has it.
+    let copy = dup(listener.socket.descriptor)
+    let successor = try Listener(Socket(owning: copy), takingOver: true)
+    listener.handOver()
+    listener.stop()
+    #expect(try Self.connects(to: path))
+    successor.stop()
+    #expect(Self.mode(of: path) == nil)
+  }
+
+  @Test func `a listener that was handed over leaves its queue to the other process`() async throws {
+    let path = Self.path()
+    let thread = try LoopThread(name: "server")
+    let listener = try Listener.unix(path)
+    let copy = dup(listener.socket.descriptor)
+    let successor = try Socket(owning: copy)
+    let client = try Socket(family: AF_UNIX, .stream)
+    _ = try client.connect(to: .file(path))
+    listener.handOver()
+    listener.stop()
+    try await listener.serve(on: thread.loop) { _ in Issue.record("It was accepted.") }
+    let isThere = try successor.accept() != nil
+    #expect(isThere)
+    await thread.end()
+    _ = unsafe unlink(path)
+  }
+
   @Test func `an address of a file has the same by default`() throws {
     let path = Self.path()
     let listener = try Listener(at: .file(path))

@@ -97,8 +97,9 @@ import Testing
     // One, and the 999 of each sleep.
     #expect(findings["ticks"] == (isWhole ? "1000000" : "100900"))
     let growth = try #require(findings["growth"].flatMap(Int.init))
-    // One tick more for each that was not taken would be a thousand times as much.
-    #expect(growth < (isWhole ? 10_000 : 1_000))
+    // One tick more for each that was not taken would be a megabyte and more. The thread that watches scopes of virtual time
+    // has allocated some kilobytes when it first looks.
+    #expect(growth < 20_000)
   }
 
   @Test(arguments: [

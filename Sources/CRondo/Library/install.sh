@@ -26,6 +26,10 @@ scratch=.build/install
 flags=(-Xswiftc -Xfrontend -Xswiftc -disable-implicit-string-processing-module-import)
 for target in RondoC RondoCF; do swift build -c release --scratch-path "$scratch" "${flags[@]}" --target $target; done
 objects=$(swift build -c release --scratch-path "$scratch" "${flags[@]}" --show-bin-path)
+# Reports and message ports are in no turn of a loop: for size.
+small=(-c release --scratch-path "$scratch-small" "${flags[@]}" -Xswiftc -Osize)
+for target in RondoInspect RondoPorts; do swift build "${small[@]}" --target $target; done
+seldom=$(swift build "${small[@]}" --show-bin-path)
 
 case $runtime in
   inside)
@@ -35,12 +39,13 @@ case $runtime in
   shared) link=() whole=() ;;
   *) echo "RUNTIME is 'inside' or 'shared', not '$runtime'." >&2; exit 1 ;;
 esac
-mapfile -t files < <(find "$objects"/{CRondoInspect,CRondo,CRondoCF,Rondo,RondoC,RondoCF,RondoInspect}.build -name '*.o' | sort)
+mapfile -t files < <(
+  find "$objects"/{CRondoInspect,CRondo,CRondoCF,Rondo,RondoC,RondoCF}.build "$seldom"/RondoInspect.build -name '*.o' | sort)
 read -ra event < <(pkg-config --libs libevent_core)
 # Of the modules between, what these ask for: CFRunLoop needs neither names nor async connections.
 between=$scratch/between.a
 rm -f "$between"
-ar rcs "$between" "$objects"/{RondoAsync,RondoPorts,RondoSockets}.build/*.o
+ar rcs "$between" "$objects"/RondoSockets.build/*.o "$seldom"/{RondoAsync,RondoPorts}.build/*.o
 # Not to be unloaded: threads have ends that the library has a part in.
 swiftc -emit-library -o "$scratch/$library" "${files[@]}" "$between" "${event[@]}" -lBlocksRuntime "${link[@]}" \
   -Xlinker -soname=librondo.so.$major -Xlinker --version-script="$here/rondo.map" \

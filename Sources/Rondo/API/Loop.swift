@@ -69,8 +69,10 @@ import Synchronization
   }
 
   /// The main thread's loop, made on first use. Any thread.
+  ///
+  /// In virtual time it is `Loop.current`: a simulated host is a process with one thread.
   public static var main: Loop {
-    ThreadRecord.main.ownLoop
+    ThreadRecord.standIn ?? ThreadRecord.main.ownLoop
   }
 
   /// Whether the calling thread is the loop's. Any thread. In async code, ask again after each `await`.

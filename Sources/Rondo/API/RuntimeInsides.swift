@@ -36,12 +36,26 @@ package enum RuntimeInsides {
       return place == 0 ? nil : place
     }
 
+    private static func isTask(_ job: UnownedJob) -> Bool {
+      ExecutorJob(job).kind.rawValue == ExecutorJob.Kind.task.rawValue
+    }
+
     /// The task that a job, which has yet to run, resumes, if it is one that was cancelled.
     static func cancelled(_ job: UnownedJob) -> UInt? {
-      guard ExecutorJob(job).kind.rawValue == ExecutorJob.Kind.task.rawValue else { return nil }
+      guard isTask(job) else { return nil }
       // A task is a job, at the same place, and lives as long as the job waits.
       let place = unsafe unsafeBitCast(job, to: UInt.self)
       return unsafe unsafeBitCast(place, to: UnsafeCurrentTask.self).isCancelled ? place : nil
+    }
+
+    /// Where a job is in memory: another one may be there later.
+    package static func place(of job: UnownedJob) -> UInt { unsafe unsafeBitCast(job, to: UInt.self) }
+
+    /// The lower half of a task's number; nil for a job that is no task's.
+    package static func number(of job: UnownedJob) -> UInt32? {
+      guard isTask(job) else { return nil }
+      // A job is an object (16 bytes), two words for its executor, 32 bits of flags, and then that.
+      return unsafe UnsafePointer<UInt32>(bitPattern: place(of: job) + 36)!.pointee
     }
 
     /// The code at which a job goes on; 0 if that is unknown.
@@ -56,6 +70,8 @@ package enum RuntimeInsides {
     package static let areKnown = false
     package static var current: UInt? { nil }
     static func cancelled(_ job: UnownedJob) -> UInt? { nil }
+    package static func place(of job: UnownedJob) -> UInt { 0 }
+    package static func number(of job: UnownedJob) -> UInt32? { nil }
     static func code(of job: UnownedJob) -> UInt { 0 }
 
   #endif

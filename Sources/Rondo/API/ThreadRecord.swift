@@ -14,6 +14,8 @@ import Synchronization
   private let loop = Guarded<Loop?>(nil)
   /// *its thread* A loop in virtual time that stands in for the thread's own.
   private(set) var virtualLoop: Loop?
+  /// *its thread* The scope of virtual time that the thread is in.
+  var scope: (any VirtualScope)?
   /// *atomic* Where the loop that the thread has at present lives in memory, if it has one.
   private let loopAddress = Atomic<UInt>(0)
   /// *atomic* Whether the main thread has ended, or is about to, and its loop with it.
@@ -247,6 +249,15 @@ import Synchronization
       record = made
       return made
     }
+  }
+
+  /// The loop in virtual time that stands in on this thread.
+  static var standIn: Loop? { present { $0.virtualLoop } }
+
+  /// What the record of the calling thread has; nil if the thread has not asked for one.
+  static func present<Value>(_ read: (ThreadRecord) -> Value?) -> Value? {
+    guard let pointer = unsafe rondo_thread_record() else { return nil }
+    return unsafe Unmanaged<ThreadRecord>.fromOpaque(pointer)._withUnsafeGuaranteedRef(read)
   }
 
   /// The clock of the virtual loop that stands in on this thread.

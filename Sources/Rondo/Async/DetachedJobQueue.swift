@@ -38,6 +38,7 @@ final class DetachedJobQueue: @unchecked Sendable {
 
   /// Inside the mailbox lock, before another thread can enqueue.
   func take(_ job: QueuedJob) {
+    if job.passOn() { return }
     let job = job.outlivingTheLoop()
     lock.withLock { jobs.push(job) }
   }

@@ -21,6 +21,10 @@ import Synchronization
   var isLoopsOwn: Bool { group.isLoopsOwn }
   /// *constant* once set. What tasks call the executor; nil for the lane of actors.
   @safe @exclusivity(unchecked) private(set) var preference: UnownedTaskExecutor?
+  /// *constant* once set. What actors call the executor; nil for the lane itself.
+  @safe @exclusivity(unchecked) private var identity: UnownedSerialExecutor?
+  /// *constant* once set. Who gets the jobs once the loop has ended; nil for threads of the concurrency runtime.
+  @safe @exclusivity(unchecked) fileprivate(set) var heir: (@Sendable (UnownedJob) -> Void)?
 
   init(core: LoopCore, thread: ThreadRecord, group: JobGroup) {
     self.core = core
@@ -31,6 +35,11 @@ import Synchronization
   /// Makes it the lane of tasks that prefer `executor`, which owns it.
   func serveTasks(preferring executor: some TaskExecutor) {
     unsafe preference = UnownedTaskExecutor(ordinary: executor)
+  }
+
+  /// Makes it the lane of actors whose executor is `executor`, which outlives it.
+  func serveActors(of executor: some SerialExecutor) {
+    unsafe identity = UnownedSerialExecutor(ordinary: executor)
   }
 
   package func enqueue(_ job: consuming ExecutorJob) {
@@ -72,13 +81,16 @@ import Synchronization
     if let preference {
       unsafe job.runSynchronously(on: preference)
     } else {
-      unsafe job.runSynchronously(on: asUnownedSerialExecutor())
+      unsafe job.runSynchronously(on: identity ?? asUnownedSerialExecutor())
     }
   }
 
   package func asUnownedSerialExecutor() -> UnownedSerialExecutor {
     unsafe UnownedSerialExecutor(ordinary: self)
   }
+
+  /// Whether its loop takes what is posted, and timers. Any thread.
+  package var isOpen: Bool { core.mailbox.life == .open }
 
   /// Whether what the calling thread does excludes every job of the loop.
   var isolatesCurrentThread: Bool {
@@ -125,6 +137,27 @@ final class JobLanes {
 extension Loop {
   /// How jobs of the loop's actors come in.
   package var actorLane: JobLane { unsafe lanes._withUnsafeGuaranteedRef { $0.actors } }
+
+  /// Makes a lane for tasks that prefer `executor`, which keeps it.
+  package func makeLane(forTasksOf executor: some TaskExecutor) -> JobLane {
+    let lane = JobLane(core: core, thread: thread, group: actorLane.group)
+    lane.serveTasks(preferring: executor)
+    return lane
+  }
+
+  /// Makes the two lanes of a scope of virtual time: for actors of one executor, and for tasks of another. The
+  /// caller keeps them as long as the loop.
+  ///
+  /// - Parameter heir: Gets the actors' jobs once the loop has ended.
+  package func makeLanes(
+    forActorsOf actors: some SerialExecutor, heir: @escaping @Sendable (UnownedJob) -> Void,
+    forTasksOf tasks: some TaskExecutor
+  ) -> (actors: JobLane, tasks: JobLane) {
+    let lane = JobLane(core: core, thread: thread, group: actorLane.group)
+    lane.serveActors(of: actors)
+    lane.heir = heir
+    return (lane, makeLane(forTasksOf: tasks))
+  }
 
   /// Any thread. They live as long as the loop.
   @inline(__always)

@@ -25,6 +25,14 @@
     QueuedJob(retaining: self)
   }
 
+  /// Gives the job to the heir of its lane, if it has one. It is out of the loop's hands then.
+  func passOn() -> Bool {
+    guard let heir = unsafe reference._withUnsafeGuaranteedRef({ $0.heir }) else { return false }
+    heir(job)
+    if isRetained { unsafe reference.release() }
+    return true
+  }
+
   /// The group it waits in.
   @inline(__always)
   var group: JobGroup { unsafe reference._withUnsafeGuaranteedRef { $0.group } }
@@ -119,7 +127,7 @@ private struct JobRing {
 
   mutating func permute(by wait: Wait) {
     resize(places.count)
-    wait.permute(&places[..<count]) { _, _ in true }
+    wait.permute(&places[..<count], "job") { _, _ in true }
   }
 
   private mutating func resize(_ newCount: Int) {

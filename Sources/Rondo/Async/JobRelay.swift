@@ -14,13 +14,6 @@ extension Loop {
     if !core.hasOrphanedJobs { core.serveJobsOutsideRuns() }
   }
 
-  /// Makes a lane for tasks that prefer `executor`, which keeps it.
-  package func makeLane(forTasksOf executor: some TaskExecutor) -> JobLane {
-    let lane = JobLane(core: core, thread: thread, group: actorLane.group)
-    lane.serveTasks(preferring: executor)
-    return lane
-  }
-
   /// Whether jobs are run elsewhere, because the loop has ended. Any thread.
   package var hasOrphanedJobs: Bool { core.hasOrphanedJobs }
 }

@@ -68,10 +68,10 @@
         return Instant(instant as! SuspendingClock.Instant)
       }
       if case .scripted = core.wait {
-        // The clock is a real one, and has gone on since the task has read it: whole milliseconds make up for that.
         let left = (clock.now.duration(to: instant) as! Duration).saturatingNanoseconds
-        let rounded = left > 0 && left < Schedule.longest ? (left + 999_999) / 1_000_000 * 1_000_000 : left
-        return core.wait.now.advanced(by: rounded)
+        // What is the loop's is not looked at by a thread that runs its jobs after its end.
+        let more = !core.hasOrphanedJobs && isolatesCurrentThread ? core.realTimeOfJob() : 0
+        return core.wait.now.advanced(by: Self.roundest(from: left, upTo: more))
       }
       switch kind {
       case .continuous:
@@ -79,6 +79,20 @@
         return Instant(instant as! ContinuousClock.Instant, suspended: suspended)
       case .suspending, .loops: return Instant(instant as! SuspendingClock.Instant)
       }
+    }
+
+    /// The duration that a task meant, which has read a real clock at some time in its job and added that: of those that it
+    /// may have been, the one of the largest unit.
+    private static func roundest(from left: Int64, upTo more: Int64) -> Int64 {
+      guard left > 0, left < Schedule.longest else { return left }
+      func multiple(of unit: Int64) -> Int64 { (left + unit - 1) / unit * unit }
+      // An hour, a minute, and ten seconds to ten nanoseconds.
+      var unit: Int64 = 3_600_000_000_000
+      while unit > 1 {
+        if multiple(of: unit) <= left + more { return multiple(of: unit) }
+        unit = unit > 60_000_000_000 ? 60_000_000_000 : unit > 10_000_000_000 ? 10_000_000_000 : unit / 10
+      }
+      return left
     }
 
     /// A clock that is not the loop's has its own way to sleep.

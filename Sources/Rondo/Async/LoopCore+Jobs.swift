@@ -1,3 +1,4 @@
+import CLinux
 import Synchronization
 
 /// What a loop knows of its jobs, once it has had one. *loop thread*
@@ -8,6 +9,8 @@ import Synchronization
   @safe @exclusivity(unchecked) var modal: ContiguousArray<JobGroup> = []
   /// A job is running.
   @safe @exclusivity(unchecked) var isServing = false
+  /// When the running job began, in real time; kept in virtual time only.
+  @safe @exclusivity(unchecked) var start: Int64 = 0
   /// How many operations that succeed at once the running job may still do before it lets others run.
   @safe @exclusivity(unchecked) var operationsLeft = 0
   /// Sleeps of tasks that the concurrency runtime has left to the loop, by task.
@@ -80,6 +83,12 @@ extension LoopCore {
     return knownJobs!
   }
 
+  /// For how many nanoseconds of real time the running job has run; 0 outside of jobs. In virtual time only.
+  func realTimeOfJob() -> Int64 {
+    assertOwnThread()
+    return isServingJob ? rondo_monotonic_now() - jobService.start : 0
+  }
+
   /// A job of the loop is running.
   @inline(__always)
   var isServingJob: Bool { knownJobs?.isServing ?? false }
@@ -122,6 +131,7 @@ extension LoopCore {
       if !service.sleeps.isEmpty { endCancelledSleep(of: job) }
       counters.jobCallouts.count()
       service.operationsLeft = Self.operationsOfJob
+      if case .scripted = wait { service.start = rondo_monotonic_now() }
       if hasDelegate { callOutRecorded(job) } else { callOutJob(job) }
       operations -= Self.operationsOfJob - max(0, service.operationsLeft)
     }

@@ -184,7 +184,9 @@ extension LoopCore {
 
   /// Posts to the run that is in its host, on the loop's own thread. Without one it is as if the loop did not run.
   func postToGuest(_ bits: WakeProtocol.Bits) {
-    if wakeup.has(.outside), let guest, guest.stage != .resting { wakeup.post(bits) }
+    guard wakeup.has(.outside) else { return }
+    guard let guest else { return wakeup.cancelSleep() }  // A simulated loop, which has something to look at.
+    if guest.stage != .resting { wakeup.post(bits) }
   }
 
   /// A guest's loop is run by its host, or in a callout of its own.

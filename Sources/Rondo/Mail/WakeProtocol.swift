@@ -29,7 +29,7 @@ package struct WakeProtocol: Equatable, Hashable, Sendable {
     package static let dead = Bits(rawValue: 16)
     /// Every run shall stop, the next one if none is under way.
     package static let stopRequest = Bits(rawValue: 32)
-    /// The loop is a guest, and its thread is in the host's code: a change by that thread has to wake the host as well.
+    /// The loop is a guest or simulated, and its thread is in its host's code or another's: a change there wakes it, too.
     package static let outside = Bits(rawValue: 128)
     /// The loop's thread sleeps until no poster owes a write any more: the last one wakes it.
     package static let awaitsWriters = Bits(rawValue: 256)

@@ -9,14 +9,15 @@ final class Wakeup: Sendable {
   /// *atomic* Ordering: a poster writes its mail, then sets a bit and reads `asleep`; the loop's thread sets `asleep` and
   /// reads the bits, then looks at the mail. One of the two sees the other, so no wakeup is lost.
   private let word = Atomic<UInt32>(0)
-  /// *constant* An eventfd that is always readable, watched edge-triggered and never read; -1 for a loop that never
-  /// sleeps in the kernel.
+  /// *constant* An eventfd that is always readable, watched edge-triggered and never read; -1 in virtual time.
   let descriptor: CInt
+  /// *constant* What ends a sleep in virtual time. Any thread.
+  private let onWake: @Sendable () -> Void
   /// *atomic* The epoll set that the loop sleeps in; stored before it says that it sleeps.
   private let epoll = Atomic<CInt>(-1)
 
-  init(descriptor: CInt) {
-    self.descriptor = descriptor
+  init(descriptor: CInt, onWake: @escaping @Sendable () -> Void = {}) {
+    (self.descriptor, self.onWake) = (descriptor, onWake)
   }
 
   /// Runs one transition of the machine as a compare-exchange loop.
@@ -61,11 +62,10 @@ final class Wakeup: Sendable {
   /// fails unless both numbers stand for what they stood for when the loop made them.
   @inline(never)
   private func wake() {
-    if descriptor < 0 { return }
+    if descriptor < 0 { return onWake() }
     let error = rondo_wake(epoll.load(ordering: .relaxed), descriptor)
-    if error != 0 {
-      WaitFailure("the eventfd that wakes it, or its epoll set", descriptor, error, in: "epoll_ctl(2)").end()
-    }
+    if error == 0 { return }
+    WaitFailure("the eventfd that wakes it, or its epoll set", descriptor, error, in: "epoll_ctl(2)").end()
   }
 
   /// The loop will sleep in another epoll set. The loop's thread, before it says that it sleeps.

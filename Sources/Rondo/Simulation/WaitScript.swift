@@ -1,4 +1,5 @@
 package import CLinux
+import Synchronization
 
 /// What passes the time of a loop in virtual time: `RondoTesting` has it. The loop's thread, but for the clock.
 package protocol WaitScript: AnyObject {
@@ -10,11 +11,13 @@ package protocol WaitScript: AnyObject {
   /// - Returns: False if nothing is left that could end the sleep. The run ends.
   func wait(_ turn: ScriptedTurn, until deadline: Instant, blocks: Bool) -> Bool
 
-  /// Whether `choose(among:)` may take another order than the documented one.
+  /// Whether `choose(among:_:)` may take another order than the documented one.
   var isSeeded: Bool { get }
 
   /// Which of so many things goes first, where the contract leaves their order open; 0 is the documented one.
-  func choose(among count: Int) -> Int
+  ///
+  /// - Parameter name: What one of them is called.
+  func choose(among count: Int, _ name: StaticString) -> Int
 
   /// A descriptor source wants something in a mode, by its bit, or wants something else than before.
   func watch(_ source: Loop.DescriptorSource, in mode: UInt64)
@@ -25,11 +28,21 @@ package protocol WaitScript: AnyObject {
   /// Answers a system call without a descriptor, such as one that makes one; -ENOSYS to have the kernel answer it.
   func call(_ call: rondo_call, _ first: Int, _ second: Int) -> Int
 
-  /// The addresses of a host's name, as text; nil to have the system look it up.
-  func addresses(of host: String) -> [String]?
+  /// Looks up the addresses of a host's name, as text, and calls `answer` later, or never.
+  ///
+  /// - Returns: False to have the system look it up.
+  func lookUp(_ host: String, _ answer: @escaping (SimulatedAddresses) -> Void) -> Bool
 
   /// Drops what has not happened: the loop ends.
   func close()
+}
+
+/// What a simulation says of a host's name.
+package enum SimulatedAddresses {
+  /// Its addresses as text; none if there is no such host.
+  case found([String])
+  /// The name servers do not reply.
+  case unavailable
 }
 
 /// The turn that waits by a script. Not to be kept.
@@ -39,6 +52,9 @@ package struct ScriptedTurn {
 
   /// The bit of the mode that is waited in.
   package var mode: UInt64 { frame.mode.bit }
+
+  /// The date of the mode's next timer, which a turn before its wake date fires, too.
+  package var fireDate: Instant { Instant(nanoseconds: frame.mode.publishedFireDate.load(ordering: .relaxed)) }
 
   /// Whether another run of the loop is under way, in which this one is nested.
   package var isNested: Bool { core.frames.dropFirst().contains { _ in true } }
@@ -93,10 +109,12 @@ final class ScriptedWait {
 }
 
 extension Loop {
-  /// What a simulation says of a host's name; nil outside of simulations. The loop's thread.
-  package func simulatedAddresses(of host: String) -> [String]? {
-    guard case .scripted(let scripted) = core.wait else { return nil }
-    return scripted.script.addresses(of: host)
+  /// Has the simulation look up a host's name. The loop's thread.
+  ///
+  /// - Returns: False outside of simulations.
+  package func lookUpInSimulation(_ host: String, _ answer: @escaping (SimulatedAddresses) -> Void) -> Bool {
+    guard case .scripted(let scripted) = core.wait else { return false }
+    return scripted.script.lookUp(host, answer)
   }
 }
 
@@ -104,9 +122,9 @@ extension Wait {
   /// Has a script choose the order of neighbours that are tied, of things in their documented order.
   @inline(__always)
   func permute<Things: RandomAccessCollection & MutableCollection>(
-    _ things: inout Things, _ areTied: (Things.Element, Things.Element) -> Bool
+    _ things: inout Things, _ name: StaticString, _ areTied: (Things.Element, Things.Element) -> Bool
   ) where Things.Index == Int {
-    if case .scripted(let scripted) = self { scripted.permute(&things, areTied) }
+    if case .scripted(let scripted) = self { scripted.permute(&things, name, areTied) }
   }
 }
 
@@ -115,19 +133,21 @@ extension LoopCore {
   @inline(never)
   func permuteDue(_ frame: RunFrame) {
     assertOwnThread()
-    wait.permute(&frame.due) { $0.date == $1.date && timers[$0.token.slot].order == timers[$1.token.slot].order }
+    wait.permute(&frame.due, "timer") {
+      $0.date == $1.date && timers[$0.token.slot].order == timers[$1.token.slot].order
+    }
   }
 }
 
 extension ScriptedWait {
   fileprivate func permute<Things: RandomAccessCollection & MutableCollection>(
-    _ things: inout Things, _ areTied: (Things.Element, Things.Element) -> Bool
+    _ things: inout Things, _ name: StaticString, _ areTied: (Things.Element, Things.Element) -> Bool
   ) where Things.Index == Int {
     var start = things.startIndex
     while start < things.endIndex {
       var end = start + 1
       while end < things.endIndex, areTied(things[start], things[end]) { end += 1 }
-      for place in start..<end - 1 { things.swapAt(place, place + script.choose(among: end - place)) }
+      for place in start..<end - 1 { things.swapAt(place, place + script.choose(among: end - place, name)) }
       start = end
     }
   }

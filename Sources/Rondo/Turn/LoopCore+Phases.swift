@@ -113,7 +113,7 @@ extension LoopCore {
       return false
     }
     signalled.sort { ($0.source.order, $0.source.ticket) < ($1.source.order, $1.source.ticket) }
-    wait.permute(&signalled) { $0.source.order == $1.source.order }
+    wait.permute(&signalled, "signalled source") { $0.source.order == $1.source.order }
     for (source, token) in signalled {
       if slots.holds(token) {
         perform(source, token, frame)

@@ -12,7 +12,7 @@ final class Child: Sendable {
   /// *constant* Kills the child; in ages, until a date is set.
   let deadline: Loop.Timer
 
-  init(_ process: CInt) throws(ChildError) {
+  convenience init(_ process: CInt) throws(ChildError) {
     guard process > 0 else { throw .notAChild(process) }
     let descriptor = rondo_pidfd_open(process)
     guard descriptor >= 0 else { throw ChildError(process, -descriptor) }
@@ -22,6 +22,11 @@ final class Child: Sendable {
       rondo_close(descriptor)
       throw ChildError(process, -result)
     }
+    self.init(process, descriptor)
+  }
+
+  /// - Parameter descriptor: The process's pidfd. The process may be another one's child: then nobody learns how it ends.
+  init(_ process: CInt, _ descriptor: CInt) {
     self.process = process
     self.descriptor = descriptor
     deadline = Loop.Timer(after: .seconds(Int64.max)) { _ in rondo_pidfd_signal(descriptor, SIGKILL) }

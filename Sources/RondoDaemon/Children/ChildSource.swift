@@ -56,7 +56,7 @@ public struct ChildSource: DaemonSource {
     }
   }
 
-  private init(
+  init(
     _ child: Child, _ reaps: Bool, _ order: Int, _ label: Label,
     _ handler: sending @escaping (ChildSource, ChildExit) -> Void
   ) throws(ChildError) {

@@ -88,14 +88,14 @@ extension ChildSource.Command {
     if result < 0 { throw ChildError(starting: self, -result) }
     return result
   }
+}
 
-  /// Runs `body` with a list of C strings that ends with NULL; with NULL for no list.
-  private func withTexts(
-    _ texts: [String]?, _ body: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?) -> CInt
-  ) -> CInt {
-    guard let texts else { return body(nil) }
-    var copies = unsafe texts.map { unsafe strdup($0) } + [nil]
-    defer { for index in texts.indices { unsafe free(copies[index]) } }
-    return unsafe copies.withUnsafeMutableBufferPointer { unsafe body($0.baseAddress) }
-  }
+/// Runs `body` with a list of C strings that ends with NULL; with NULL for no list.
+func withTexts(
+  _ texts: [String]?, _ body: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?) -> CInt
+) -> CInt {
+  guard let texts else { return body(nil) }
+  var copies = unsafe texts.map { unsafe strdup($0) } + [nil]
+  defer { for index in texts.indices { unsafe free(copies[index]) } }
+  return unsafe copies.withUnsafeMutableBufferPointer { unsafe body($0.baseAddress) }
 }

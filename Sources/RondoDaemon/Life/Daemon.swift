@@ -36,9 +36,15 @@ public final class Daemon: @unchecked Sendable {
   /// *its lock* In the order in which they came.
   let handlers = Guarded(Handlers())
   /// *constant* The service manager that is told; nil without one.
-  private let manager: ServiceManager?
-  /// *constant* How often the manager wants to hear that the loop goes round.
-  private let watchdogPeriod: Duration?
+  let manager: ServiceManager?
+  /// How often systemd wants to hear that the loop turns (WATCHDOG_USEC); nil for never.
+  public let watchdogPeriod: Duration?
+  /// *constant* The process whose place this one is to take; nil without one.
+  let predecessor: Predecessor?
+  /// *its lock*
+  let sockets: Guarded<NamedSockets>
+  /// *loop thread* The process that is to take this one's place, as long as it is not ready.
+  @safe @exclusivity(unchecked) var succession: Succession?
   /// *its lock*
   private let claims = Guarded(Claims())
   /// *constant* once the daemon is made. Signalled by ``stop()``: unlike a block, it is performed by a run that another
@@ -83,7 +89,7 @@ public final class Daemon: @unchecked Sendable {
   ///     and calls ``stop()``.
   ///   - environment: The variables to read for systemd; nil for the process's own.
   /// - Throws: An error in the environment, or a signal that cannot have a source. `.secondDaemon` while another
-  ///   daemon of the process has the signals.
+  ///   daemon of the process has the signals. Each simulated host is a process.
   public convenience init(
     on loop: Loop = .main, grace: Duration = .seconds(30), claimsSignals: Bool = true,
     environment: [String: String]? = nil
@@ -100,7 +106,11 @@ public final class Daemon: @unchecked Sendable {
     let environment = environment ?? ServiceEnvironment.own
     watchdogPeriod = try ServiceEnvironment.watchdogPeriod(in: environment, for: getpid())
     manager = try ServiceManager(environment: environment)
-    if claimsSignals {
+    predecessor = try Predecessor(environment: environment)
+    sockets = Guarded(NamedSockets(passed: try ActivatedDescriptor.all(environment: environment)))
+    if predecessor != nil { manager?.hold() }
+    // Each simulated machine is a process.
+    if claimsSignals, !SignalSubscription.areSimulated {
       if Self.claimant.exchange(getpid(), ordering: .relaxed) == getpid() { throw .secondDaemon }
       claim = getpid()
     }
@@ -137,8 +147,12 @@ public final class Daemon: @unchecked Sendable {
     let source = try SignalSource(signal, order: isHangUp ? 0 : .min) { [weak self] _, delivery in
       if isHangUp { self?.hungUp(delivery) } else { self?.heard(delivery) }
     }
+    claim(source, named: isHangUp ? "SIGHUP" : signal == SIGINT ? "SIGINT" : "SIGTERM")
+  }
+
+  /// Has a source of a signal until the run is over. Any thread.
+  func claim(_ source: SignalSource, named name: String) {
     // A tool that lists the loop's items is to say what they are, and not where this file makes them.
-    let name = isHangUp ? "SIGHUP" : signal == SIGINT ? "SIGINT" : "SIGTERM"
     for item in source.items { item.name = "daemon: \(name)" }
     let isWanted = claims.withLock { claims in
       if !claims.areOver { claims.sources.append(source) }
@@ -247,6 +261,9 @@ public final class Daemon: @unchecked Sendable {
   /// The number of pieces of work under way. Any thread.
   public var workCount: Int { machine.withLock { $0.works } }
 
+  /// Whether the daemon is ready and was not asked to stop. Any thread.
+  public var isReady: Bool { machine.withLock { $0.isReady } }
+
   /// Whether the daemon was asked to stop. Any thread.
   public var isStopping: Bool { machine.withLock { $0.isStopping } }
 
@@ -276,7 +293,12 @@ public final class Daemon: @unchecked Sendable {
   /// ``run()`` calls it. In ``withDaemon(on:grace:claimsSignals:environment:_:)``, call it when the listeners are
   /// open: a unit of Type=notify fails to start without it.
   public func ready() {
-    if machine.withLock({ $0.becameReady() }) { tell(.ready) }
+    guard machine.withLock({ $0.becameReady() }) else { return }
+    if let predecessor {
+      sockets.withLock { $0.closeUnclaimed() }
+      predecessor.tellReady(on: loop) { [manager] in manager?.release() }
+    }
+    tell(.ready)
   }
 
   /// The loop's thread.
@@ -329,19 +351,7 @@ public final class Daemon: @unchecked Sendable {
     waiter.withLock { $0.take() }?.resume(())
   }
 
-  /// Sets the status text that `systemctl status` shows, at most 1 KiB of it. Any thread.
-  public func setStatus(_ text: String) {
-    tell(.status(text))
-  }
-
-  /// Whether systemd manages the process: NOTIFY_SOCKET names a Unix-domain socket.
-  package var isManaged: Bool { manager != nil }
-
   // MARK: - What happens
-
-  func tell(_ news: ServiceState) {
-    manager?.tell(news)
-  }
 
   /// SIGTERM or SIGINT. What the kernel or a busy loop has merged counts as one.
   func heard(_ delivery: SignalSource.Delivery) {
@@ -354,6 +364,7 @@ public final class Daemon: @unchecked Sendable {
     switch action {
     case .nothing: break
     case .beginStop:
+      succession?.giveUp()
       tell(.stopping)
       let stop = handlers.withLock { handlers in
         defer { handlers.stop = [] }
@@ -362,6 +373,7 @@ public final class Daemon: @unchecked Sendable {
       for handler in stop.reversed() { handler() }
       perform(machine.withLock { $0.stopHandlersReturned() })
     case .awaitWork:
+      tell(.extended(grace + .seconds(5)))
       start("daemon: grace", Loop.Timer(after: grace) { [weak self] _ in self?.timeIsUp() })
     case .end: endRun()
     }

@@ -33,6 +33,9 @@ struct DaemonMachine {
     if case .ended(let outcome) = phase { outcome } else { nil }
   }
 
+  /// Whether it is ready, and has not been asked to stop.
+  var isReady: Bool { phase == .running }
+
   /// Whether it has been asked to stop.
   var isStopping: Bool { phase != .starting && phase != .running }
 

@@ -5,7 +5,10 @@ import Glibc
 package enum ServiceEnvironment {
   /// The process's own, as far as it matters here.
   package static var own: [String: String] {
-    let names = ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"]
+    let names = [
+      "NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES",
+      "RONDO_PREDECESSOR",
+    ]
     var found: [String: String] = [:]
     for name in names {
       if let value = unsafe getenv(name) { found[name] = unsafe String(cString: value) }
@@ -36,6 +39,19 @@ package enum ServiceEnvironment {
     guard let text = environment[variable] else { return true }
     guard let number = CInt(text), number > 0 else { throw .malformed(variable: variable, value: text) }
     return number == process
+  }
+
+  /// The descriptor by which a predecessor is told that its successor is ready; nil without one.
+  package static func predecessor(
+    in environment: [String: String], for process: CInt
+  ) throws(DaemonError) -> CInt? {
+    guard let text = environment["RONDO_PREDECESSOR"], environment["LISTEN_PID"] != nil,
+      try isMeant("LISTEN_PID", environment, process)
+    else { return nil }
+    guard let number = CInt(text), number >= ActivatedDescriptor.first else {
+      throw .malformed(variable: "RONDO_PREDECESSOR", value: text)
+    }
+    return number
   }
 
   /// The descriptors that were passed on, from number 3 on, with their names. See sd_listen_fds_with_names(3).

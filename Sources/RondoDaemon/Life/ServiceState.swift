@@ -1,4 +1,5 @@
 import CLinux
+import Rondo
 
 /// What a service manager is told: sd_notify(3).
 enum ServiceState: Hashable {
@@ -10,6 +11,17 @@ enum ServiceState: Hashable {
   case status(String)
   /// It lives.
   case watchdog
+  /// It is stuck.
+  case stuck
+  /// The start or the stop may take this long from now on.
+  case extended(Duration)
+  /// Another process is the daemon.
+  case mainProcess(CInt)
+  /// The descriptor that comes with the message is to be kept, by this name.
+  case stored(name: String)
+  case removed(name: String)
+  /// The descriptor that comes with the message is closed when all that came before was read.
+  case barrier
 
   /// The most bytes of a status. systemd ignores a message of more than 4,096 bytes, whatever it says.
   private static let longest = 1_024
@@ -26,6 +38,12 @@ enum ServiceState: Hashable {
     // Another line would be another assignment.
     case .status(let text): "STATUS=" + Self.line(text)
     case .watchdog: "WATCHDOG=1"
+    case .stuck: "WATCHDOG=trigger"
+    case .extended(let time): "EXTEND_TIMEOUT_USEC=\(max(0, time.saturatingNanoseconds / 1000))"
+    case .mainProcess(let number): "MAINPID=\(number)"
+    case .stored(let name): "FDSTORE=1\nFDNAME=\(name)"
+    case .removed(let name): "FDSTOREREMOVE=1\nFDNAME=\(name)"
+    case .barrier: "BARRIER=1"
     }
   }
 

@@ -48,13 +48,16 @@ final class SignalSubscription: ItemDelegate, Sendable {
   /// A simulated machine counts on.
   func end(at date: Instant) { rondo_signal_end(signal, number, date.nanoseconds) }
 
+  /// Whether signals are those of a simulated machine, which the calling thread is.
+  static var areSimulated: Bool { rondo_simulate(RONDO_CLOCK_NOW, -1, 0, 0, 0, 0) != -Int(ENOSYS) }
+
   /// Whether a signal was ignored when the program started, and so is left to those who ask for it by name.
   ///
   /// nohup(1) and a shell that starts a program in the background have it ignore these signals.
   static func isLeftAlone(_ signal: CInt) -> Bool {
     guard [SIGHUP, SIGINT, SIGQUIT].contains(signal) else { return false }
     // A simulated machine ignores none.
-    return rondo_simulate(RONDO_CLOCK_NOW, -1, 0, 0, 0, 0) == -Int(ENOSYS) && rondo_signal_is_ignored(signal) != 0
+    return !areSimulated && rondo_signal_is_ignored(signal) != 0
   }
 
   /// No signal is counted from now on. Any thread.

@@ -15,7 +15,7 @@ public enum Inspector {
   /// Opens the socket, if it is not open. Any thread.
   ///
   /// `rondo-inspect` then shows every loop that is made from now on. It also shows earlier loops that a monitor watches
-  /// or whose ``Rondo/Loop/insight`` was read.
+  /// or whose ``Rondo/Loop/insight`` was read, and every server of `Listener.serve`.
   ///
   /// - Throws: `OpenError` if there is no socket or no thread for it.
   public static func open() throws(OpenError) {
@@ -54,6 +54,16 @@ public enum Inspector {
         "rondo-inspect's socket could not be opened: \(unsafe String(cString: strerror(errno)))"
       }
     }
+  }
+
+  /// Returns the counts of loops and of all servers in Prometheus's text form. Any thread.
+  ///
+  /// It is for the `/metrics` of a program. Times are in seconds. A server is one call of `Listener.serve` under way, by
+  /// the address of its listener. A loop without a record begins one; see ``Rondo/Loop/insight``.
+  ///
+  /// - Parameter loops: Whose counters and measures to return. The servers are all of the process.
+  public static func prometheusText(of loops: [Loop]) -> String {
+    Prometheus.text(loops.map { ($0, $0.insight.recorder) })
   }
 
   // MARK: - The environment

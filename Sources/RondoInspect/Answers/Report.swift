@@ -3,7 +3,7 @@ import CRondoInspect
 import Glibc
 import Rondo
 
-/// What a process tells of its loops, as JSON.
+/// What a process tells of its loops and servers, as JSON.
 enum Report {
   static func json(
     _ loops: [(loop: Loop, recorder: Recorder)], _ inventories: [ObjectIdentifier: Loop.Inventory]
@@ -15,6 +15,17 @@ enum Report {
       "program": .string(
         SystemFiles.text("/proc/self/comm", limit: 64)?.split(separator: "\n").first.map(String.init) ?? ""),
       "loops": .array(loops.map { json($0.loop, $0.recorder, inventories[ObjectIdentifier($0.loop)]) }),
+      "servers": .array(ShownServers.all.map { json($0.name, $0.figures) }),
+    ])
+  }
+
+  private static func json(_ name: String, _ server: ServerFigures) -> JSON {
+    .members([
+      "name": .string(name), "state": .string(server.isDraining ? "draining" : "serving"),
+      "connections": .number(Int64(server.connections)),
+      "mostConnections": JSON.optional(server.mostConnections.map { Int64($0) }),
+      "accepted": .number(Int64(clamping: server.accepted)), "requests": .number(Int64(clamping: server.requests)),
+      "limits": json(server.limits),
     ])
   }
 
@@ -31,7 +42,7 @@ enum Report {
       "phase": .string("\(heartbeat.phase)"), "depth": .number(Int64(heartbeat.depth)),
       "mode": loop.currentMode.map { .string($0.rawValue) },
       "callouts": .array(CalloutsUnderWay.read(recorder).callouts.map(\.json)),
-      "hasAnswered": .bool(inventory != nil), "statistics": json(loop.statistics),
+      "hasAnswered": .bool(inventory != nil), "statistics": json(counters(loop.statistics)),
       "mailed": .members([
         "changes": .number(Int64(mailed.changes)), "blocks": .number(Int64(mailed.blocks)),
         "jobs": .number(Int64(mailed.jobs)),
@@ -86,7 +97,7 @@ enum Report {
   }
 
   /// The counters by the names that they have in Prometheus's form, too.
-  static func counters(_ statistics: Loop.Statistics) -> [(name: String, value: UInt64)] {
+  static func counters(_ statistics: Loop.Statistics) -> [(name: String, count: UInt64)] {
     [
       ("turns", statistics.turns), ("sleeps", statistics.sleeps), ("polls", statistics.polls),
       ("wakeups_by_post", statistics.wakeupsByPost), ("wakeups_by_descriptor", statistics.wakeupsByDescriptor),
@@ -99,7 +110,7 @@ enum Report {
     ]
   }
 
-  private static func json(_ statistics: Loop.Statistics) -> JSON {
-    .object(counters(statistics).map { JSON.Member(name: $0.name, value: .number(Int64(clamping: $0.value))) })
+  private static func json(_ counts: [(name: String, count: UInt64)]) -> JSON {
+    .object(counts.map { JSON.Member(name: $0.name, value: .number(Int64(clamping: $0.count))) })
   }
 }

@@ -1,6 +1,6 @@
 import CRondoInspect
 import Rondo
-import Runtime
+@_spi(Internal) @_spi(MemoryReaders) import Runtime
 
 /// Names for addresses: by the toolchain's own backtraces, which know files and lines; else by the dynamic linker.
 enum Symbolicator {
@@ -76,9 +76,12 @@ enum Symbolicator {
     return frames
   }
 
+  /// The table of images is made by a reader that asks the kernel. The toolchain's usual one takes the first bytes of
+  /// every mapped file itself, and ends the process if another thread has unmapped one meanwhile.
   private static func symbolicatedHere(_ steps: [StackWalk.Step]) -> [StackFrame]? {
     guard let backtrace = try? Backtrace(from: BacktraceDecoder(steps)) else { return nil }
-    guard let symbolicated = backtrace.symbolicated(with: ImageMap.capture()) else { return nil }
+    let images = ImageMap.capture(using: LocalMemoryReader())
+    guard let symbolicated = backtrace.symbolicated(with: images) else { return nil }
     let places = Set(steps.filter { $0.kind == .place }.map(\.address))
     let frames = symbolicated.frames.compactMap { frame($0, places) }
     return frames.isEmpty ? nil : frames

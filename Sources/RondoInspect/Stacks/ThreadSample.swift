@@ -1,10 +1,13 @@
 import CRondoInspect
 
 /// A thread of this process at a moment: what it does, and its stack.
-struct ThreadSample: Sendable {
-  let activity: ThreadActivity
+package struct ThreadSample: Sendable {
+  package let activity: ThreadActivity
   /// Its stack, without symbols: those take a tenth of a second or more.
   let stack: StackTrace
+
+  /// The functions of the stack with their symbols, which take a tenth of a second or more.
+  package var functions: [StackFrame] { stack.frames }
 
   /// Looks at a thread, not the calling one. A blocked thread is not disturbed; a running one is stopped by a signal for
   /// as long as it takes to read its stack.

@@ -36,9 +36,9 @@ struct BlockedPlace: Equatable {
   let sp: UInt64
 }
 
-enum ThreadState {
+package enum ThreadState {
   /// The kernel's number of the calling thread.
-  static var ownNumber: Int32 { rondo_thread_id() }
+  package static var ownNumber: Int32 { rondo_thread_id() }
 
   /// The numbers of the process's threads; none if the kernel does not tell. Each may have ended since.
   static func all() -> [Int32] {
@@ -69,6 +69,11 @@ enum ThreadState {
     return blocked(inCall: call)
   }
 
+  /// Whether a thread waits in the kernel.
+  package static func isBlocked(_ thread: Int32) -> Bool {
+    if case .blocked = activity(of: thread).0 { true } else { false }
+  }
+
   /// How long the thread has waited for a processor, in nanoseconds; nil if the kernel does not tell.
   static func processorDelay(of thread: Int32) -> Int64? {
     guard let text = read("schedstat", of: thread) else { return nil }
@@ -77,7 +82,7 @@ enum ThreadState {
   }
 
   /// Nanoseconds that the thread has been on a processor; nil if the kernel does not tell.
-  static func processorTime(of thread: Int32) -> Int64? {
+  package static func processorTime(of thread: Int32) -> Int64? {
     guard let text = read("schedstat", of: thread), let field = text.split(separator: " ").first else { return nil }
     return Int64(field)
   }

@@ -8,6 +8,15 @@ package enum ReadinessDirection: Int, CaseIterable, Sendable {
   package var readiness: Loop.DescriptorSource.Readiness { self == .read ? [.read, .closed] : .write }
 }
 
+/// For how long a drain leaves a client the time for a request that is under way.
+package enum RequestPatience: Sendable {
+  case none
+  /// For the first request of a client that was accepted just now.
+  case first
+  /// For one more request of a connection that is kept: its answer says that it is the last.
+  case last
+}
+
 /// Why a wait is over.
 package enum ReadinessAnswer: Sendable, Hashable {
   /// A system call may succeed now.
@@ -30,13 +39,12 @@ package struct ReadinessMachine<Waiter> {
   private struct Side {
     // The first call is tried: no edge tells of what was there before.
     var mayGo = true
-    /// Whether the call that blocked waits for the other direction or descriptor, and not for this one.
-    var waitsElsewhere = false
     var waiter: Waiter?
     /// Whether the waiter is the task that the descriptor's server made for it.
     var isServed = false
     /// Whether the waiter waits between requests: a drain ends that.
     var isBetween = false
+    var patience = RequestPatience.none
     /// When the wait began, if there is a limit of idleness.
     var start = Instant.distantPast
     /// Calls that succeeded since the task waited or yielded, outside the loop's jobs.
@@ -49,14 +57,20 @@ package struct ReadinessMachine<Waiter> {
   package private(set) var idleLimit: Int64?
   /// When no task waits any longer. A change counts for waits that have begun, too.
   package var deadline = Instant.distantFuture
+  /// Which limit of a server the deadline is; nil for one of the program's.
+  package var deadlineLimit: ServerLimit?
   /// When no task waits to read any longer, as long as no read has succeeded.
   package var firstReadDeadline = Instant.distantFuture
+  /// Until then a drain leaves a client, which was accepted just now, the time for its first request.
+  package var firstRequestDeadline = Instant.distantPast
+  /// Until then it leaves a kept connection the time for its last one.
+  private var lastRequestDeadline = Instant.distantPast
   /// When a call succeeded last while a task waited, if there is a limit of idleness.
   private var lastMove = Instant.distantPast
   /// The peer has ended its side: reading never blocks again, and no further edge may come.
   private var hasHungUp = false
   private var isOver = false
-  private var isDraining = false
+  package private(set) var isDraining = false
 
   package init() {}
 
@@ -68,21 +82,10 @@ package struct ReadinessMachine<Waiter> {
 
   /// Whether a system call in this direction may succeed. The caller makes the call, if so.
   package mutating func begin(_ direction: ReadinessDirection) -> Bool {
-    defer {
-      self[direction].mayGo = false
-      self[direction].waitsElsewhere = false
-    }
+    defer { self[direction].mayGo = false }
     // No further edge may come: only a call shows what there is.
     return self[direction].mayGo || isOver || hasHungUp && direction == .read
   }
-
-  /// The call that begins waits for the other direction or descriptor, if it blocks.
-  package mutating func waitElsewhere(_ direction: ReadinessDirection) {
-    self[direction].waitsElsewhere = true
-  }
-
-  /// Whether the waiter is woken by readiness in its direction. Otherwise it would be told again and again.
-  package func waitsHere(_ direction: ReadinessDirection) -> Bool { !self[direction].waitsElsewhere }
 
   /// A call has succeeded.
   ///
@@ -112,17 +115,19 @@ package struct ReadinessMachine<Waiter> {
   /// - Parameters:
   ///   - isServed: Whether `takeServed(_:)` takes the waiter out.
   ///   - isBetween: Whether `drain()` does.
+  ///   - patience: Whether it does so later.
   package mutating func wait(
     _ direction: ReadinessDirection, _ waiter: Waiter, isServed: Bool = false, isBetween: Bool = false,
-    at now: @autoclosure () -> Instant
+    patience: RequestPatience = .none, at now: @autoclosure () -> Instant
   ) -> ReadinessAnswer? {
     if isOver { return .ended }
     if self[direction].mayGo { return .ready }
     if self[direction].waiter != nil { return .taken }
-    if isBetween, isDraining { return .drained }
+    if isBetween, isDraining, patience == .none || requestDeadline(patience) <= now() { return .drained }
     self[direction].waiter = waiter
     self[direction].isServed = isServed
     self[direction].isBetween = isBetween
+    self[direction].patience = patience
     self[direction].calls = 0
     if idleLimit != nil { self[direction].start = now() }
     return nil
@@ -137,10 +142,23 @@ package struct ReadinessMachine<Waiter> {
     idleLimit = limit
   }
 
+  /// Until when a drain lets the waiter wait between requests.
+  private func requestDeadline(_ patience: RequestPatience) -> Instant {
+    switch patience {
+    case .none: .distantPast
+    case .first: firstRequestDeadline
+    case .last: max(firstRequestDeadline, lastRequestDeadline)
+    }
+  }
+
   /// When the waiter of a direction has waited long enough.
   private func limit(of direction: ReadinessDirection) -> Instant {
     guard self[direction].waiter != nil else { return .distantFuture }
-    let deadline = direction == .read ? min(deadline, firstReadDeadline) : deadline
+    var deadline = deadline
+    if direction == .read {
+      deadline = min(deadline, firstReadDeadline)
+      if isDraining, reading.isBetween { deadline = min(deadline, requestDeadline(reading.patience)) }
+    }
     guard let idleLimit else { return deadline }
     return min(deadline, max(lastMove, self[direction].start).advanced(by: idleLimit))
   }
@@ -150,9 +168,18 @@ package struct ReadinessMachine<Waiter> {
     min(limit(of: .read), limit(of: .write))
   }
 
-  /// Takes out the waiter of a direction, if it has waited long enough.
-  package mutating func expire(_ direction: ReadinessDirection, at now: Instant) -> Waiter? {
-    limit(of: direction) <= now ? take(direction) : nil
+  /// Takes out the waiter of a direction, if it has waited long enough. Says what it is told, and which limit of a server
+  /// it has met.
+  package mutating func expire(
+    _ direction: ReadinessDirection, at now: Instant
+  ) -> (waiter: Waiter, answer: ReadinessAnswer, limit: ServerLimit?)? {
+    guard limit(of: direction) <= now, let waiter = take(direction) else { return nil }
+    if deadline <= now { return (waiter, .timedOut, deadlineLimit) }
+    if direction == .read {
+      if firstReadDeadline <= now { return (waiter, .timedOut, .firstByte) }
+      if isDraining, reading.isBetween, requestDeadline(reading.patience) <= now { return (waiter, .drained, nil) }
+    }
+    return (waiter, .timedOut, .idle)
   }
 
   /// The loop has told what the descriptor is ready for. The waiters that are taken out go on.
@@ -177,9 +204,12 @@ package struct ReadinessMachine<Waiter> {
     self[direction].isServed ? take(direction) : nil
   }
 
-  /// No task waits between requests any longer. The one that does is taken out.
-  package mutating func drain() -> Waiter? {
+  /// No task waits between requests any longer, but for a client's first one. The task that waits is taken out.
+  ///
+  /// - Parameter deadline: Until when a kept connection may make its last request.
+  package mutating func drain(until deadline: Instant = .distantPast) -> Waiter? {
     isDraining = true
+    lastRequestDeadline = deadline
     return reading.isBetween ? take(.read) : nil
   }
 

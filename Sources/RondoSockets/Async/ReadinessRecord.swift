@@ -31,15 +31,8 @@ package final class ReadinessRecord: ItemDelegate, @unchecked Sendable {
   @safe @exclusivity(unchecked) private var timer: Loop.Timer?
   /// *its own lock* When the timer fires; `distantFuture` without one.
   @safe @exclusivity(unchecked) private var timerDate = Instant.distantFuture
-  /// *its own lock* Who is told of the next edge here as well, and as what.
-  @safe @exclusivity(unchecked) private var relay: Relay?
-
-  private struct Relay {
-    let record: ReadinessRecord
-    let direction: ReadinessDirection
-
-    func tell() { record.tell(direction == .read ? .read : .write) }
-  }
+  /// *constant* once a server has accepted the connection: its limits end waits, and it counts them.
+  @safe @exclusivity(unchecked) var server: ServerRecord?
 
   fileprivate init(
     _ descriptor: CInt, of owner: some AnyObject & Sendable, on loop: Loop, in mode: Loop.Mode
@@ -71,7 +64,7 @@ package final class ReadinessRecord: ItemDelegate, @unchecked Sendable {
   func release() {
     let items = lock.withLock {
       timerDate = .distantFuture
-      return (source.take(), timer.take(), relay.take())
+      return (source.take(), timer.take())
     }
     items.0?.invalidate()
     items.1?.invalidate()
@@ -111,7 +104,10 @@ package final class ReadinessRecord: ItemDelegate, @unchecked Sendable {
 
   /// Ends an operation whose call moved no data, if no task is to wait any longer: it may be made again without end.
   func checkDeadline() throws(ConnectionError) {
-    if lock.withLock({ machine.deadline <= loop.now }) { throw .wait(.timedOut) }
+    let (isOver, limit) = lock.withLock { (machine.deadline <= loop.now, machine.deadlineLimit) }
+    guard isOver else { return }
+    if let limit { server?.count(limit) }
+    throw .wait(.timedOut)
   }
 
   /// Suspends until others have had their turn.
@@ -136,14 +132,15 @@ package final class ReadinessRecord: ItemDelegate, @unchecked Sendable {
 
   /// Suspends until a read may succeed, or the server drains. Any thread.
   ///
+  /// - Parameter patience: Whether a drain waits for a request that is under way.
   /// - Returns: False in the second case.
   @inline(never)
-  nonisolated(nonsending) func waitForRequest() async throws(ConnectionError) -> Bool {
+  nonisolated(nonsending) func waitForRequest(patience: RequestPatience = .none) async throws(ConnectionError) -> Bool {
     let answer =
       isServed
       ? await unsafe withUnsafeContinuation {
-        begin(unsafe Waiter(continuation: $0), .read, isServed: true, isBetween: true)
-      } : await waitUntilCancelled(.read, isBetween: true)
+        begin(unsafe Waiter(continuation: $0), .read, isServed: true, isBetween: true, patience: patience)
+      } : await waitUntilCancelled(.read, isBetween: true, patience: patience)
     try check(answer)
     return answer == .ready
   }
@@ -164,22 +161,24 @@ package final class ReadinessRecord: ItemDelegate, @unchecked Sendable {
   /// For tasks that others cancel. A function of its own: its frame takes room, and served tasks do without.
   @inline(never)
   private nonisolated(nonsending) func waitUntilCancelled(
-    _ direction: ReadinessDirection, isBetween: Bool = false
+    _ direction: ReadinessDirection, isBetween: Bool = false, patience: RequestPatience = .none
   ) async -> ReadinessAnswer {
     await Waiter.wait(isolation: #isolation) { waiter in
-      begin(waiter, direction, isServed: false, isBetween: isBetween)
+      begin(waiter, direction, isServed: false, isBetween: isBetween, patience: patience)
     } onCancel: {
       resume(direction, .cancelled)
     }
   }
 
   private func begin(
-    _ waiter: Waiter<ReadinessAnswer>, _ direction: ReadinessDirection, isServed: Bool, isBetween: Bool = false
+    _ waiter: Waiter<ReadinessAnswer>, _ direction: ReadinessDirection, isServed: Bool, isBetween: Bool = false,
+    patience: RequestPatience = .none
   ) {
     let (answer, source) = lock.withLock {
-      let answer = machine.wait(direction, waiter, isServed: isServed, isBetween: isBetween, at: loop.now)
+      let answer = machine.wait(
+        direction, waiter, isServed: isServed, isBetween: isBetween, patience: patience, at: loop.now)
       if answer == nil { armTimer() }
-      return (answer, machine.waitsHere(direction) ? self.source : nil)
+      return (answer, self.source)
     }
     if let answer { return waiter.resume(answer) }
     source?.enable(direction.readiness)
@@ -193,31 +192,15 @@ package final class ReadinessRecord: ItemDelegate, @unchecked Sendable {
 
   /// The loop's thread.
   private func tell(_ readiness: Loop.DescriptorSource.Readiness) {
-    let (waiters, relay) = lock.withLock { (machine.edge(readiness), self.relay.take()) }
+    let waiters = lock.withLock { machine.edge(readiness) }
     waiters.read?.resume(.ready)
     waiters.write?.resume(.ready)
-    relay?.tell()
-  }
-
-  /// Has the next edge here, in either direction, count as one of `other` too: its call waits for both. Any thread.
-  ///
-  /// The caller then makes the call that may block, so that no edge is lost.
-  ///
-  /// - Parameter direction: What the call does on `other`; here it waits for the opposite.
-  package func shareNextEdge(with other: ReadinessLease?, for direction: ReadinessDirection) {
-    if let other { other.record.lock.withLock { other.record.machine.waitElsewhere(direction) } }
-    let source = lock.withLock {
-      relay = other.map { Relay(record: $0.record, direction: direction) }
-      return self.source
-    }
-    source?.enable(direction == .read ? .write : ReadinessDirection.read.readiness)
   }
 
   package func itemWasInvalidated(_ item: Loop.Item) {
-    let (waiters, relay) = lock.withLock { (machine.end(), self.relay.take()) }
+    let waiters = lock.withLock { machine.end() }
     waiters.read?.resume(.ended)
     waiters.write?.resume(.ended)
-    relay?.tell()
   }
 
   // MARK: - Serving
@@ -232,13 +215,24 @@ package final class ReadinessRecord: ItemDelegate, @unchecked Sendable {
     return task != 0 && task == RuntimeInsides.current
   }
 
-  /// No task waits between requests any longer. Any thread.
+  /// No task waits between requests any longer, but for a client's first one. Any thread.
   ///
   /// One that waits makes one more call: the edge of what has come may be told later.
   func drain() {
     let waiter = lock.withLock {
       machine.succeed(.read, mayGoOn: true)
-      return machine.drain()
+      return machine.drain(until: loop.now.advanced(by: Self.requestTime))
+    }
+    waiter?.resume(.ready)
+  }
+
+  var isDraining: Bool { lock.withLock { machine.isDraining } }
+
+  /// The task that waits to read makes one more call. Any thread.
+  func wakeReader() {
+    let waiter = lock.withLock {
+      machine.succeed(.read, mayGoOn: true)
+      return machine.take(.read)
     }
     waiter?.resume(.ready)
   }
@@ -266,13 +260,25 @@ package final class ReadinessRecord: ItemDelegate, @unchecked Sendable {
   /// When no task waits any longer; nil for no limit. Any thread.
   var deadline: SuspendingClock.Instant? {
     get { lock.withLock { machine.deadline == .distantFuture ? nil : machine.deadline.suspending } }
-    set {
-      lock.withLock {
-        machine.deadline = newValue.map(Instant.init) ?? .distantFuture
-        armTimer()
-      }
+    set { setDeadline(newValue, of: nil) }
+  }
+
+  /// The same, for a limit of the server's. Any thread.
+  func setDeadline(_ date: SuspendingClock.Instant?, of limit: ServerLimit?) {
+    lock.withLock {
+      machine.deadline = date.map(Instant.init) ?? .distantFuture
+      machine.deadlineLimit = limit
+      armTimer()
     }
   }
+
+  /// The peer was accepted just now: a drain that comes soon gives it the time that its first request takes. Any thread.
+  func wasAccepted() {
+    lock.withLock { machine.firstRequestDeadline = loop.now.advanced(by: Self.requestTime) }
+  }
+
+  /// How long a request may be under way, after a client's acceptance or the beginning of a drain, in nanoseconds.
+  private static let requestTime: Int64 = 1_000_000_000
 
   /// How long a task may wait until a first read succeeds. Any thread.
   func limitFirstByte(to limit: Duration) {
@@ -299,13 +305,16 @@ package final class ReadinessRecord: ItemDelegate, @unchecked Sendable {
   /// The loop's thread.
   private func timeIsUp() {
     let now = loop.now
+    var met: ServerLimit?
     for direction in ReadinessDirection.allCases {
-      let (waiter, waitsHere) = lock.withLock { (machine.expire(direction, at: now), machine.waitsHere(direction)) }
-      guard let waiter else { continue }
+      guard let (waiter, answer, limit) = lock.withLock({ machine.expire(direction, at: now) }) else { continue }
       // A loop that is late fires timers first: the descriptor may be ready already.
-      let isReady = waitsHere && !loop.isVirtual && rondo_is_ready(descriptor, direction == .write ? 1 : 0) != 0
+      let isReady = !loop.isVirtual && rondo_is_ready(descriptor, direction == .write ? 1 : 0) != 0
       if isReady { lock.withLock { machine.succeed(direction, mayGoOn: true) } }
-      waiter.resume(isReady ? .ready : .timedOut)
+      // A limit that ends both waits is met once.
+      if !isReady, let limit, limit != met { server?.count(limit) }
+      met = isReady ? met : limit
+      waiter.resume(isReady ? .ready : answer)
     }
     lock.withLock {
       timerDate = machine.nextLimit

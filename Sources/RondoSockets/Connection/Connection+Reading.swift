@@ -24,6 +24,18 @@ extension Connection {
     return inbox.take(atMost: limit)
   }
 
+  /// Reads as many of the received bytes as `measure` says; suspends while there are none. The others stay.
+  package nonisolated(nonsending) func readMeasured(
+    by measure: (ArraySlice<UInt8>) -> Int
+  ) async throws(ConnectionError) -> [UInt8]? {
+    try beginReading()
+    defer { endReading() }
+    while inbox.count == 0 {
+      if try await !receive(limit: .max) { return nil }
+    }
+    return inbox.take(atMost: inbox.measure(measure))
+  }
+
   /// Reads so many bytes, and suspends until they have come. Any thread; one task at a time.
   ///
   /// - Returns: The bytes; nil if the peer sends no more, and has sent none of them.
@@ -81,7 +93,8 @@ extension Connection {
   /// Waits between two requests, or before the first one. Any thread; one task at a time.
   ///
   /// A server that drains ends connections that wait here without delay, and gives its grace to those in the middle of a
-  /// request. Read the request afterwards, by any of the other calls:
+  /// request. A client has a second from its acceptance for its first request. Read the request afterwards, by any of the
+  /// other calls:
   ///
   /// ```swift
   /// while try await connection.awaitRequest(), let line = try await connection.readLine() {
@@ -92,6 +105,14 @@ extension Connection {
   /// - Returns: True if a byte of the next request has come. False if the peer sends no more, or the server drains.
   /// - Throws: As ``read(upTo:)``.
   public nonisolated(nonsending) func awaitRequest() async throws(ConnectionError) -> Bool {
+    try await awaitRequest(toLast: false)
+  }
+
+  /// The same.
+  ///
+  /// - Parameter toLast: Whether a drain leaves the client a second for one more request, because the answer says that it
+  ///   is the last one.
+  package nonisolated(nonsending) func awaitRequest(toLast: Bool) async throws(ConnectionError) -> Bool {
     try beginReading()
     defer { endReading() }
     // An attempt may move bytes that are no data: records of TLS.
@@ -101,10 +122,40 @@ extension Connection {
       case .end: return false
       case .delayed(let delay):
         inbox.shrink()
-        if try await !waitForRequest(after: delay) { return false }
+        if try await !waitForRequest(after: delay, isLast: toLast) { return false }
       }
     }
     return true
+  }
+
+  /// Reads as ``read(upTo:)`` does, but returns no bytes instead of a wait if `isOver` is true. Any thread.
+  ///
+  /// ``wakeReader()`` has a call that waits look again.
+  package nonisolated(nonsending) func readNext(unless isOver: () -> Bool) async throws(ConnectionError) -> [UInt8]? {
+    try beginReading()
+    defer { endReading() }
+    while inbox.count == 0 {
+      switch try tryToMove(.read, { () throws(ConnectionError) in try fill(65_536) }) {
+      case .moved(let count): _ = try goesOn(after: count)
+      case .end: return nil
+      case .delayed(let delay):
+        if isOver() { return [] }
+        inbox.shrink()
+        try await waitToRead(after: delay)
+      }
+    }
+    return inbox.take(atMost: .max)
+  }
+
+  /// Has a call that waits to read make one more attempt. Any thread.
+  package func wakeReader() { transport.input?.record.wakeReader() }
+
+  /// Has the next call read bytes that were read already, when no others have been received since. Any thread.
+  package func putBack(_ bytes: [UInt8]) throws(ConnectionError) {
+    try beginReading()
+    defer { endReading() }
+    require(inbox.count == 0, "Bytes are put back before others are received.")
+    inbox.fill { $0 += bytes }
   }
 
   /// Receives what has come into the inbox.

@@ -123,6 +123,22 @@ extension Connection {
     }
   }
 
+  /// Sends the bytes that `take` returns when the writes before this one are done. Any thread.
+  ///
+  /// - Parameter putBack: Given the bytes that are left if the task was cancelled. The next write begins with them.
+  package nonisolated(nonsending) func writeNext(
+    _ take: () -> [UInt8], puttingBack putBack: (ArraySlice<UInt8>) -> Void
+  ) async throws(ConnectionError) {
+    if !writers.tryToEnter() { try await writers.enter() }
+    let bytes = take()
+    try await finish(.begun(sent: 0, nil), of: bytes.count) { sent throws(ConnectionError) in
+      try send(unsafe bytes.span.bytes, from: &sent)
+    } onCancel: {
+      putBack(bytes[$0...])
+      return true
+    }
+  }
+
   // MARK: - Turns
 
   /// Where a write stands that cannot be done at once.
@@ -163,11 +179,14 @@ extension Connection {
 
   /// Makes attempts until so many bytes are sent or an attempt finds the end, as the only writer.
   ///
-  /// - Parameter attempt: Adds to the number of bytes that were sent.
+  /// - Parameters:
+  ///   - attempt: Adds to the number of bytes that were sent.
+  ///   - onCancel: Given that number, says whether the next write goes on there.
   /// - Returns: That number.
   @discardableResult
   private nonisolated(nonsending) func finish(
-    _ start: Start, of count: Int, _ attempt: (inout Int) throws(ConnectionError) -> Transfer
+    _ start: Start, of count: Int, _ attempt: (inout Int) throws(ConnectionError) -> Transfer,
+    onCancel: (Int) -> Bool = { _ in false }
   ) async throws(ConnectionError) -> Int {
     var sent = 0
     var delay: Delay?
@@ -194,6 +213,7 @@ extension Connection {
       }
       return sent
     } catch {
+      if error == .wait(.cancelled), onCancel(sent) { throw error }
       if sent > 0 || transport.hasUncounted { isCutShort.store(true, ordering: .relaxed) }
       throw error
     }

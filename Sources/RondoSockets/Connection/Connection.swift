@@ -81,6 +81,9 @@ public final class Connection: Sendable {
 
   // MARK: - State
 
+  /// Whether a layer of TLS is between the socket and the connection.
+  package var isSecured: Bool { transport is LayeredTransport }
+
   /// The socket; nil for pipes. It closes when its last reference is released.
   public var socket: Socket? { transport.socket }
 
@@ -115,6 +118,11 @@ public final class Connection: Sendable {
   /// One for both directions of a socket, and one for each pipe.
   private var records: [ReadinessRecord] {
     [transport.input, transport.output].compactMap { $0?.record }
+  }
+
+  /// Sets the deadline for a limit of the server's, which counts a wait that it ends; nil for one of the program's.
+  package func setDeadline(_ date: SuspendingClock.Instant, of limit: ServerLimit?) {
+    for record in records { record.setDeadline(date, of: limit) }
   }
 
   // MARK: - Ends
@@ -155,10 +163,15 @@ public final class Connection: Sendable {
   }
 
   /// Sets what a server grants the client, which was accepted just now.
-  func limit(_ limits: ServerLimits) {
-    if let idle = limits.idle { idleLimit = idle }
-    if let firstByte = limits.firstByte { transport.input?.record.limitFirstByte(to: firstByte) }
+  func begin(for server: ServerRecord) {
+    transport.input?.record.wasAccepted()
+    transport.input?.record.server = server
+    if let idle = server.limits.idle { idleLimit = idle }
+    if let firstByte = server.limits.firstByte { transport.input?.record.limitFirstByte(to: firstByte) }
   }
+
+  /// That of the server which has accepted the connection; one with the default limits if none has.
+  package var server: ServerRecord { transport.input?.record.server ?? .unserved }
 
   /// Has ``awaitRequest()`` return false from now on, unless a part of a request has come. Any thread.
   ///
@@ -166,6 +179,9 @@ public final class Connection: Sendable {
   public func drain() {
     transport.input?.record.drain()
   }
+
+  /// Whether the server drains, and no byte of another request has come. The task that reads.
+  package var isAtEnd: Bool { inbox.count == 0 && transport.input?.record.isDraining ?? false }
 
   /// Ends the waits of the server's task, which was cancelled. Any thread.
   func cancelServed() {
@@ -261,14 +277,26 @@ public final class Connection: Sendable {
 
   /// Waits for the next attempt to read a request.
   ///
+  /// - Parameter isLast: Whether a drain waits for one more request.
   /// - Returns: False if the server drains.
-  nonisolated(nonsending) func waitForRequest(after delay: Delay) async throws(ConnectionError) -> Bool {
+  nonisolated(nonsending) func waitForRequest(
+    after delay: Delay, isLast: Bool
+  ) async throws(ConnectionError) -> Bool {
     let record = try record(of: .read)
     switch delay {
     case .turn:
       try await record.letOthersRun()
       return true
-    case .wait: return try await record.waitForRequest()
+    case .wait: return try await record.waitForRequest(patience: inbox.isFresh ? .first : isLast ? .last : .none)
+    }
+  }
+
+  /// Waits for the next attempt to read.
+  nonisolated(nonsending) func waitToRead(after delay: Delay) async throws(ConnectionError) {
+    let record = try record(of: .read)
+    switch delay {
+    case .turn: try await record.letOthersRun()
+    case .wait: try await record.wait(for: .read)
     }
   }
 

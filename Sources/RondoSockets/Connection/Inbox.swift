@@ -8,6 +8,8 @@ package final class Inbox: @unchecked Sendable {
   @safe @exclusivity(unchecked) private var queue = ByteQueue()
 
   package var count: Int { queue.count }
+  /// Whether no byte was read yet.
+  @safe @exclusivity(unchecked) private(set) var isFresh = true
 
   /// Has `body` append bytes.
   package func fill<Answer, Failure: Error>(_ body: (inout [UInt8]) throws(Failure) -> Answer) throws(Failure) -> Answer
@@ -16,13 +18,20 @@ package final class Inbox: @unchecked Sendable {
   }
 
   /// Takes out at most so many bytes.
-  func take(atMost limit: Int) -> [UInt8] { queue.take(atMost: limit) }
+  func take(atMost limit: Int) -> [UInt8] {
+    isFresh = false
+    return queue.take(atMost: limit)
+  }
 
   /// Has `body` take bytes from the front, and leaves out as many as it says.
   package func consume(_ body: (RawSpan) -> Int) {
+    isFresh = false
     let rest = queue.rest
     queue.consume(body(unsafe rest.span.bytes))
   }
+
+  /// What `body` says of the bytes.
+  func measure(_ body: (ArraySlice<UInt8>) -> Int) -> Int { body(queue.rest) }
 
   /// How many bytes there are up to and with the first `delimiter`; nil if there is none.
   ///

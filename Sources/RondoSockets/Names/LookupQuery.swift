@@ -21,10 +21,10 @@ struct LookupQuery: Sendable {
     return nil
   }
 
-  /// The answer of the simulation that the loop is in.
-  func simulatedAnswer(for loop: Loop) -> Answer? {
-    guard let found = loop.simulatedAddresses(of: host) else { return nil }
-    let addresses = found.compactMap {
+  /// The answer of a simulation.
+  func answer(by found: SimulatedAddresses) -> Answer {
+    guard case .found(let names) = found else { return .failure(.unavailable(host)) }
+    let addresses = names.compactMap {
       try? LookupQuery(host: $0, port: port, family: family).ownAnswer?.get()
     }.joined()
     return addresses.isEmpty ? .failure(.notFound(host)) : .success(Array(addresses))

@@ -66,10 +66,11 @@ public final class Resolver: Sendable {
   ) -> Lookup {
     let lookup = Lookup(LookupQuery(host: host, port: port, family: family), on: loop, in: mode)
     guard lookup.begin(within: timeout, Lookup.Delivery(handler)) else { return lookup }
-    if let answer = lookup.query.ownAnswer ?? lookup.query.simulatedAnswer(for: loop) {
+    if let answer = lookup.query.ownAnswer {
       lookup.finish(answer)
       return lookup
     }
+    if loop.lookUpInSimulation(host, { lookup.finish(lookup.query.answer(by: $0)) }) { return lookup }
     do {
       try pool.submit(lookup)
     } catch {

@@ -14,7 +14,7 @@ final class ConnectionTasks: Sendable {
   }
 
   /// *constant*
-  private let limits: ServerLimits
+  private let server: ServerRecord
   /// *constant*
   private let onError: (@Sendable (any Error) -> Void)?
   /// *constant*
@@ -23,20 +23,22 @@ final class ConnectionTasks: Sendable {
   private let state = Guarded(State())
 
   init(
-    _ limits: ServerLimits, onError: (@Sendable (any Error) -> Void)?,
+    for server: ServerRecord, onError: (@Sendable (any Error) -> Void)?,
     _ body: @escaping @Sendable (Connection) async throws -> Void
   ) {
-    self.limits = limits
+    self.server = server
     self.onError = onError
     self.body = body
   }
 
   /// Whose a connection counts as that was accepted; nil if its address has as many as it may.
   func admit(_ socket: Socket) -> Client? {
-    guard let most = limits.connectionsPerAddress, let address = ClientAddress(socket.peerAddress) else {
+    guard let most = server.limits.connectionsPerAddress, let address = ClientAddress(socket.peerAddress) else {
       return Client(address: nil)
     }
-    return state.withLock { $0.counts[address, default: 0] < most } ? Client(address: address) : nil
+    if state.withLock({ $0.counts[address, default: 0] < most }) { return Client(address: address) }
+    server.count(.connectionsPerAddress)
+    return nil
   }
 
   /// Whose a connection is.
@@ -47,7 +49,8 @@ final class ConnectionTasks: Sendable {
 
   /// Begins the task of a connection.
   func begin(_ connection: Connection, _ client: Client, _ leave: @escaping @Sendable () -> Void) {
-    connection.limit(limits)
+    connection.begin(for: server)
+    server.connectionBegins()
     // Under the lock: the task cannot leave before it is noted.
     state.withLock { state in
       state.lastNumber += 1
@@ -72,6 +75,7 @@ final class ConnectionTasks: Sendable {
   }
 
   private func finish(_ number: Int, _ client: Client) {
+    server.connectionEnds()
     let waiter = state.withLock { state -> Waiter<Void>? in
       state.tasks[number] = nil
       if let address = client.address, let count = state.counts[address] {
@@ -85,7 +89,7 @@ final class ConnectionTasks: Sendable {
   }
 
   /// Whether there is room for another connection.
-  var hasRoom: Bool { state.withLock { $0.tasks.count < limits.connections } }
+  var hasRoom: Bool { state.withLock { $0.tasks.count < server.limits.connections } }
 
   /// Suspends until there is room for another connection, or the calling task is cancelled.
   ///
@@ -96,10 +100,11 @@ final class ConnectionTasks: Sendable {
       if Task.isCancelled { throw .wait(.cancelled) }
       await Waiter<Void>.wait(isolation: #isolation) { waiter in
         let isFull = state.withLock { state in
-          let isFull = state.tasks.count >= limits.connections && !state.isStopped
+          let isFull = state.tasks.count >= server.limits.connections && !state.isStopped
           if isFull { state.waiter = (waiter, isForRoom: true) }
           return isFull
         }
+        if isFull { server.count(.connections) }
         // A cancellation that came before the waiter was there found none.
         if !isFull { waiter.resume(()) } else if Task.isCancelled { giveUp() }
       } onCancel: {
@@ -123,6 +128,7 @@ final class ConnectionTasks: Sendable {
 
   /// No connection waits between requests any longer.
   func drain() {
+    server.drains()
     for (_, connection) in present { connection.drain() }
   }
 

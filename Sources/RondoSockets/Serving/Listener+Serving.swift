@@ -40,7 +40,10 @@ extension Listener {
     _ body: @escaping @Sendable (Connection) async throws -> Void
   ) async throws(ConnectionError) {
     limits.check()
-    let tasks = ConnectionTasks(limits, onError: onError, body)
+    let server = ServerRecord(limits)
+    ShownServers.add(server, at: "\(address)")
+    defer { ShownServers.remove(server) }
+    let tasks = ConnectionTasks(for: server, onError: onError, body)
     func begin(_ socket: Socket) {
       guard let client = tasks.admit(socket) else { return }
       let (home, leave) = place()
@@ -61,7 +64,7 @@ extension Listener {
     } catch {
       if error != .wait(.cancelled) { failure = error }
     }
-    if failure == nil, isStopped {
+    if failure == nil, isStopped, !isHandedOver {
       tasks.drain()
       await acceptQueue(on: loop, until: loop.deadline(after: grace), while: { tasks.hasRoom }, begin)
     }

@@ -25,6 +25,8 @@ public final class Listener: Sendable {
 
   private struct State {
     var isStopped = false
+    /// Another process has the socket, and accepts.
+    var isHandedOver = false
     /// Called by `stop()`, by the numbers of the doors.
     var doors: [Int: @Sendable () -> Void] = [:]
     var lastNumber = 0
@@ -78,12 +80,21 @@ public final class Listener: Sendable {
   ///
   /// - Throws: `.system` with EOPNOTSUPP for a datagram socket, and with EINVAL for one that does not listen.
   public convenience init(_ socket: Socket) throws(SocketError) {
+    try self.init(socket, takingOver: false)
+  }
+
+  /// - Parameter takesOver: Whether the process that listened removes the socket's file no more: this one does.
+  package convenience init(_ socket: Socket, takingOver takesOver: Bool) throws(SocketError) {
     if socket.kind != .stream { throw .system(.listen, errno: EOPNOTSUPP) }
     if rondo_is_simulated(socket.descriptor) == 0 {
       let isListening = try check(.option, rondo_socket_option(socket.descriptor, SOL_SOCKET, SO_ACCEPTCONN)) != 0
       if !isListening { throw .system(.listen, errno: EINVAL) }
     }
-    self.init(socket, nil)
+    if takesOver, case .unix(let name)? = socket.localAddress, name.place == .file {
+      self.init(socket, SocketFile(adopting: name))
+    } else {
+      self.init(socket, nil)
+    }
   }
 
   /// The owner and its group may connect.
@@ -104,7 +115,9 @@ public final class Listener: Sendable {
     address = socket.localAddress ?? .unix(.unnamed)
   }
 
-  deinit { file?.remove() }
+  deinit {
+    if !isHandedOver { file?.remove() }
+  }
 
   // MARK: - The stop
 
@@ -121,9 +134,14 @@ public final class Listener: Sendable {
       defer { state.doors = [:] }
       return state.doors.sorted { $0.key < $1.key }.map(\.value)
     }
-    file?.remove()
+    if !isHandedOver { file?.remove() }
     for stop in doors { stop() }
   }
+
+  /// Leaves the queue and the file to another process, which has the socket, too. Any thread.
+  package func handOver() { state.withLock { $0.isHandedOver = true } }
+
+  package var isHandedOver: Bool { state.withLock { $0.isHandedOver } }
 
   /// Has the loop watch the listener, for a sequence or a server.
   ///

@@ -15,28 +15,66 @@ public struct ServerLimits: Hashable, Sendable {
   public var idle: Duration?
   /// The longest wait for a client's first byte, from its acceptance.
   ///
-  /// Nil means no limit but ``idle``. The read then throws `.wait(.timedOut)`. Use nil if the server speaks and its clients may stay silent.
+  /// Nil means no limit but ``idle``. The read then throws `.wait(.timedOut)`. Use nil if the server speaks and its clients may
+  /// stay silent.
   public var firstByte: Duration?
+  /// The most bytes of a request's head. HTTP answers a client beyond it with 431, or 414 within the first line.
+  ///
+  /// It is as well the limit of extensions between the chunks of a body, beside a few bytes for each of its own.
+  public var headBytes: Int
+  /// The longest time from a request's first byte to its head's end; nil for any. HTTP answers with 408.
+  public var headTime: Duration?
+  /// The most bytes of a request's body; a handler can choose another limit. HTTP answers with 413.
+  public var bodyBytes: Int
+  /// The longest time from the first wait for a body to its end. Nil for any. HTTP answers with 408.
+  public var bodyTime: Duration?
+  /// The most bytes that the server passes over of a body without a reader.
+  ///
+  /// Then the connection serves the next request. Beyond it, the connection ends after the response.
+  public var unreadBytes: Int
+  /// The most requests of one connection; nil for any number. The connection ends after the last response.
+  ///
+  /// That response of HTTP has the field `Connection: close`.
+  public var requests: Int?
 
   /// Makes limits. Each that you leave out has its default.
+  ///
+  /// Those from `headBytes` on are for servers of requests, such as RondoHTTP.
   public init(
     connections: Int = 10_000, connectionsPerAddress: Int? = nil, idle: Duration? = .seconds(60),
-    firstByte: Duration? = nil
+    firstByte: Duration? = nil, headBytes: Int = 16_384, headTime: Duration? = .seconds(10),
+    bodyBytes: Int = 1_048_576, bodyTime: Duration? = .seconds(60), unreadBytes: Int = 65_536, requests: Int? = nil
   ) {
     self.connections = connections
     self.connectionsPerAddress = connectionsPerAddress
     self.idle = idle
     self.firstByte = firstByte
+    self.headBytes = headBytes
+    self.headTime = headTime
+    self.bodyBytes = bodyBytes
+    self.bodyTime = bodyTime
+    self.unreadBytes = unreadBytes
+    self.requests = requests
   }
 
-  /// No limits: the server is bounded by its descriptors alone.
-  public static let none = ServerLimits(connections: .max, idle: nil)
+  /// No limits of connections, requests and time: the server is bounded by its descriptors alone.
+  ///
+  /// The limits of bytes have their defaults. They bound the memory that a client takes by its descriptor.
+  public static let none = ServerLimits(connections: .max, idle: nil, headTime: nil, bodyTime: nil)
 
   /// Ends the process if a server cannot have these.
   func check() {
     require(connections > 0, "A server has at least one connection at a time, not \(connections).")
     if let most = connectionsPerAddress {
       require(most > 0, "A server has at least one connection of an address, not \(most).")
+    }
+    require(headBytes > 0, "headBytes: the head of a request has at least one byte, not \(headBytes).")
+    require(bodyBytes >= 0, "bodyBytes: the body of a request has no bytes or more, not \(bodyBytes).")
+    require(unreadBytes >= 0, "unreadBytes: a server passes over no bytes or more, not \(unreadBytes).")
+    if let requests { require(requests > 0, "A connection has at least one request, not \(requests).") }
+    let times = [("idle", idle), ("firstByte", firstByte), ("headTime", headTime), ("bodyTime", bodyTime)]
+    for case (let name, let time?) in times {
+      require(time > .zero, "\(name): a client has more time than \(time). Use nil for no limit.")
     }
   }
 }

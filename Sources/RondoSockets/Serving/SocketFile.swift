@@ -48,6 +48,12 @@ struct SocketFile: Sendable {
     }
   }
 
+  /// The file that another process has made for a socket, and leaves to this one.
+  init(adopting name: UnixAddress) {
+    path = name.bytes + [0]
+    identity = Identity(path)
+  }
+
   /// Removes the file, unless another has replaced it.
   func remove() {
     guard let identity, owner == getpid(), Identity(path) == identity else { return }

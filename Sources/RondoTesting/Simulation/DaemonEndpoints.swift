@@ -68,8 +68,9 @@ final class ClockEndpoint: Endpoint {
     let arming = armings
     guard date > 0, date < .max else { return }
     let left = Swift.max(0, date.subtractingReportingOverflow(now).partialValue)
-    timeline.schedule(at: timeline.now.advanced(by: left)) { [self] in
+    timeline.schedule(at: timeline.now.advanced(by: left), on: host.address) { [self] in
       guard arming == armings else { return }
+      timeline.noteEvent(on: host.address) { "the date of a clock timer comes" }
       isDue = true
       hasChanged()
     }

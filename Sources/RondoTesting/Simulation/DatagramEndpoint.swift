@@ -56,13 +56,14 @@ final class DatagramEndpoint: Endpoint {
     let link = host.link(to: target)
     let from = sender(facing: ip)
     let arrival = link.arrival(of: bytes.count, from: host, at: timeline.now)
-    timeline.schedule(at: arrival) { [self] in
-      if link.isCut || target.isDown || link.loses(timeline) { return }
+    timeline.schedule(at: arrival, on: target.address) { [self] in
+      if link.isCut || target.isDown || link.loses(to: target, timeline) { return }
       if let found = target.endpoint(at: address, isStream: false) as? DatagramEndpoint {
         if found.take(bytes, from: from) < 0 { found.dropped &+= 1 }
       } else if remote == address {
         // The answer of a port without a socket, for one that is connected.
-        timeline.schedule(at: timeline.now.advanced(by: link.latency.saturatingNanoseconds)) { [self] in
+        timeline.schedule(at: timeline.now.advanced(by: link.latency.saturatingNanoseconds), on: host.address) {
+          [self] in
           error = ECONNREFUSED
           hasChanged()
         }
@@ -90,6 +91,7 @@ final class DatagramEndpoint: Endpoint {
     guard isOpen, waitingBytes + bytes.count < Self.capacity else { return -Int(EAGAIN) }
     waitingBytes += bytes.count + 1
     waiting.append((address, bytes))
+    timeline.noteEvent(on: host.address) { "a datagram of \(bytes.count) bytes arrives" }
     hasChanged()
     return bytes.count
   }

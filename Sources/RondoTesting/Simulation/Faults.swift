@@ -22,6 +22,11 @@ public final class Faults: @unchecked Sendable {
     case send
     /// recv(2): ENOMEM, ECONNRESET. A short one gets a part.
     case receive
+    /// A name is looked up by a `Resolver`: ENOENT, EAGAIN, ETIMEDOUT.
+    ///
+    /// ENOENT is a name that no host has, EAGAIN name servers that do not reply. With ETIMEDOUT there is never an answer, and the
+    /// lookup ends by its own timeout.
+    case lookUp
   }
 
   private struct Plan {
@@ -34,6 +39,8 @@ public final class Faults: @unchecked Sendable {
     var oneIn = 0
     /// Whether all calls from then on fail.
     var isLasting = false
+
+    var sentence: String { "\(call) failed with \(describe(errno: errno))" }
   }
 
   private let timeline: Timeline
@@ -98,13 +105,16 @@ public final class Faults: @unchecked Sendable {
   /// They are no descriptors for sockets, no memory where a connection is accepted or bytes are sent, short reads, short
   /// writes, and connections that break.
   public func swarm(oneIn: Int) {
-    let all: [() -> Void] = [
-      { self.fail(.socket, with: EMFILE, oneIn: oneIn) }, { self.fail(.accept, with: EMFILE, oneIn: oneIn) },
-      { self.fail(.accept, with: ENOMEM, oneIn: oneIn) }, { self.fail(.send, with: ENOBUFS, oneIn: oneIn) },
-      { self.shorten(.send, oneIn: max(1, oneIn / 4)) }, { self.shorten(.receive, oneIn: max(1, oneIn / 4)) },
-      { self.resetConnections(oneIn: oneIn) },
+    let all: [(name: String, add: () -> Void)] = [
+      ("no descriptors for sockets", { self.fail(.socket, with: EMFILE, oneIn: oneIn) }),
+      ("no descriptors for connections", { self.fail(.accept, with: EMFILE, oneIn: oneIn) }),
+      ("no memory for connections", { self.fail(.accept, with: ENOMEM, oneIn: oneIn) }),
+      ("no memory to send", { self.fail(.send, with: ENOBUFS, oneIn: oneIn) }),
+      ("short writes", { self.shorten(.send, oneIn: max(1, oneIn / 4)) }),
+      ("short reads", { self.shorten(.receive, oneIn: max(1, oneIn / 4)) }),
+      ("connections that break", { self.resetConnections(oneIn: oneIn) }),
     ]
-    for add in all where timeline.happens(oneIn: 2) { add() }
+    for (name, add) in all where timeline.happens(oneIn: 2, { "the swarm of faults had \(name)" }) { add() }
   }
 
   /// Ends all faults, those that were planned too.
@@ -129,7 +139,8 @@ public final class Faults: @unchecked Sendable {
           continue
         }
         if !plan.isLasting { plans.remove(at: place) }
-      } else if !timeline.happens(oneIn: plan.oneIn) {
+        timeline.tell(on: host.address) { plan.sentence + ", as planned" }
+      } else if !timeline.happens(oneIn: plan.oneIn, on: host.address, { plan.sentence }) {
         continue
       }
       counts[call, default: 0] += 1
@@ -139,21 +150,19 @@ public final class Faults: @unchecked Sendable {
   }
 
   /// Whether a connection breaks as bytes of it arrive.
-  func breaksConnection() -> Bool {
-    guard let breaks, timeline.happens(oneIn: breaks) else { return false }
+  func breaksConnection(to host: Host) -> Bool {
+    guard let breaks, timeline.happens(oneIn: breaks, on: host.address, { "a connection broke as bytes arrived" })
+    else { return false }
     brokenConnections += 1
     return true
   }
 
   /// How many of so many bytes a call moves.
-  func shorten(_ bytes: Int, _ call: Call) -> Int {
-    guard bytes > 1, let oneIn = shorts[call], timeline.happens(oneIn: oneIn) else { return bytes }
+  func shorten(_ bytes: Int, _ call: Call, on host: Host) -> Int {
+    guard bytes > 1, let oneIn = shorts[call],
+      timeline.happens(oneIn: oneIn, on: host.address, { "\(call) moved a part of \(bytes) bytes" })
+    else { return bytes }
     counts[call, default: 0] += 1
-    return 1 + timeline.choose(among: bytes - 1)
+    return 1 + timeline.choose(among: bytes - 1, on: host.address) { "the part was of \($0 + 1) bytes" }
   }
-}
-
-extension Timeline {
-  /// Whether something that is not the documented order happens.
-  func happens(oneIn: Int) -> Bool { seed != nil && (oneIn == 1 || choose(among: oneIn) == 1) }
 }

@@ -22,12 +22,18 @@ public final class Host: @unchecked Sendable {
   package private(set) var isDown = false
 
   let simulation: Simulation
+  /// Its place among the hosts.
+  let number: Int
+  /// Whether the agenda has noted that it may have something to do.
+  @safe @exclusivity(unchecked) var isNoted = false
+  /// How many of its runs and waits are under way: it is served when they are over.
+  @safe @exclusivity(unchecked) private var uses = 0
   let ip: [UInt8]
-  private var script: HostScript
+  @safe @exclusivity(unchecked) private var script: HostScript
   /// The loops of before crashes, which run no more.
   private var deadLoops: [Loop] = []
   /// *its own lock* What `start` has started and has not ended, by number.
-  private let tasks = Guarded<[Int: Task<Void, any Error>]>([:])
+  private let tasks = Guarded<[Int: Started]>([:])
   private var lastTask = 0
   var subscriptions: [SignalEndpoint] = []
   var clockTimers: [ClockEndpoint] = []
@@ -38,11 +44,22 @@ public final class Host: @unchecked Sendable {
   private var lastPort: UInt16 = 32_767
   /// The socket files there have been: they stay.
   private var paths: Set<[UInt8]> = []
-  private var candidates: [Endpoint] = []
+  @safe @exclusivity(unchecked) private var candidates: [Endpoint] = []
   /// The links to other hosts.
   private var links: [ObjectIdentifier: Link] = [:]
   /// When its loop wants to go on.
-  var wakeDate: Instant { isDown ? .distantFuture : script.wakeDate }
+  var wakeDate: Instant { script.wakeDate }
+  /// When the next timer of its loop is due.
+  var fireDate: Instant { script.fireDate }
+  /// Whether its loop can be served.
+  var isPresent: Bool { !isDown && uses == 0 }
+
+  /// A task, and where in the source it was started.
+  private struct Started {
+    let task: Task<Void, any Error>
+    let loop: Loop
+    let place: String
+  }
 
   private struct Binding: Hashable {
     let isStream: Bool
@@ -55,14 +72,20 @@ public final class Host: @unchecked Sendable {
     }
   }
 
-  init(_ address: String, _ ip: [UInt8], in simulation: Simulation) {
+  init(_ address: String, _ ip: [UInt8], _ number: Int, in simulation: Simulation) {
     self.address = address
     self.ip = ip
+    self.number = number
     self.simulation = simulation
     realTimeOffset = 1_767_225_600_000_000_000 - simulation.timeline.now.nanoseconds
-    script = HostScript(simulation.timeline)
-    loop = Loop.makeVirtual(script)
+    (script, loop) = Self.makeLoop(number, simulation)
     script.host = self
+  }
+
+  private static func makeLoop(_ number: Int, _ simulation: Simulation) -> (HostScript, Loop) {
+    let script = HostScript(simulation.timeline)
+    let woken = simulation.agenda.woken
+    return (script, Loop.makeVirtual(script) { woken.add(number) })
   }
 
   /// Calls `body` as the host's thread.
@@ -70,6 +93,12 @@ public final class Host: @unchecked Sendable {
   /// The host's loop is `Loop.current`, and sockets are made on the host. In `body` you may run the loop: the other hosts then go on, and so does the clock.
   public func run<Result>(_ body: () throws -> Result) rethrows -> Result {
     simulation.checkThread()
+    defer { simulation.agenda.note(self) }
+    return try enter(body)
+  }
+
+  private func enter<Result>(_ body: () throws -> Result) rethrows -> Result {
+    loop.returnFromOutside()
     return try Loop.standingIn(loop, body)
   }
 
@@ -77,7 +106,9 @@ public final class Host: @unchecked Sendable {
   ///
   /// It runs while the simulation runs. When the scope of the simulation ends, the task is cancelled, and runs as far as it can at that date.
   @discardableResult
-  public func start(_ body: @escaping @Sendable () async throws -> Void) -> Task<Void, any Error> {
+  public func start(
+    fileID: StaticString = #fileID, line: UInt = #line, _ body: @escaping @Sendable () async throws -> Void
+  ) -> Task<Void, any Error> {
     simulation.checkThread()
     lastTask += 1
     let number = lastTask
@@ -86,7 +117,7 @@ public final class Host: @unchecked Sendable {
       try await body()
     }
     // It begins when the loop runs.
-    tasks.withLock { $0[number] = task }
+    tasks.withLock { $0[number] = Started(task: task, loop: loop, place: "\(fileID):\(line)") }
     return task
   }
 
@@ -97,7 +128,8 @@ public final class Host: @unchecked Sendable {
     simulation.checkThread()
     require(!isRunning, "A host cannot crash while its own code runs its loop: crash it from the test, or by `at`.")
     if isDown { return }
-    isDown = true
+    simulation.timeline.noteEvent(on: address) { "the host crashes" }
+    simulation.agenda.changePresence(of: self) { isDown = true }
     network.endProcess(of: self, hasCrashed: true)
     replaceLoop()
   }
@@ -107,7 +139,8 @@ public final class Host: @unchecked Sendable {
   /// Packets of earlier connections get resets as answers.
   public func restart() {
     simulation.checkThread()
-    isDown = false
+    simulation.timeline.noteEvent(on: address) { "the host is restarted" }
+    simulation.agenda.changePresence(of: self) { isDown = false }
     for other in simulation.hosts where !link(to: other).isCut { link(to: other).goOn() }
   }
 
@@ -119,6 +152,7 @@ public final class Host: @unchecked Sendable {
   /// and the host has another loop for the next process.
   public func send(signal: CInt) {
     simulation.checkThread()
+    simulation.timeline.noteEvent(on: address) { "signal \(signal) comes" }
     let told = subscriptions.filter { $0.signal == signal }
     for subscription in told { subscription.deliver() }
     if told.isEmpty { endProcess() }
@@ -135,9 +169,10 @@ public final class Host: @unchecked Sendable {
     candidates = []
     subscriptions = []
     deadLoops.append(loop)
-    script = HostScript(simulation.timeline)
-    loop = Loop.makeVirtual(script)
+    (script, loop) = Self.makeLoop(number, simulation)
     script.host = self
+    simulation.agenda.setDates(of: self)
+    simulation.agenda.note(self)
   }
 
   // MARK: - The clock on the wall
@@ -190,18 +225,38 @@ public final class Host: @unchecked Sendable {
   ///
   /// - Returns: Whether it has called out.
   func serve() -> Bool {
-    let before = loop.callouts
-    script.isServed = true
-    defer { script.isServed = false }
-    script.wakeDate = .distantFuture
-    run { _ = loop.run(in: .default, until: Instant.distantFuture.suspending) }
-    return loop.callouts != before
+    let (loop, script, agenda) = (loop, script, simulation.agenda)
+    let (before, observed) = (loop.callouts, loop.observerCallouts)
+    script.beginServing()
+    uses += 1
+    agenda.beginServing(self)
+    let result = enter { loop.run(in: .default, until: Instant.distantFuture.suspending) }
+    script.isServed = false
+    uses -= 1
+    agenda.endServing(self)
+    let callouts = loop.callouts - before
+    let hasCalledOut = callouts > 0
+    if hasCalledOut {
+      simulation.timeline.noteEvent(on: address) {
+        "the loop calls out, \(callouts == 1 ? "once" : "\(callouts) times")"
+      }
+    }
+    // Observers are called in each round as well, and so are those asked who watch what is not simulated.
+    let isRestless =
+      hasCalledOut || !script.isAsleep && result != .finished || loop.observerCallouts != observed
+      || !candidates.isEmpty || !script.real.isEmpty
+    if isRestless || !loop.sleepsOutside() { agenda.note(self) }
+    return hasCalledOut
   }
+
+  /// Code of the host waits for others.
+  func beginWaiting() { simulation.agenda.changePresence(of: self) { uses += 1 } }
+  func endWaiting() { simulation.agenda.changePresence(of: self) { uses -= 1 } }
 
   /// Whether its loop is in a run that its own code has begun: it goes on where that waits.
   var isRunning: Bool { script.depth > 0 }
   /// Whether the readiness of an endpoint may have changed since the loop looked.
-  private(set) var hasNews = false
+  @safe @exclusivity(unchecked) private(set) var hasNews = false
   /// Whether its loop may have something to do.
   var isConcerned: Bool {
     hasNews || !script.real.isEmpty || script.wakeDate <= simulation.timeline.now || loop.isPostedTo
@@ -209,7 +264,18 @@ public final class Host: @unchecked Sendable {
 
   /// Cancels what was started, in its order.
   func cancelTasks() {
-    for (_, task) in tasks.withLock({ $0.sorted { $0.key < $1.key } }) { task.cancel() }
+    for (_, started) in tasks.withLock({ $0.sorted { $0.key < $1.key } }) { started.task.cancel() }
+  }
+
+  /// Says which of them go on after they were cancelled: what they wait for, no host does.
+  func tellOfTasksLeft() {
+    for (_, started) in tasks.withLock({ $0.sorted { $0.key < $1.key } }) where started.loop === loop && !isDown {
+      warn(
+        """
+        The task that \(started.place) has started on \(address) has not ended with its simulation, though it was cancelled. \
+        It waits for what does not end by that: another task, a thread, a queue of Dispatch, or a continuation.
+        """)
+    }
   }
 
   func close() {
@@ -222,6 +288,7 @@ public final class Host: @unchecked Sendable {
 
   func look(at endpoint: Endpoint) {
     hasNews = true
+    simulation.agenda.note(self)
     if endpoint.isCandidate { return }
     endpoint.isCandidate = true
     candidates.append(endpoint)
@@ -231,7 +298,7 @@ public final class Host: @unchecked Sendable {
     if candidates.isEmpty { return }
     var looked = candidates
     candidates = []
-    simulation.timeline.permute(&looked)
+    simulation.timeline.permute(&looked, "descriptor", on: address)
     for endpoint in looked {
       endpoint.isCandidate = false
       if endpoint.collect(turn) { look(at: endpoint) }
@@ -307,14 +374,5 @@ public final class Host: @unchecked Sendable {
     links[ObjectIdentifier(other)] = link
     other.links[ObjectIdentifier(self)] = link
     return link
-  }
-}
-
-extension Loop {
-  /// Callouts other than observers', which come with every turn.
-  var callouts: UInt64 {
-    let statistics = statistics
-    return statistics.timerCallouts + statistics.sourceCallouts + statistics.descriptorCallouts
-      + statistics.blockCallouts + statistics.mainQueueCallouts + statistics.jobCallouts
   }
 }

@@ -1,4 +1,5 @@
 internal import CLinux
+internal import Glibc
 internal import Rondo
 
 /// How the loop of a simulated host waits: the other hosts go on, or the simulation does. *the thread of the simulation*
@@ -6,25 +7,54 @@ final class HostScript: WaitScript, @unchecked Sendable {
   private let timeline: Timeline
   unowned var host: Host!
   /// Whether the simulation runs the loop, until it would sleep.
-  var isServed = false
+  @safe @exclusivity(unchecked) var isServed = false
   /// When the loop that the simulation runs wants to go on.
-  var wakeDate = Instant.distantPast
+  @safe @exclusivity(unchecked) private(set) var wakeDate = Instant.distantPast
+  /// When its next timer is due.
+  @safe @exclusivity(unchecked) private(set) var fireDate = Instant.distantPast
+  /// Whether that run has come to its sleep.
+  @safe @exclusivity(unchecked) private(set) var isAsleep = false
   /// The sources of descriptors that the kernel has, each with the bits of its modes.
-  private(set) var real: [(source: Loop.DescriptorSource, modes: UInt64)] = []
+  @safe @exclusivity(unchecked) private(set) var real: [(source: Loop.DescriptorSource, modes: UInt64)] = []
   /// How many waits of the host's own runs are under way.
-  private(set) var depth = 0
+  @safe @exclusivity(unchecked) private(set) var depth = 0
 
   init(_ timeline: Timeline) { self.timeline = timeline }
 
   var now: Instant { timeline.now }
   var isSeeded: Bool { timeline.seed != nil }
 
-  func choose(among count: Int) -> Int { timeline.choose(among: count) }
+  func beginServing() {
+    (isServed, isAsleep) = (true, false)
+    (wakeDate, fireDate) = (.distantFuture, .distantFuture)
+  }
+
+  func choose(among count: Int, _ name: StaticString) -> Int {
+    timeline.chooseFirst(among: count, name, on: host.address)
+  }
   func close() {}
 
   func call(_ call: rondo_call, _ first: Int, _ second: Int) -> Int { host.network.call(call, on: host, first, second) }
 
-  func addresses(of host: String) -> [String]? { self.host.simulation.names[host] ?? [] }
+  func lookUp(_ name: String, _ answer: @escaping (SimulatedAddresses) -> Void) -> Bool {
+    let simulation = host.simulation
+    let fault = simulation.faults.strike(.lookUp, on: host)
+    if fault == ETIMEDOUT { return true }
+    let reply = {
+      switch fault {
+      case 0: answer(.found(simulation.names[name] ?? []))
+      case ENOENT: answer(.found([]))
+      default: answer(.unavailable)
+      }
+    }
+    if simulation.nameLatency <= .zero {
+      reply()
+    } else {
+      let date = timeline.now.advanced(by: simulation.nameLatency.saturatingNanoseconds)
+      simulation.disturb(at: date, on: host.address, reply)
+    }
+    return true
+  }
 
   func watch(_ source: Loop.DescriptorSource, in mode: UInt64) {
     if let endpoint = host.network.endpoint(source.descriptor) { return endpoint.watch(source, in: mode) }
@@ -57,12 +87,12 @@ final class HostScript: WaitScript, @unchecked Sendable {
   }
 
   func wait(_ turn: ScriptedTurn, until deadline: Instant, blocks: Bool) -> Bool {
-    host.simulation.countTurn()
+    timeline.countTurn()
     if !isServed { timeline.runDueEvents() }
     collect(turn)
     guard blocks, !turn.isReady, deadline > now else { return true }
     if isServed, !turn.isNested {
-      wakeDate = deadline
+      (wakeDate, fireDate, isAsleep) = (deadline, turn.fireDate, true)
       return false
     }
     // Code of the host has begun this run, in a callout or by `Host.run`.

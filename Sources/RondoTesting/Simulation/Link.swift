@@ -61,9 +61,10 @@ public final class Link: @unchecked Sendable {
 
   func stop(_ endpoint: StreamEndpoint) { stopped.append(endpoint) }
 
-  func loses(_ timeline: Timeline) -> Bool {
+  /// Whether a datagram to a host is lost by chance.
+  func loses(to host: Host, _ timeline: Timeline) -> Bool {
     guard let losesOneIn else { return false }
-    return timeline.happens(oneIn: losesOneIn)
+    return timeline.happens(oneIn: losesOneIn, on: host.address) { "a datagram was lost" }
   }
 
   /// When bytes that a host sends now are there.

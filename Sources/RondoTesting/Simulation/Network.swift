@@ -13,7 +13,7 @@ final class Network: SimulatedMachine, @unchecked Sendable {
   /// The distance of the descriptor that is given out first.
   private var start = 0
   /// By their descriptors' distance from that one.
-  private var endpoints: [Endpoint?] = []
+  @safe @exclusivity(unchecked) private var endpoints: [Endpoint?] = []
   private var free: [CInt] = []
   private var lastSerial: UInt64 = 0
   /// Those without a descriptor that something is on its way to, or from, by their numbers.

@@ -1,5 +1,6 @@
 internal import CLinux
 internal import Rondo
+internal import Synchronization
 
 /// Hosts, the network between them and their clock, in one test.
 ///
@@ -12,30 +13,39 @@ public final class Simulation: @unchecked Sendable {
   /// The faults of the hosts' system calls, and of their connections.
   public let faults: Faults
   /// The hosts, in the order in which they were made.
-  public private(set) var hosts: [Host] = []
+  public var hosts: [Host] { agenda.hosts }
   /// The addresses of each host name, in the order in which to try them.
   ///
-  /// The resolvers of all hosts answer with them immediately. A name that is not here is not found.
+  /// The resolvers of all hosts answer with what is here when `nameLatency` has passed. A name that is not here is not
+  /// found. `faults.fail(.lookUp, with: EAGAIN)` has name servers that do not reply.
   public var names: [String: [String]] = [:]
+  /// How long a lookup of a name takes. Zero at first.
+  public var nameLatency = Duration.zero
   /// The latency of links that are made from then on.
   ///
   /// 100 microseconds at first. A link is made when it is asked for, or used.
   public var latency = Duration.microseconds(100)
 
   let timeline: Timeline
+  /// What the hosts have to do.
+  let agenda: HostAgenda
+  /// How often a host was asked whether it has something to do, or for its place among others.
+  package var questions: Int { agenda.questions }
   private(set) var network: Network!
   private let start: Instant
   private let thread = rondo_thread_pointer()
-  private var isOver = false
-  /// How many turns there have been at one date, and at which.
-  private var turns = 0
-  private var turnDate = Instant.distantPast
+  @safe @exclusivity(unchecked) private var isOver = false
+  /// *atomic* How many of its runs are under way, one in another.
+  private let passes = Atomic(0)
+  /// Whether it runs hosts at present. Any thread.
+  fileprivate var isPassing: Bool { passes.load(ordering: .relaxed) > 0 }
   /// Whether code of the test has run, which may have done something to any loop.
-  private var isDisturbed = true
+  @safe @exclusivity(unchecked) private var isDisturbed = true
 
   fileprivate init(_ seed: Seed?) {
     start = VirtualLoop.start
     timeline = Timeline(start: start, seed: seed)
+    agenda = HostAgenda(timeline)
     faults = Faults(timeline)
     network = Network(self)
   }
@@ -61,8 +71,8 @@ public final class Simulation: @unchecked Sendable {
       ip.map { !NetworkAddress.isLoopback($0) && !NetworkAddress.isWildcard($0) } ?? false,
       "A host's address is one of IPv4 or IPv6 that other hosts can reach, not \"\(address)\".")
     require(!hosts.contains { $0.ip == ip }, "There is a host \(address) already.")
-    let host = Host(address, ip!, in: self)
-    hosts.append(host)
+    let host = Host(address, ip!, hosts.count, in: self)
+    agenda.add(host)
     return host
   }
 
@@ -94,7 +104,7 @@ public final class Simulation: @unchecked Sendable {
   public func choose(among count: Int) -> Int {
     checkThread()
     require(count > 0, "There is nothing to choose among \(count).")
-    return timeline.choose(among: count)
+    return timeline.choose(among: count) { "the test's own choice was \($0) of 0 to \(count - 1)" }
   }
 
   // MARK: - Time
@@ -102,7 +112,15 @@ public final class Simulation: @unchecked Sendable {
   /// Calls `action` when `offset` has passed since the scope began, while all loops sleep.
   public func at(_ offset: Duration, _ action: @escaping () -> Void) {
     checkThread()
-    timeline.schedule(at: start.advanced(by: offset.saturatingNanoseconds)) { [unowned self] in
+    disturb(at: start.advanced(by: offset.saturatingNanoseconds)) { [unowned timeline] in
+      timeline.noteEvent { "the test's action" }
+      action()
+    }
+  }
+
+  /// Has something happen at a date that may concern any loop.
+  func disturb(at date: Instant, on host: String? = nil, _ action: @escaping () -> Void) {
+    timeline.schedule(at: date, on: host) { [unowned self] in
       isDisturbed = true
       action()
     }
@@ -142,36 +160,28 @@ public final class Simulation: @unchecked Sendable {
   @discardableResult
   func pass(until end: Instant, for waiting: Host? = nil, stop: () -> Bool) -> Bool {
     isDisturbed = true
+    waiting?.beginWaiting()
+    passes.add(1, ordering: .relaxed)
+    defer {
+      passes.subtract(1, ordering: .relaxed)
+      waiting?.endWaiting()
+    }
     while true {
-      countTurn()
+      timeline.countTurn()
       network.closeLate()
       timeline.runDueEvents()
-      var order = hosts.filter { !$0.isDown && !$0.isRunning && $0 !== waiting }
-      timeline.permute(&order)
       let concernsAll = isDisturbed
       isDisturbed = false
-      for host in order where concernsAll || host.isConcerned {
-        // What a host calls may do something to any other.
-        if host.serve() { isDisturbed = true }
-      }
+      // What a host calls may do something to any other.
+      if agenda.serveRound(concernsAll: concernsAll) { isDisturbed = true }
       if isDisturbed { continue }
       if timeline.nextEvent <= timeline.now { continue }
       if stop() { return true }
-      let wake = hosts.reduce(Instant.distantFuture) { $1 === waiting || $1.isRunning ? $0 : min($0, $1.wakeDate) }
-      let next = min(end, timeline.nextEvent, wake)
+      let next = min(end, timeline.nextEvent, agenda.nextWake)
       guard next < .distantFuture else { return false }
       timeline.advance(to: next)
       if next >= end, timeline.nextEvent > end { return true }
     }
-  }
-
-  /// Ends a run in which the clock will never move again.
-  func countTurn() {
-    if timeline.now != turnDate { (turns, turnDate) = (0, timeline.now) }
-    turns += 1
-    require(
-      turns < 200_000,
-      "The clock stands still, because hosts call out without end: does a task wait for something by Task.yield()?")
   }
 
   func checkThread() {
@@ -182,10 +192,11 @@ public final class Simulation: @unchecked Sendable {
   fileprivate func close() {
     for host in hosts { host.cancelTasks() }
     pass(until: timeline.now) { false }
+    for host in hosts { host.tellOfTasksLeft() }
     timeline.close()
     network.close()
     for host in hosts { host.close() }
-    hosts = []
+    agenda.close()
     isOver = true
   }
 }
@@ -199,6 +210,11 @@ public func withSimulation<Result>(
   seed: Seed? = Seed.current, _ body: (Simulation) throws -> Result
 ) rethrows -> Result {
   let simulation = Simulation(seed)
-  defer { simulation.close() }
-  return try body(simulation)
+  func run() throws -> Result {
+    defer { simulation.close() }
+    return try body(simulation)
+  }
+  return try Loop.within(ScopeOfTasks()) {
+    try RealTimeWatch.during(simulation.timeline, isRunning: { simulation.isPassing }, run)
+  }
 }

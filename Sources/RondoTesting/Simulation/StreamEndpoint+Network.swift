@@ -33,7 +33,7 @@ extension StreamEndpoint {
   // MARK: - On the way
 
   func after(_ delay: Duration, _ action: @escaping () -> Void) {
-    timeline.schedule(at: timeline.now.advanced(by: delay.saturatingNanoseconds), action)
+    timeline.schedule(at: timeline.now.advanced(by: delay.saturatingNanoseconds), on: host.address, action)
   }
 
   func send(_ packet: Packet) {
@@ -46,7 +46,7 @@ extension StreamEndpoint {
     // On one host, the kernel moves bytes in the call.
     if peer.host === host, stalled == 0, flight.count == 1 { return arriveNext() }
     lastArrival = max(lastArrival, link.arrival(of: count, from: host, at: timeline.now))
-    timeline.schedule(at: lastArrival) { [self] in arriveNext() }
+    timeline.schedule(at: lastArrival, on: peer.host.address) { [self] in arriveNext() }
   }
 
   /// The first packet on its way arrives, or stops.
@@ -58,9 +58,12 @@ extension StreamEndpoint {
       stalled += 1
       return
     }
-    if case .bytes(let bytes) = first, host.simulation.faults.breaksConnection() {
+    if case .bytes(let bytes) = first, host.simulation.faults.breaksConnection(to: peer.host) {
       // Some of the bytes have gone through.
-      peer.arrive(.bytes(Array(bytes.prefix(timeline.choose(among: bytes.count + 1)))), from: self)
+      let passed = timeline.choose(among: bytes.count + 1, on: peer.host.address) {
+        "\($0) bytes of it had come before"
+      }
+      peer.arrive(.bytes(Array(bytes.prefix(passed))), from: self)
       return breakDown()
     }
     flight.removeFirst()
@@ -87,6 +90,7 @@ extension StreamEndpoint {
   }
 
   func arrive(_ packet: Packet, from sender: StreamEndpoint) {
+    timeline.noteEvent(on: host.address) { "\(packet.name) from \(sender.host.address)" }
     switch (packet, phase) {
     case (.reset, .connected), (.reset, .connecting):
       fail(phase == .connecting ? ECONNREFUSED : hasReceivedEnd ? EPIPE : ECONNRESET)

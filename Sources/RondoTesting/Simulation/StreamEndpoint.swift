@@ -18,6 +18,17 @@ final class StreamEndpoint: Endpoint {
     case urgent
     case end
     case reset
+
+    /// What a trace calls it.
+    var name: String {
+      switch self {
+      case .hello: "a part of a handshake"
+      case .bytes(let bytes): "\(bytes.count) bytes"
+      case .urgent: "an urgent byte"
+      case .end: "the end of a stream"
+      case .reset: "a reset"
+      }
+    }
   }
 
   /// How many bytes may be on their way, or received and not read.
@@ -203,7 +214,7 @@ final class StreamEndpoint: Endpoint {
       isBlocked = true
       return -Int(EAGAIN)
     }
-    let count = host.simulation.faults.shorten(min(bytes.count, room), .send)
+    let count = host.simulation.faults.shorten(min(bytes.count, room), .send, on: host)
     isBlocked = count < bytes.count
     unsafe send(.bytes([UInt8](bytes.prefix(count))))
     return count
@@ -221,7 +232,7 @@ final class StreamEndpoint: Endpoint {
   override func receive(_ room: UnsafeMutableRawBufferPointer) -> (Int, NetworkAddress?) {
     if unread > 0 {
       let boundary = mark.map { $0 > start ? $0 : received.count } ?? received.count
-      let count = host.simulation.faults.shorten(min(room.count, boundary - start), .receive)
+      let count = host.simulation.faults.shorten(min(room.count, boundary - start), .receive, on: host)
       unsafe room.copyBytes(from: received[start..<start + count])
       start += count
       if let mark, mark < start { self.mark = nil }

@@ -237,7 +237,8 @@ import Testing
       precondition(trace.tokens == Array(repeating: "one", count: 10) + ["two", "two"], "\(trace.text)")
       let messages = inbox.messages().map { String($0.prefix { $0 != "\n" }) }
       let reload = ["RELOADING=1", "READY=1", "STATUS=Reload failed: Failure()"]
-      precondition(messages == ["READY=1"] + reload + reload + ["STOPPING=1"], "\(messages)")
+      let end = ["STOPPING=1", "EXTEND_TIMEOUT_USEC=35000000"]
+      precondition(messages == ["READY=1"] + reload + reload + end, "\(messages)")
     }
   }
 }

@@ -299,7 +299,7 @@ import Testing
 }
 
 /// Calls `body` on a thread of its own, and waits.
-private func onAnotherThread(_ body: @escaping @Sendable () -> Void) {
+func onAnotherThread(_ body: @escaping @Sendable () -> Void) {
   let isDone = DispatchSemaphore(value: 0)
   DispatchQueue(label: "another thread").async {
     body()

@@ -108,8 +108,8 @@ import Testing
 
   /// Fails when of ten tied timers the fourth fires before the third.
   private static func fails(_ seed: Seed) -> (fails: Bool, places: Set<Int>) {
-    let log = ChoiceLog()
-    return ChoiceLog.$current.withValue(log) {
+    let log = RunLog()
+    return RunLog.$current.withValue(log) {
       withVirtualLoop(seed: seed) { virtual in
         let trace = Trace()
         for index in 0..<10 { virtual.loop.add(Loop.Timer(after: .seconds(1)) { _ in trace.note("\(index)") }) }
@@ -144,27 +144,34 @@ import Testing
     let told = Mutex<[String]>([])
     let runs = Mutex<[Seed]>([])
     let (test, testCase) = (try #require(Test.current), try #require(Test.Case.current))
-    try await withKnownIssue {
+    let listening = IssueHandlingTrait.compactMapIssues { issue in
+      told.withLock { $0.append(issue.comments.map(\.rawValue).joined()) }
+      return nil
+    }
+    try await listening.provideScope(for: test, testCase: testCase) {
       try await SeedsTrait.seeds(100).provideScope(for: test, testCase: testCase) {
         runs.withLock { $0.append(Seed.current!) }
         if Self.last(of: 4) == index { Issue.record("it fired last") }
       }
-    } matching: { issue in
-      told.withLock { $0.append(issue.comments.map(\.rawValue).joined()) }
-      return true
     }
     let last = runs.withLock { $0.last }
     return (told.withLock { $0 }, try #require(last))
   }
 
-  @Test func `a test that fails with a seed is run again with the smallest, and says which`() async throws {
+  @Test func `a test that fails with a seed is run again with the smallest, and the line that replays it is told`()
+    async throws
+  {
     let (told, last) = try await Self.record(failingIfLast: "1")
     #expect(last.choices?.isEmpty == false)
+    #expect(told.count == 2 && told.first == "it fired last")
+    let lines = try #require(told.last).split(separator: "\n")
     #expect(
-      told == [
-        "It fails with seed \(last): withVirtualLoop(seed: Seed(\"\(last)\")), or RONDO_SEED=\"\(last)\".",
-        "it fired last",
-      ])
+      lines.first == """
+        RONDO_SEED="\(last)" swift test --filter 'a test that fails with a seed is run again with the smallest, and the line \
+        that replays it is told' replays it.
+        """)
+    #expect(lines.dropFirst().count == last.choices?.count)
+    #expect(lines.dropFirst().allSatisfy { $0.hasPrefix("At 1.0 seconds, a timer went before ") })
   }
 
   @Test func `a test that fails without any choice says that it fails in the documented order`() async throws {
@@ -172,9 +179,12 @@ import Testing
     #expect(last.choices == [])
     #expect(
       told == [
-        "It fails with seed \(last): withVirtualLoop(seed: Seed(\"\(last)\")), or RONDO_SEED=\"\(last)\"."
-          + " No choice is needed: it fails in the documented order.",
         "it fired last",
+        """
+        RONDO_SEED="\(last)" swift test --filter 'a test that fails without any choice says that it fails in the documented \
+        order' replays it.
+        No choice is needed: it fails in the documented order.
+        """,
       ])
   }
 

@@ -7,9 +7,7 @@ import Testing
 @testable import rondo_chat
 
 /// The whole of `rondo-chat` on a simulated host: its guests, one that goes without a word, and its end by SIGTERM.
-///
-/// One after the other: a process has one daemon with signals at a time.
-@Suite(.serialized) struct ChatSimulationTests {
+@Suite struct ChatSimulationTests {
   /// What each of three guests has read, the chat's exit code, and what it has open then.
   private func play(_ seed: Seed?) throws -> (texts: [String], code: CInt, openDescriptors: Int) {
     try withSimulation(seed: seed) { simulation in

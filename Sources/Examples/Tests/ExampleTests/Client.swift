@@ -1,11 +1,14 @@
 import Foundation
 import Testing
 
+// The tests of rondo-status have this file, too.
+
 /// A client of a server, with a plain socket that blocks, for a limited time.
 final class Client: Sendable {
   private let descriptor: CInt
 
-  init(_ daemon: Daemon) throws {
+  /// - Parameter distance: How far its port is from the daemon's first one.
+  init(_ daemon: Daemon, at distance: UInt16 = 0) throws {
     // A daemon that another test starts at this moment shall not inherit it.
     descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     try #require(descriptor >= 0)
@@ -14,6 +17,7 @@ final class Client: Sendable {
       unsafe setsockopt(descriptor, SOL_SOCKET, option, &limit, socklen_t(MemoryLayout<timeval>.size))
     }
     var address = daemon.address
+    address.sin_port = (UInt16(bigEndian: address.sin_port) + distance).bigEndian
     let result = unsafe withUnsafePointer(to: &address) { pointer in
       unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { name in
         unsafe connect(descriptor, name, socklen_t(MemoryLayout<sockaddr_in>.size))
@@ -71,13 +75,17 @@ final class Client: Sendable {
     return taken
   }
 
-  /// Sends and reads without a pause until the server has gone.
-  func press() {
-    let bytes = [UInt8](repeating: 7, count: 65_536)
-    var room = bytes
+  /// Sends `text` again and again and reads without a pause until the server has gone.
+  func press(with text: [UInt8] = [UInt8](repeating: 7, count: 65_536)) {
+    var rest = text[...]
+    var room = [UInt8](repeating: 0, count: 65_536)
     while true {
-      let sent = unsafe Glibc.send(descriptor, bytes, bytes.count, CInt(MSG_NOSIGNAL | MSG_DONTWAIT))
+      let sent = unsafe rest.withUnsafeBytes {
+        unsafe Glibc.send(descriptor, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL | MSG_DONTWAIT))
+      }
       if sent < 0, errno != EAGAIN { return }
+      rest = rest.dropFirst(max(0, sent))
+      if rest.isEmpty { rest = text[...] }
       let received = unsafe recv(descriptor, &room, room.count, CInt(MSG_DONTWAIT))
       if received == 0 || received < 0 && errno != EAGAIN { return }
     }

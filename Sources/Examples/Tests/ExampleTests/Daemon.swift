@@ -2,10 +2,14 @@ import Foundation
 import Synchronization
 import Testing
 
+// The tests of rondo-status have this file, too.
+
 /// An example server in a process of its own, at an address of its own. It is killed with the last reference to it.
 final class Daemon: Sendable {
-  /// Where it listens: every address that begins with 127 is this machine's.
+  /// Where it listens: every address that begins with 127 is this machine's. The next seven ports are its own, too.
   let address: sockaddr_in
+  /// The same, as its argument.
+  let name: String
   /// How many descriptors it may have open.
   private let limit: Int
   private let process: Mutex<Process>
@@ -16,28 +20,29 @@ final class Daemon: Sendable {
   static let patience: TimeInterval = 240
   private static let started = Atomic<UInt16>(0)
 
-  /// - Parameter name: The program. Its first argument is the address.
+  /// - Parameter example: Its name, or its path. Its first argument is the address.
   /// - Parameter arguments: Further arguments.
   /// - Parameter descriptors: How many it may have open.
-  init(_ name: String, _ arguments: String..., descriptors: Int = 1024) throws {
+  /// - Parameter errors: Where it writes its errors.
+  init(_ example: String, _ arguments: String..., descriptors: Int = 1024, errors: FileHandle = .nullDevice) throws {
     limit = descriptors
     let number = Self.started.wrappingAdd(1, ordering: .relaxed).newValue
     let own = UInt32(getpid())
-    let port = 7000 + number
+    let port = 7000 + 8 * number
     // Two test processes at a time have two numbers, so neither can take the other's place.
     let host = 127 << 24 | (16 + own >> 16 & 63) << 16 | own & 0xffff
     address = sockaddr_in(
       sin_family: sa_family_t(AF_INET), sin_port: port.bigEndian, sin_addr: in_addr(s_addr: host.bigEndian),
       sin_zero: (0, 0, 0, 0, 0, 0, 0, 0))
-    let text = [24, 16, 8, 0].map { "\(host >> $0 & 255)" }.joined(separator: ".") + ":\(port)"
+    name = [24, 16, 8, 0].map { "\(host >> $0 & 255)" }.joined(separator: ".") + ":\(port)"
     let process = Process()
     process.executableURL = URL(filePath: "/bin/sh")
     process.arguments =
-      ["-c", "ulimit -n \(descriptors); exec \"$0\" \"$@\"", try program(name), text] + arguments
+      ["-c", "ulimit -n \(descriptors); exec \"$0\" \"$@\"", try program(example), name] + arguments
     process.standardInput = FileHandle.nullDevice
     // If the tests crash, the daemon must not hold their output open: its reader would wait for the end in vain.
     process.standardOutput = output
-    process.standardError = FileHandle.nullDevice
+    process.standardError = errors
     try process.run()
     self.process = Mutex(process)
     // From here on SIGTERM has a handler; before, it would end the process by itself.
@@ -52,7 +57,7 @@ final class Daemon: Sendable {
     }
   }
 
-  private var identifier: pid_t { process.withLock { $0.processIdentifier } }
+  var identifier: pid_t { process.withLock { $0.processIdentifier } }
 
   /// The first line that it prints, as soon as it is there.
   func firstLine() throws -> String {
@@ -111,6 +116,15 @@ final class Daemon: Sendable {
     let line = try #require(lines.first { $0.hasPrefix("\(name):") }, "the daemon has no \(name)")
     return try #require(Int(line.split(whereSeparator: \.isWhitespace)[1], radix: radix))
   }
+}
+
+/// An example, which is built into the directory of the tests. A path stays as it is.
+func program(_ name: String) throws -> String {
+  let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+  let places = ([own] + CommandLine.arguments).map {
+    URL(filePath: name, relativeTo: URL(filePath: $0).deletingLastPathComponent()).path
+  }
+  return try #require(places.first { FileManager.default.isExecutableFile(atPath: $0) }, "\(name) is not built")
 }
 
 /// Waits until `condition` holds; if that takes longer than `Daemon.patience`, the test fails.

@@ -5,15 +5,6 @@ import Testing
 /// The loop of `onLoopThread`.
 func loopUnderTest() -> Loop { .current }
 
-/// An example, which is built into the directory of the tests.
-func program(_ name: String) throws -> String {
-  let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-  let places = ([own] + CommandLine.arguments).map {
-    URL(filePath: $0).deletingLastPathComponent().appending(path: name).path
-  }
-  return try #require(places.first { FileManager.default.isExecutableFile(atPath: $0) }, "\(name) is not built")
-}
-
 /// What a program prints, and how it ends.
 func run(_ program: String, _ arguments: [String] = []) throws -> (status: CInt, output: String) {
   let process = Process()

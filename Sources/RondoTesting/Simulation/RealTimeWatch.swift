@@ -1,0 +1,93 @@
+internal import Dispatch
+internal import Rondo
+internal import RondoInspect
+
+/// Ends the process if code in virtual time keeps its thread for long in real time, and says where it is.
+///
+/// Such code waits for what is not simulated, or computes without an end. The time counts that the thread computes or is
+/// blocked, so that a machine that is busy or suspended ends nothing.
+final class RealTimeWatch: @unchecked Sendable {
+  // Unchecked because of the timer, which no thread touches once it runs.
+
+  /// How many seconds code may take. The environment variable RONDO_REAL_LIMIT has another number.
+  private static let limit = SeedTrial.variable("RONDO_REAL_LIMIT").flatMap { Int64($0) } ?? 10
+
+  private static let shared = RealTimeWatch()
+
+  /// A thread in a scope.
+  private struct Watched {
+    let thread: Int32
+    let timeline: Timeline
+    /// Whether the scope's loops are run at present. Any thread.
+    let isRunning: () -> Bool
+    var turns = -1
+    /// The thread's time on a processor when it made its last turn.
+    var start: Int64 = 0
+    /// The same at the last look.
+    var last: Int64 = 0
+    /// For how many looks it has been blocked, and has computed next to nothing.
+    var blocked: Int64 = 0
+  }
+
+  private let watched = Guarded<[Watched]>([])
+  private let timer: any DispatchSourceTimer
+  /// How many functions of a stack are told: what called the code in the end is the loop.
+  private static let mostFunctions = 12
+  private static let second: Int64 = 1_000_000_000
+
+  private init() {
+    // A thread of its own, also when the pool's are all taken.
+    timer = DispatchSource.makeTimerSource(queue: DispatchQueue(label: "rondo-testing", qos: .userInitiated))
+    timer.setEventHandler { Self.shared.look() }
+    timer.schedule(deadline: .now() + 1, repeating: 1, leeway: .milliseconds(100))
+    timer.resume()
+  }
+
+  /// Watches the calling thread while `body` runs.
+  static func during<Result>(
+    _ timeline: Timeline, isRunning: @escaping () -> Bool, _ body: () throws -> Result
+  ) rethrows -> Result {
+    let entry = Watched(thread: ThreadState.ownNumber, timeline: timeline, isRunning: isRunning)
+    shared.watched.withLock { $0.append(entry) }
+    defer { shared.watched.withLock { $0.removeAll { $0.timeline === timeline } } }
+    return try ThreadSampler.lookingPossible(body)
+  }
+
+  /// Every second. Ends the process for the first thread that has had its time.
+  private func look() {
+    let stuck = watched.withLock { watched in
+      for place in watched.indices where Self.isStuck(&watched[place]) { return watched[place] as Watched? }
+      return nil
+    }
+    guard let stuck else { return }
+    let sample = ThreadSampler.sample(of: stuck.thread)
+    // It has gone on meanwhile.
+    guard stuck.timeline.turnCount == stuck.turns, stuck.isRunning() else { return }
+    let place = sample.functions.prefix(Self.mostFunctions).map { "\n    \($0)" }.joined()
+    fatalError(
+      """
+      Code in virtual time has not come back for \(Self.limit) s of real time, at \(stuck.timeline.elapsed) of its own. The \
+      thread is \(sample.activity): \(Self.advice(sample.activity))\(place)
+      """)
+  }
+
+  private static func isStuck(_ entry: inout Watched) -> Bool {
+    let time = ThreadState.processorTime(of: entry.thread) ?? 0
+    guard entry.isRunning(), entry.timeline.turnCount == entry.turns else {
+      (entry.turns, entry.start, entry.last, entry.blocked) = (entry.timeline.turnCount, time, time, 0)
+      return false
+    }
+    // One that sleeps again and again computes a little.
+    let isBlocked = time - entry.last < second / 10 && ThreadState.isBlocked(entry.thread)
+    entry.blocked = isBlocked ? entry.blocked + 1 : 0
+    entry.last = time
+    return entry.blocked >= limit || time - entry.start >= limit * second
+  }
+
+  private static func advice(_ activity: ThreadActivity) -> String {
+    switch activity {
+    case .blocked: "what it waits for is not simulated. Await it, or sleep by the loop's clock."
+    default: "it computes, or polls without a turn of the loop. RONDO_REAL_LIMIT=60 gives it a minute."
+    }
+  }
+}

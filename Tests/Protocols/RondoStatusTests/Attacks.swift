@@ -1,0 +1,1 @@
+../RondoHTTPTests/Attacks.swift

@@ -1,0 +1,1 @@
+../../../Sources/Examples/Tests/ExampleTests/Client.swift

@@ -1,0 +1,101 @@
+import Dispatch
+import Glibc
+import Rondo
+import RondoTestSupport
+import RondoTesting
+import Testing
+
+/// What code in virtual time does that is not simulated is told, after a bounded time.
+@Suite(.offThePool) struct EscapeTests {
+  /// What a process that misbehaves in a scope writes to stderr when it is ended.
+  private func message(of result: ExitTest.Result?) -> String {
+    String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+  }
+
+  @Test func `code that waits for a thread is named, with what it is blocked in`() async throws {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      setenv("RONDO_REAL_LIMIT", "1", 1)
+      onHost { waitForNobody() }
+    }
+    let text = message(of: result)
+    #expect(text.contains("Code in virtual time has not come back for 1 s of real time, at 0.0 seconds of its own."))
+    #expect(text.contains("The thread is blocked in futex: what it waits for is not simulated."))
+    #expect(text.contains("waitForNobody()") && text.contains("EscapeTests.swift:"), "\(text)")
+  }
+
+  @Test func `code that sleeps in the kernel again and again is named`() async throws {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      setenv("RONDO_REAL_LIMIT", "2", 1)
+      inVirtualTime { $0.add(Loop.Timer(after: .seconds(5)) { _ in sleepForEver() }) }
+    }
+    let text = message(of: result)
+    #expect(text.contains("for 2 s of real time, at 5.0 seconds of its own. The thread is blocked in "), "\(text)")
+    #expect(text.contains("sleepForEver()"), "\(text)")
+  }
+
+  @Test func `code that computes without an end is named`() async throws {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      setenv("RONDO_REAL_LIMIT", "1", 1)
+      onHost { computeForEver() }
+    }
+    let text = message(of: result)
+    #expect(text.contains("The thread is running: it computes, or polls without a turn of the loop."), "\(text)")
+    #expect(text.contains("computeForEver()"), "\(text)")
+  }
+
+  @Test func `a virtual loop that turns without time passing ends with a message`() async throws {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      inVirtualTime { loop in
+        Task(executorPreference: loop) { while !Task.isCancelled { await Task.yield() } }
+      }
+    }
+    #expect(message(of: result).contains("The clock stands still, because loops call out without end"))
+  }
+
+  @Test func `what the test's own code does between runs may take any time`() {
+    withSimulation { simulation in
+      _ = simulation.host("10.0.0.1")
+      simulation.run(for: .seconds(1))
+      usleep(1_500_000)
+    }
+  }
+
+  @Test func `a task that waits for Dispatch, or for nobody, is told with the line that started it`() async {
+    let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+      onHost { try await Task.sleep(for: .seconds(3_600)) }
+      onHost {
+        await withUnsafeContinuation { done in
+          DispatchQueue.global().asyncAfter(deadline: .now() + 3_600) { unsafe done.resume() }
+        }
+      }
+    }
+    let lines = message(of: result).split(separator: "\n").filter { $0.contains("has not ended with its simulation") }
+    #expect(lines.count == 1)
+    #expect(lines.first?.contains("EscapeTests.swift:") == true)
+  }
+}
+
+/// For async code: what a host of a simulation does in a second.
+private func onHost(_ body: @escaping @Sendable () async throws -> Void) {
+  withSimulation { simulation in
+    simulation.host("10.0.0.1").start(body)
+    simulation.run(for: .seconds(1))
+  }
+}
+
+/// For async code: ten seconds of a virtual loop.
+private func inVirtualTime(_ body: (Loop) -> Void) {
+  withVirtualLoop { virtual in
+    body(virtual.loop)
+    virtual.advance(by: .seconds(10))
+  }
+}
+
+@inline(never) private func waitForNobody() { DispatchSemaphore(value: 0).wait() }
+
+@inline(never) private func sleepForEver() { while true { usleep(20_000) } }
+
+@inline(never) private func computeForEver() {
+  var number: UInt64 = 1
+  while number != 0 { number = (number &* 3) | 1 }
+}
