@@ -119,6 +119,7 @@ flags=(
 link=(-L "$scratch" -Xlinker '-rpath=$ORIGIN')
 read -ra libevent <<<"$(pkg-config --libs libevent_core 2>/dev/null || echo -levent_core)"
 mapfile -t core < <(find "$tree/Sources/Rondo" -name '*.swift')
+mapfile -t inspect < <(find "$tree/Sources/RondoInspect" -name '*.swift')
 mapfile -t testing < <(find "$tree/Sources/RondoTesting" -name '*.swift')
 
 # Compiles what there is of a module, one object a file, in the directory it is called in.
@@ -128,7 +129,7 @@ compile() {
 
 # The options for the C that is in `$1`.
 maps() {
-  printf '%s\n' -Xcc "-fmodule-map-file=$1/CLinux/module.modulemap" -Xcc "-fmodule-map-file=$1/CLibevent/module.modulemap"
+  printf -- "-Xcc\n-fmodule-map-file=$1/%s/module.modulemap\n" CLinux CLibevent CRondoInspect/include
 }
 
 # In a shell of its own, where every command counts.
@@ -139,9 +140,16 @@ build_tests() (
   cd "$scratch/core"
   compile "${maps[@]}" -module-name Rondo -emit-module -emit-module-path "$scratch/Rondo.swiftmodule" "${core[@]}"
   swiftc -emit-library -o "$scratch/libRondo.so" ./*.o "${libevent[@]}"
+  # What of it is C, too.
+  mkdir "$scratch/inspect"
+  cd "$scratch/inspect"
+  clang -c "$tree"/Sources/CRondoInspect/*.c -I "$tree/Sources/CRondoInspect/include" -I "$tree/Sources/CLinux"
+  swiftc "${flags[@]}" "${link[@]}" "${maps[@]}" -wmo -module-name RondoInspect "${inspect[@]}" ./*.o \
+    -emit-library -o "$scratch/libRondoInspect.so" -emit-module -emit-module-path "$scratch/RondoInspect.swiftmodule" \
+    -lRondo
   swiftc "${flags[@]}" "${link[@]}" "${maps[@]}" -wmo -module-name RondoTesting "${testing[@]}" \
     -emit-library -o "$scratch/libRondoTesting.so" -emit-module -emit-module-path "$scratch/RondoTesting.swiftmodule" \
-    -lRondo
+    -lRondo -lRondoInspect
   cat >"$scratch/Main.swift" <<'MAIN'
     import Testing
     @main struct Main { static func main() async { await Testing.__swiftPMEntryPoint() as Never } }
@@ -155,7 +163,7 @@ MAIN
   echo "module CTests { umbrella \"$c/include\" export * }" >"$scratch/c.modulemap"
   compile "${maps[@]}" -Xcc "-fmodule-map-file=$scratch/c.modulemap" -module-name RondoTests \
     "$tree"/Tests/RondoTests/*.swift "$scratch/Main.swift"
-  swiftc "${link[@]}" ./*.o -lRondo -lRondoTesting "${libevent[@]}" -levent_extra -o "$scratch/tests"
+  swiftc "${link[@]}" ./*.o -lRondo -lRondoTesting -lRondoInspect "${libevent[@]}" -levent_extra -o "$scratch/tests"
 )
 
 # Compiles the core with the one file that a mutant has changed, in the mutant's directory.
@@ -176,7 +184,7 @@ build_mutant() (
   else
     # What is in a header is in every object.
     mkdir objects
-    cp -r "$tree"/Sources/{CLinux,CLibevent} .
+    cp -r "$tree"/Sources/{CLinux,CLibevent,CRondoInspect} .
     cp "$(basename "$2")" "${2#Sources/}"
     mapfile -t maps < <(maps "$1")
     (cd objects && compile "${maps[@]}" -module-name Rondo "${core[@]}") || exit
@@ -206,7 +214,7 @@ for mutant in "${chosen[@]}"; do header "$mutant" tests; done | sort -u >"$scrat
 build_tests >"$scratch/log" 2>&1 &
 wait $! || complain "$scratch/log" 'The unmutated tree does not build.'
 mkdir "$scratch/unmutated"
-cp "$scratch"/{tests,libRondo.so,libRondoTesting.so,patterns} "$scratch/unmutated"
+cp "$scratch"/{tests,libRondo.so,libRondoInspect.so,libRondoTesting.so,patterns} "$scratch/unmutated"
 "$scratch/tests" --list-tests >"$scratch/list"
 for mutant in "${chosen[@]}"; do
   header "$mutant" tests >"$scratch/wanted"
@@ -227,7 +235,7 @@ try() {
   file=$(header "$mutant" file)
   local dir=$scratch/$name
   mkdir "$dir"
-  cp "$scratch"/{tests,libRondoTesting.so} "$dir"
+  cp "$scratch"/{tests,libRondoInspect.so,libRondoTesting.so} "$dir"
   header "$mutant" tests >"$dir/patterns"
   mutate "$mutant" "$file" "$dir" "$tree"
   if ! build_mutant "$dir" "$file" >"$dir/log" 2>&1; then
