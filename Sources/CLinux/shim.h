@@ -152,6 +152,11 @@ static inline int rondo_is_refused(int descriptor) {
 static inline void rondo_futex_wait(void *word, uint32_t expected) {
   syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, NULL, NULL, 0);
 }
+// The same, for so long at most.
+static inline void rondo_futex_wait_for(void *word, uint32_t expected, int64_t nanoseconds) {
+  struct timespec time = {nanoseconds / 1000000000, nanoseconds % 1000000000};
+  syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, &time, NULL, 0);
+}
 static inline void rondo_futex_wake(void *word) { syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0); }
 
 static inline void rondo_futex_wake_all(void *word) {

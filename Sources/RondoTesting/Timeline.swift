@@ -120,12 +120,12 @@ final class Timeline {
   }
 
   /// The same by choices that were kept.
-  func permute(_ hosts: inout [Host], by first: Int) {
-    for place in hosts.indices {
-      let choice = choose(at: first + place, among: hosts.count - place, on: nil) {
-        "\(hosts[place + $0].address) had its turn before \(hosts[place].address)"
+  func permute(_ threads: inout [HostThread], by first: Int) {
+    for place in threads.indices {
+      let choice = choose(at: first + place, among: threads.count - place, on: nil) {
+        "\(threads[place + $0].title) had its turn before \(threads[place].title)"
       }
-      hosts.swapAt(place, place + choice)
+      threads.swapAt(place, place + choice)
     }
   }
 

@@ -1,4 +1,5 @@
 public import Rondo
+internal import RondoInspect
 
 /// A loop in virtual time, for tests: the clock jumps from deadline to deadline.
 ///
@@ -26,8 +27,10 @@ public final class VirtualLoop: @unchecked Sendable {
 
   /// Runs the body of the scope.
   fileprivate func watched<Result>(_ body: () throws -> Result) rethrows -> Result {
-    try Loop.within(ScopeOfTasks()) {
-      try RealTimeWatch.during(ownScript.timeline, isRunning: { [loop] in loop.heartbeat.depth > 0 }, body)
+    let thread = ThreadState.ownNumber
+    return try Loop.within(ScopeOfTasks()) {
+      try RealTimeWatch.during(
+        ownScript.timeline, thread: { thread }, isRunning: { [loop] in loop.heartbeat.depth > 0 }, body)
     }
   }
 

@@ -64,6 +64,20 @@ import Testing
     }
   }
 
+  @Test func `a host's code starts a thread`() throws {
+    try withSimulation { simulation in
+      let host = simulation.host("10.0.0.1")
+      let trace = Trace()
+      try host.run {
+        let thread = try LoopThread(name: "worker")
+        let sum = try thread.sync { 20 + 22 }
+        thread.stop()
+        trace.note("\(sum) \(thread.hasEnded)")
+      }
+      #expect(trace.text == "42 true")
+    }
+  }
+
   @Test func `the second socket finds no descriptor`() {
     withSimulation { simulation in
       let host = simulation.host("10.0.0.1")

@@ -70,9 +70,9 @@ import Synchronization
 
   /// The main thread's loop, made on first use. Any thread.
   ///
-  /// In virtual time it is `Loop.current`: a simulated host is a process with one thread.
+  /// In virtual time it is `Loop.current`; on a `LoopThread` of a simulated host, the host's loop.
   public static var main: Loop {
-    ThreadRecord.standIn ?? ThreadRecord.main.ownLoop
+    scope?.mainLoop ?? ThreadRecord.standIn ?? ThreadRecord.main.ownLoop
   }
 
   /// Whether the calling thread is the loop's. Any thread. In async code, ask again after each `await`.

@@ -29,13 +29,14 @@ public final class LoopThread: Sendable {
   private init(_ name: String, stackSize: Int?, callsHook: Bool) throws(StartError) {
     self.name = name
     let record = ThreadRecord.forNewThread()
+    let virtual = callsHook ? Loop.scope?.makeThread(named: name) : nil
     do {
-      loop = try record.makeOwnLoop(callsHook: callsHook)
+      loop = try record.makeOwnLoop(callsHook: callsHook, by: virtual)
     } catch {
       throw .noDescriptors(errno: error.errno)
     }
     loop.name = name
-    life = ThreadLife(record: record, loop: loop, name: name)
+    life = ThreadLife(record: record, loop: loop, name: name, virtual: virtual)
     do {
       try life.start(stackSize: stackSize)
     } catch {

@@ -10,6 +10,8 @@ final class ThreadLife: @unchecked Sendable {
   private let loop: Loop
   /// *constant*
   private let name: String
+  /// *constant* What runs the thread in virtual time; nil in real time.
+  private let virtual: (any VirtualThread)?
   /// *constant* Keeps the default mode from being empty. Private to this object, so no caller can remove it.
   private let keepAlive = Loop.Source {}
   /// *atomic* Set once, before the request that ends the run, so that the thread does not begin another.
@@ -28,8 +30,9 @@ final class ThreadLife: @unchecked Sendable {
     var waiters: [CheckedContinuation<Void, Never>] = []
   }
 
-  init(record: ThreadRecord, loop: Loop, name: String) {
+  init(record: ThreadRecord, loop: Loop, name: String, virtual: (any VirtualThread)?) {
     self.record = record
+    self.virtual = virtual
     self.loop = loop
     self.name = name
     loop.add(keepAlive)
@@ -50,17 +53,21 @@ final class ThreadLife: @unchecked Sendable {
         throw .stackSize(stackSize)
       }
     }
+    virtual?.begin { [weak self] in self?.requestEnd(.drop) }
     let life = unsafe Unmanaged.passRetained(self)
     var handle = pthread_t()
     let error = unsafe pthread_create(
       &handle, &attributes,
       { argument in
         // The thread's own reference goes before the thread does.
-        unsafe Unmanaged<ThreadLife>.fromOpaque(argument!).takeRetainedValue().main()
+        let life = unsafe Unmanaged<ThreadLife>.fromOpaque(argument!).takeRetainedValue()
+        life.record.adopt()
+        if let virtual = life.virtual { virtual.run { life.main() } } else { life.main() }
         return nil
       }, life.toOpaque())
     guard error == 0 else {
       unsafe life.release()
+      virtual?.forgo()
       throw .noThread(errno: error)
     }
     state.withLock { $0.handle = handle }
@@ -68,7 +75,6 @@ final class ThreadLife: @unchecked Sendable {
 
   /// The thread's life from first to last. Calls out.
   private func main() {
-    record.adopt()
     nameThread()
     while !isEnding { loop.run() }
     loop.serveAcceptedBlocks()
@@ -114,6 +120,7 @@ final class ThreadLife: @unchecked Sendable {
   /// Waits until the thread is gone. Not on the thread itself.
   func join() {
     guard record.isOfThisProcess else { return }
+    if let virtual { Loop.scope?.wait { virtual.hasEnded } }
     let handle = state.withLock { state in
       defer { state.handle = nil }
       return state.handle

@@ -52,17 +52,19 @@ import Synchronization
   }
 
   /// The same, for a caller that can be told. Calls out.
-  func makeOwnLoop(callsHook: Bool = true) throws(DescriptorShortage) -> Loop {
+  ///
+  /// - Parameter virtual: What runs the thread in virtual time.
+  func makeOwnLoop(callsHook: Bool = true, by virtual: (any VirtualThread)? = nil) throws(DescriptorShortage) -> Loop {
     let (known, isNew) = try loop.withLock { (loop) throws(DescriptorShortage) -> (Loop?, Bool) in
       if loop != nil || hasEnded.load(ordering: .relaxed) { return (loop, false) }
-      let made = try Loop(thread: self)
+      let made = if let virtual { virtual.makeLoop(of: NewThread(record: self)) } else { try Loop(thread: self) }
       loop = made
       loopAddress.store(Self.address(of: made), ordering: .relaxed)
       return (made, true)
     }
     let loop = known ?? makeEndedLoop()
     // Outside of the lock: the hook may ask for the thread's loop.
-    if isNew, callsHook { LoopCreationHook.call(loop) }
+    if isNew, callsHook, !loop.isVirtual { LoopCreationHook.call(loop) }
     if isMain, loop.hasEnded { Self.noteEndOfMain() }
     return loop
   }

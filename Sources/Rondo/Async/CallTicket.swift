@@ -65,8 +65,11 @@ package final class Answer<Value, Failure: Error> {
     unsafe rondo_futex_wake(unsafe isGiven.address())
   }
 
+  /// Whether there is an outcome. Any thread.
+  var isThere: Bool { isGiven.load(ordering: .acquiring) != 0 }
+
   package func wait() -> CallOutcome<Value, Failure> {
-    while isGiven.load(ordering: .acquiring) == 0 { unsafe rondo_futex_wait(unsafe isGiven.address(), 0) }
+    while !isThere { unsafe rondo_futex_wait(unsafe isGiven.address(), 0) }
     return outcome!
   }
 }

@@ -17,6 +17,7 @@ extension LoopThread {
     nonisolated(unsafe) let outcome = withoutActuallyEscaping(body) { body in
       let answer = Answer<Value, Failure>()
       post(body, in: mode, answer.give)
+      if loop.isVirtual { Loop.scope?.wait { answer.isThere } }
       return answer.wait()
     }
     return try unsafe outcome.get()

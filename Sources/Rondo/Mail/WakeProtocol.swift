@@ -33,11 +33,13 @@ package struct WakeProtocol: Equatable, Hashable, Sendable {
     package static let outside = Bits(rawValue: 128)
     /// The loop's thread sleeps until no poster owes a write any more: the last one wakes it.
     package static let awaitsWriters = Bits(rawValue: 256)
+    /// Each post that would end a sleep owes a write, also while the loop is awake: a simulation hears of it.
+    package static let overheard = Bits(rawValue: 512)
     /// Each of them, and the writers.
     package static let all = Bits(rawValue: .max)
   }
 
-  package static let oneWriter: UInt32 = 1 << 9
+  package static let oneWriter: UInt32 = 1 << 10
 
   package enum PostAction: Equatable, Sendable {
     case nothing
@@ -67,11 +69,14 @@ package struct WakeProtocol: Equatable, Hashable, Sendable {
   package mutating func post(_ bits: Bits) -> PostAction {
     if hasAny(.dead) { return .refused }
     word |= bits.rawValue
-    guard !bits.isDisjoint(with: Self.ending), hasAny(.asleep) else { return .nothing }
+    guard !bits.isDisjoint(with: Self.ending), hasAny([.asleep, .overheard]) else { return .nothing }
     word &= ~Bits.asleep.rawValue
     word += Self.oneWriter
     return .write
   }
+
+  /// A simulation has to hear of every post from now on.
+  package mutating func overhear() { word |= Bits.overheard.rawValue }
 
   /// The poster that owed a write has written.
   ///

@@ -85,6 +85,9 @@ final class Wakeup: Sendable {
     isOutside ? update { $0.prepareToSleepOutside() } : update { $0.prepareToSleep() }
   }
 
+  /// Has `onWake` called for every post that would end a sleep.
+  func overhear() { update { $0.overhear() } }
+
   /// The thread of a guest loop returns to its host, which has to call it again immediately.
   func returnToHostReadable() {
     update { $0.leave() }
@@ -116,6 +119,8 @@ final class Wakeup: Sendable {
   /// It sleeps: a thread of a higher priority that only yielded might never leave the processor to the poster.
   func awaitWriters() {
     while update({ $0.awaitWriters() }) {
+      // In a simulation that poster may be a thread that others have overtaken.
+      Loop.scope?.wait { [self] in !WakeProtocol(word: word.load(ordering: .relaxed)).hasWriters }
       let seen = word.load(ordering: .sequentiallyConsistent)
       if WakeProtocol(word: seen).hasWriters { unsafe rondo_futex_wait(address, seen) }
     }

@@ -2,12 +2,14 @@ import Synchronization
 
 /// Loops in virtual time, for `RondoTesting`.
 extension Loop {
-  /// A loop of the calling thread that waits by script.
+  /// A loop that waits by script, of the calling thread or of a new one.
   ///
-  /// - Parameter onWake: Ends a sleep that `sleepsOutside()` has begun. Any thread, under any lock.
-  package static func makeVirtual(_ script: any WaitScript, onWake: @escaping @Sendable () -> Void = {}) -> Loop {
+  /// - Parameter onWake: Ends a sleep, also one that `sleepsOutside()` has begun. Any thread, under any lock of the caller's.
+  package static func makeVirtual(
+    _ script: any WaitScript, of thread: NewThread? = nil, onWake: @escaping @Sendable () -> Void = {}
+  ) -> Loop {
     let wait = ScriptedWait(script)
-    let loop = Loop(ThreadRecord.current, isMain: false, Wakeup(descriptor: -1, onWake: onWake), .scripted(wait))
+    let loop = Loop(thread?.record ?? .current, isMain: false, Wakeup(descriptor: -1, onWake: onWake), .scripted(wait))
     wait.core = loop.core
     return loop
   }
@@ -38,6 +40,9 @@ extension Loop {
 
   /// Ends that sleep: the loop's thread is about to run it, or code of it.
   package func returnFromOutside() { _ = core.wakeup.wokeTaking(.outside) }
+
+  /// Has its `onWake` called for every post of another thread that would end a sleep, also while it is awake.
+  package func overhear() { core.wakeup.overhear() }
 
   /// How often the loop has called out, but for observers, which come with every turn.
   package var callouts: UInt64 { core.counters.callouts }

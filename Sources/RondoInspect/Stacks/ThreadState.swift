@@ -74,6 +74,11 @@ package enum ThreadState {
     if case .blocked = activity(of: thread).0 { true } else { false }
   }
 
+  /// Whether a thread waits for a lock, or for something else by futex(2).
+  package static func waitsForLock(_ thread: Int32) -> Bool {
+    if case .blocked(call: "futex", _, _) = activity(of: thread).0 { true } else { false }
+  }
+
   /// How long the thread has waited for a processor, in nanoseconds; nil if the kernel does not tell.
   static func processorDelay(of thread: Int32) -> Int64? {
     guard let text = read("schedstat", of: thread) else { return nil }

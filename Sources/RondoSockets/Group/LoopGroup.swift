@@ -33,7 +33,8 @@ public final class LoopGroup: Sendable {
   ///
   /// To keep each on a processor of its own, pass ``loops`` to `Loop.spread(_:)` of `RondoDaemon`.
   ///
-  /// - Parameter count: At least one; nil for the number of processors that this thread may run on.
+  /// - Parameter count: At least one; nil for the number of processors that this thread may run on. A simulated
+  ///   host has two.
   /// - Throws: Why a thread could not be started. No thread is left behind then.
   public init(threads count: Int? = nil, name: String = "loop") throws(LoopThread.StartError) {
     require(count ?? 1 > 0, "A LoopGroup has one thread at least. Use LoopGroup(of: [.main]) for none of its own.")
@@ -92,6 +93,7 @@ public final class LoopGroup: Sendable {
 
   /// The number of processors that the calling thread may run on.
   private static var processorCount: Int {
+    if let simulated = Loop.scope?.processorCount { return simulated }
     var numbers = [CInt](repeating: 0, count: 8_192)
     return max(1, Int(unsafe rondo_allowed_processors(0, &numbers, CInt(numbers.count))))
   }

@@ -55,21 +55,25 @@ final class DatagramEndpoint: Endpoint {
     guard let target = host.simulation.host(at: ip, seenFrom: host) else { return bytes.count }
     let link = host.link(to: target)
     let from = sender(facing: ip)
-    let arrival = link.arrival(of: bytes.count, from: host, at: timeline.now)
-    timeline.schedule(at: arrival, on: target.address) { [self] in
-      if link.isCut || target.isDown || link.loses(to: target, timeline) { return }
-      if let found = target.endpoint(at: address, isStream: false) as? DatagramEndpoint {
-        if found.take(bytes, from: from) < 0 { found.dropped &+= 1 }
-      } else if remote == address {
-        // The answer of a port without a socket, for one that is connected.
-        timeline.schedule(at: timeline.now.advanced(by: link.latency.saturatingNanoseconds), on: host.address) {
-          [self] in
-          error = ECONNREFUSED
-          hasChanged()
+    for arrival in link.arrivals(of: bytes.count, from: host, to: target, timeline) {
+      timeline.schedule(at: arrival, on: target.address) { [self] in
+        if link.isCut || target.isDown || link.loses(bytes.count, to: target, timeline) { return }
+        if let found = target.endpoint(at: address, isStream: false) as? DatagramEndpoint {
+          if found.take(bytes, from: from) < 0 { found.dropped &+= 1 }
+        } else if remote == address {
+          refuse(after: link.latency)
         }
       }
     }
     return bytes.count
+  }
+
+  /// The answer of a port without a socket, for one that is connected.
+  private func refuse(after latency: Duration) {
+    timeline.schedule(at: timeline.now.advanced(by: latency.saturatingNanoseconds), on: host.address) { [self] in
+      error = ECONNREFUSED
+      hasChanged()
+    }
   }
 
   /// The address that the receiver is told.

@@ -22,13 +22,16 @@ class Endpoint {
   private(set) var watchers: [Watcher] = []
   /// How often something has changed that epoll would tell an edge-triggered source of.
   private var edges = 0
-  /// Whether it stands in its host's list of what to look at.
-  var isCandidate = false
+  /// Whether it stands in the main thread's list of what to look at.
+  private var isCandidateOfMain = false
+  /// The other threads in whose lists it stands.
+  private var candidateOf: [HostThread] = []
   /// Whether the process that had it has ended.
   var isAbandoned = false
 
   struct Watcher {
     let source: Loop.DescriptorSource
+    unowned let thread: HostThread
     var modes: UInt64
     /// What it wanted when it was asked last. The kernel tells of readiness again where that changes.
     var wanted: Loop.DescriptorSource.Readiness
@@ -58,19 +61,34 @@ class Endpoint {
   /// Something of its readiness has changed.
   func hasChanged() {
     edges += 1
-    if !watchers.isEmpty { host.look(at: self) }
+    for watcher in watchers { watcher.thread.look(at: self) }
   }
 
-  func watch(_ source: Loop.DescriptorSource, in mode: UInt64) {
+  /// Whether it stands in a thread's list of what to look at.
+  func isCandidate(of thread: HostThread) -> Bool {
+    thread === host.main ? isCandidateOfMain : candidateOf.contains { $0 === thread }
+  }
+
+  func setCandidate(of thread: HostThread, _ isCandidate: Bool) {
+    if thread === host.main {
+      isCandidateOfMain = isCandidate
+    } else if isCandidate {
+      candidateOf.append(thread)
+    } else {
+      candidateOf.removeAll { $0 === thread }
+    }
+  }
+
+  func watch(_ source: Loop.DescriptorSource, in mode: UInt64, by thread: HostThread) {
     if let place = watchers.firstIndex(where: { $0.source === source }) {
       watchers[place].modes |= mode
       if watchers[place].wanted != source.enabled {
         (watchers[place].wanted, watchers[place].told) = (source.enabled, -1)
       }
     } else {
-      watchers.append(Watcher(source: source, modes: mode, wanted: source.enabled))
+      watchers.append(Watcher(source: source, thread: thread, modes: mode, wanted: source.enabled))
     }
-    host.look(at: self)
+    thread.look(at: self)
   }
 
   func unwatch(_ source: Loop.DescriptorSource, in mode: UInt64) {
@@ -82,10 +100,10 @@ class Endpoint {
   /// Has a turn collect what is ready.
   ///
   /// - Returns: Whether the next turn has to look again.
-  func collect(_ turn: ScriptedTurn) -> Bool {
+  func collect(_ turn: ScriptedTurn, for thread: HostThread) -> Bool {
     let ready = readiness
     var isWanted = false
-    for place in watchers.indices {
+    for place in watchers.indices where watchers[place].thread === thread {
       let source = watchers[place].source
       guard !ready.isDisjoint(with: source.enabled), source.trigger == .level || watchers[place].told != edges
       else { continue }

@@ -9,6 +9,8 @@ public final class Faults: @unchecked Sendable {
   // Unchecked: all of it belongs to the thread of the simulation.
 
   /// A kind of system call that can fail on a simulated host.
+  ///
+  /// EINTR, of a call on a socket that there is, has it made again, as on a real host.
   public enum Call: Hashable, Sendable, CaseIterable {
     /// A socket is made: EMFILE, ENFILE, ENOBUFS, ENOMEM.
     case socket
@@ -71,6 +73,7 @@ public final class Faults: @unchecked Sendable {
   /// - Parameter nth: The first call that fails; 1 is the next one.
   public func fail(_ call: Call, with errno: CInt, from nth: Int, on host: Host? = nil) {
     require(nth > 0 && errno > 0, "Calls are counted from 1, the next one, and an errno is more than 0.")
+    require(errno != EINTR, "A call that EINTR ends again and again is made for ever.")
     plans.append(
       Plan(call: call, errno: errno, host: host.map(ObjectIdentifier.init), left: nth - 1, isLasting: true))
   }
@@ -80,6 +83,7 @@ public final class Faults: @unchecked Sendable {
   /// - Parameter oneIn: How many calls pass for each one that fails, on average.
   public func fail(_ call: Call, with errno: CInt, oneIn: Int, on host: Host? = nil) {
     require(oneIn > 0 && errno > 0, "One call in \(oneIn) is no chance, or \(errno) no errno.")
+    require(oneIn > 1 || errno != EINTR, "A call that EINTR ends again and again is made for ever.")
     plans.append(Plan(call: call, errno: errno, host: host.map(ObjectIdentifier.init), left: nil, oneIn: oneIn))
   }
 

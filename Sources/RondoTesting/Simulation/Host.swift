@@ -4,7 +4,8 @@ public import Rondo
 
 /// A simulated machine with an address and a loop. *the thread of the simulation*
 ///
-/// A host is one process with one thread, which runs the host's loop. Code that runs there makes its sockets on the host.
+/// A host is one process. Its main thread runs the host's loop; a `LoopThread` or a `LoopGroup` that code of the host makes
+/// gives it more. Code that runs there makes its sockets on the host.
 public final class Host: @unchecked Sendable {
   // Unchecked: all of it belongs to the thread of the simulation.
 
@@ -13,25 +14,25 @@ public final class Host: @unchecked Sendable {
   /// The loop of the host's thread, in virtual time. Give it items and tasks; the simulation runs it.
   ///
   /// A host that is restarted has another one.
-  public private(set) var loop: Loop
+  public var loop: Loop { main.loop }
   /// How many descriptors it may have open; more fail with EMFILE. Nil for any number.
   public var descriptorLimit: Int?
   /// How many descriptors it has open.
   public internal(set) var openDescriptorCount = 0
+  /// How many threads a `LoopGroup` of the host has, unless it is told.
+  static let processorCount = 2
   /// Whether it has crashed, and was not restarted.
   package private(set) var isDown = false
 
   let simulation: Simulation
-  /// Its place among the hosts.
-  let number: Int
-  /// Whether the agenda has noted that it may have something to do.
-  @safe @exclusivity(unchecked) var isNoted = false
-  /// How many of its runs and waits are under way: it is served when they are over.
-  @safe @exclusivity(unchecked) private var uses = 0
   let ip: [UInt8]
-  @safe @exclusivity(unchecked) private var script: HostScript
-  /// The loops of before crashes, which run no more.
+  /// The main thread. A host that is restarted goes on with it.
+  @safe @exclusivity(unchecked) private(set) var main: HostThread!
+  /// The threads that code of the present process has started, in their order, but for those that have ended.
+  @safe @exclusivity(unchecked) private(set) var started: [StartedThread] = []
+  /// The main loops of before crashes, which run no more, and their processes' threads.
   private var deadLoops: [Loop] = []
+  private var deadThreads: [StartedThread] = []
   /// *its own lock* What `start` has started and has not ended, by number.
   private let tasks = Guarded<[Int: Started]>([:])
   private var lastTask = 0
@@ -44,16 +45,8 @@ public final class Host: @unchecked Sendable {
   private var lastPort: UInt16 = 32_767
   /// The socket files there have been: they stay.
   private var paths: Set<[UInt8]> = []
-  @safe @exclusivity(unchecked) private var candidates: [Endpoint] = []
   /// The links to other hosts.
   private var links: [ObjectIdentifier: Link] = [:]
-  /// When its loop wants to go on.
-  var wakeDate: Instant { script.wakeDate }
-  /// When the next timer of its loop is due.
-  var fireDate: Instant { script.fireDate }
-  /// Whether its loop can be served.
-  var isPresent: Bool { !isDown && uses == 0 }
-
   /// A task, and where in the source it was started.
   private struct Started {
     let task: Task<Void, any Error>
@@ -72,20 +65,13 @@ public final class Host: @unchecked Sendable {
     }
   }
 
-  init(_ address: String, _ ip: [UInt8], _ number: Int, in simulation: Simulation) {
+  init(_ address: String, _ ip: [UInt8], in simulation: Simulation) {
     self.address = address
     self.ip = ip
-    self.number = number
     self.simulation = simulation
     realTimeOffset = 1_767_225_600_000_000_000 - simulation.timeline.now.nanoseconds
-    (script, loop) = Self.makeLoop(number, simulation)
-    script.host = self
-  }
-
-  private static func makeLoop(_ number: Int, _ simulation: Simulation) -> (HostScript, Loop) {
-    let script = HostScript(simulation.timeline)
-    let woken = simulation.agenda.woken
-    return (script, Loop.makeVirtual(script) { woken.add(number) })
+    main = HostThread(of: self, simulation.agenda.threads.count)
+    main.makeLoop()
   }
 
   /// Calls `body` as the host's thread.
@@ -93,13 +79,8 @@ public final class Host: @unchecked Sendable {
   /// The host's loop is `Loop.current`, and sockets are made on the host. In `body` you may run the loop: the other hosts then go on, and so does the clock.
   public func run<Result>(_ body: () throws -> Result) rethrows -> Result {
     simulation.checkThread()
-    defer { simulation.agenda.note(self) }
-    return try enter(body)
-  }
-
-  private func enter<Result>(_ body: () throws -> Result) rethrows -> Result {
-    loop.returnFromOutside()
-    return try Loop.standingIn(loop, body)
+    defer { simulation.agenda.note(main) }
+    return try main.enter(body)
   }
 
   /// Starts a task on the host's loop.
@@ -129,7 +110,7 @@ public final class Host: @unchecked Sendable {
     require(!isRunning, "A host cannot crash while its own code runs its loop: crash it from the test, or by `at`.")
     if isDown { return }
     simulation.timeline.noteEvent(on: address) { "the host crashes" }
-    simulation.agenda.changePresence(of: self) { isDown = true }
+    simulation.agenda.changePresence(of: main) { isDown = true }
     network.endProcess(of: self, hasCrashed: true)
     replaceLoop()
   }
@@ -140,7 +121,7 @@ public final class Host: @unchecked Sendable {
   public func restart() {
     simulation.checkThread()
     simulation.timeline.noteEvent(on: address) { "the host is restarted" }
-    simulation.agenda.changePresence(of: self) { isDown = false }
+    simulation.agenda.changePresence(of: main) { isDown = false }
     for other in simulation.hosts where !link(to: other).isCut { link(to: other).goOn() }
   }
 
@@ -166,14 +147,29 @@ public final class Host: @unchecked Sendable {
   }
 
   private func replaceLoop() {
-    candidates = []
     subscriptions = []
+    for thread in started { simulation.agenda.changePresence(of: thread) { thread.isDead = true } }
+    deadThreads += started
+    started = []
     deadLoops.append(loop)
-    (script, loop) = Self.makeLoop(number, simulation)
-    script.host = self
-    simulation.agenda.setDates(of: self)
-    simulation.agenda.note(self)
+    main.makeLoop()
+    simulation.agenda.setDates(of: main)
+    simulation.agenda.note(main)
   }
+
+  // MARK: - Threads
+
+  /// Starts a thread for code of the host.
+  func makeThread(named name: String, in scope: ScopeOfTasks) -> StartedThread {
+    loop.overhear()
+    let thread = StartedThread(of: self, simulation.agenda.threads.count, named: name, in: scope)
+    started.append(thread)
+    simulation.agenda.add(thread)
+    return thread
+  }
+
+  /// A thread has ended.
+  func forget(_ thread: StartedThread) { started.removeAll { $0 === thread } }
 
   // MARK: - The clock on the wall
 
@@ -221,46 +217,8 @@ public final class Host: @unchecked Sendable {
 
   var network: Network { simulation.network }
 
-  /// Runs the loop until it would sleep.
-  ///
-  /// - Returns: Whether it has called out.
-  func serve() -> Bool {
-    let (loop, script, agenda) = (loop, script, simulation.agenda)
-    let (before, observed) = (loop.callouts, loop.observerCallouts)
-    script.beginServing()
-    uses += 1
-    agenda.beginServing(self)
-    let result = enter { loop.run(in: .default, until: Instant.distantFuture.suspending) }
-    script.isServed = false
-    uses -= 1
-    agenda.endServing(self)
-    let callouts = loop.callouts - before
-    let hasCalledOut = callouts > 0
-    if hasCalledOut {
-      simulation.timeline.noteEvent(on: address) {
-        "the loop calls out, \(callouts == 1 ? "once" : "\(callouts) times")"
-      }
-    }
-    // Observers are called in each round as well, and so are those asked who watch what is not simulated.
-    let isRestless =
-      hasCalledOut || !script.isAsleep && result != .finished || loop.observerCallouts != observed
-      || !candidates.isEmpty || !script.real.isEmpty
-    if isRestless || !loop.sleepsOutside() { agenda.note(self) }
-    return hasCalledOut
-  }
-
-  /// Code of the host waits for others.
-  func beginWaiting() { simulation.agenda.changePresence(of: self) { uses += 1 } }
-  func endWaiting() { simulation.agenda.changePresence(of: self) { uses -= 1 } }
-
   /// Whether its loop is in a run that its own code has begun: it goes on where that waits.
-  var isRunning: Bool { script.depth > 0 }
-  /// Whether the readiness of an endpoint may have changed since the loop looked.
-  @safe @exclusivity(unchecked) private(set) var hasNews = false
-  /// Whether its loop may have something to do.
-  var isConcerned: Bool {
-    hasNews || !script.real.isEmpty || script.wakeDate <= simulation.timeline.now || loop.isPostedTo
-  }
+  var isRunning: Bool { main.isRunning }
 
   /// Cancels what was started, in its order.
   func cancelTasks() {
@@ -278,33 +236,23 @@ public final class Host: @unchecked Sendable {
     }
   }
 
+  /// Ends the threads that go on still, and says which of the present process they are.
+  func endThreads() {
+    for thread in started {
+      warn(
+        """
+        The thread "\(thread.name)" of \(address) has not ended with its simulation: its blocks are dropped. Stop it in \
+        the test, or release it.
+        """)
+    }
+    for thread in deadThreads + started { thread.end() }
+    (started, deadThreads) = ([], [])
+  }
+
   func close() {
-    candidates = []
+    main.forgetCandidates()
     for loop in deadLoops + [loop] { Loop.standingIn(loop) { loop.endVirtual() } }
     (bound, links, onSpawn, children) = ([:], [:], nil, [])
-  }
-
-  // MARK: - Readiness
-
-  func look(at endpoint: Endpoint) {
-    hasNews = true
-    simulation.agenda.note(self)
-    if endpoint.isCandidate { return }
-    endpoint.isCandidate = true
-    candidates.append(endpoint)
-  }
-
-  func collect(_ turn: ScriptedTurn) {
-    if candidates.isEmpty { return }
-    var looked = candidates
-    candidates = []
-    simulation.timeline.permute(&looked, "descriptor", on: address)
-    for endpoint in looked {
-      endpoint.isCandidate = false
-      if endpoint.collect(turn) { look(at: endpoint) }
-    }
-    // What is left is for another mode, or was collected.
-    hasNews = false
   }
 
   // MARK: - Addresses

@@ -2,10 +2,10 @@ internal import CLinux
 internal import Glibc
 internal import Rondo
 
-/// How the loop of a simulated host waits: the other hosts go on, or the simulation does. *the thread of the simulation*
+/// How the loop of a simulated host's thread waits: others go on, or the simulation does. *the loop's thread*
 final class HostScript: WaitScript, @unchecked Sendable {
   private let timeline: Timeline
-  unowned var host: Host!
+  unowned let thread: HostThread
   /// Whether the simulation runs the loop, until it would sleep.
   @safe @exclusivity(unchecked) var isServed = false
   /// When the loop that the simulation runs wants to go on.
@@ -19,10 +19,17 @@ final class HostScript: WaitScript, @unchecked Sendable {
   /// How many waits of the host's own runs are under way.
   @safe @exclusivity(unchecked) private(set) var depth = 0
 
-  init(_ timeline: Timeline) { self.timeline = timeline }
+  init(_ thread: HostThread) {
+    self.thread = thread
+    timeline = thread.simulation.timeline
+  }
 
+  private var host: Host { thread.host }
   var now: Instant { timeline.now }
   var isSeeded: Bool { timeline.seed != nil }
+
+  /// The thread waits outside of its loop, until then at the latest.
+  func sleep(until date: Instant) { (wakeDate, fireDate) = (date, .distantFuture) }
 
   func beginServing() {
     (isServed, isAsleep) = (true, false)
@@ -30,13 +37,18 @@ final class HostScript: WaitScript, @unchecked Sendable {
   }
 
   func choose(among count: Int, _ name: StaticString) -> Int {
-    timeline.chooseFirst(among: count, name, on: host.address)
+    thread.takeTurn()
+    return timeline.chooseFirst(among: count, name, on: thread.title)
   }
   func close() {}
 
-  func call(_ call: rondo_call, _ first: Int, _ second: Int) -> Int { host.network.call(call, on: host, first, second) }
+  func call(_ call: rondo_call, _ first: Int, _ second: Int) -> Int {
+    thread.takeTurn()
+    return host.network.call(call, on: host, first, second)
+  }
 
   func lookUp(_ name: String, _ answer: @escaping (SimulatedAddresses) -> Void) -> Bool {
+    thread.takeTurn()
     let simulation = host.simulation
     let fault = simulation.faults.strike(.lookUp, on: host)
     if fault == ETIMEDOUT { return true }
@@ -57,7 +69,8 @@ final class HostScript: WaitScript, @unchecked Sendable {
   }
 
   func watch(_ source: Loop.DescriptorSource, in mode: UInt64) {
-    if let endpoint = host.network.endpoint(source.descriptor) { return endpoint.watch(source, in: mode) }
+    thread.takeTurn()
+    if let endpoint = host.network.endpoint(source.descriptor) { return endpoint.watch(source, in: mode, by: thread) }
     if let place = real.firstIndex(where: { $0.source === source }) {
       real[place].modes |= mode
     } else {
@@ -66,6 +79,7 @@ final class HostScript: WaitScript, @unchecked Sendable {
   }
 
   func unwatch(_ source: Loop.DescriptorSource, in mode: UInt64) {
+    thread.takeTurn()
     if let endpoint = host.network.endpoint(source.descriptor) { return endpoint.unwatch(source, in: mode) }
     guard let place = real.firstIndex(where: { $0.source === source }) else { return }
     real[place].modes &= ~mode
@@ -82,15 +96,23 @@ final class HostScript: WaitScript, @unchecked Sendable {
   }
 
   private func collect(_ turn: ScriptedTurn) {
-    host.collect(turn)
+    thread.collect(turn)
     for (source, ready) in readyReal(turn) { _ = turn.collect(source, ready) }
   }
 
   func wait(_ turn: ScriptedTurn, until deadline: Instant, blocks: Bool) -> Bool {
+    thread.takeTurn()
     timeline.countTurn()
-    if !isServed { timeline.runDueEvents() }
+    thread.simulation.letOthersGoOn(at: thread)
+    if !isServed, !(thread is StartedThread) { timeline.runDueEvents() }
     collect(turn)
     guard blocks, !turn.isReady, deadline > now else { return true }
+    if let started = thread as? StartedThread {
+      (wakeDate, fireDate, isAsleep) = (deadline, turn.fireDate, true)
+      started.sleep()
+      collect(turn)
+      return true
+    }
     if isServed, !turn.isNested {
       (wakeDate, fireDate, isAsleep) = (deadline, turn.fireDate, true)
       return false
@@ -103,8 +125,8 @@ final class HostScript: WaitScript, @unchecked Sendable {
       depth -= 1
       self.isServed = isServed
     }
-    let hasTime = host.simulation.pass(until: deadline, for: host) { [self] in
-      host.hasNews || host.loop.isPostedTo || !readyReal(turn).isEmpty
+    let hasTime = thread.simulation.pass(until: deadline, for: thread) { [self] in
+      thread.hasNews || thread.loop.isPostedTo || !readyReal(turn).isEmpty
     }
     collect(turn)
     return hasTime

@@ -12,6 +12,16 @@ public final class Link: @unchecked Sendable {
   public var bandwidth: Int?
   /// One datagram in so many is lost, by the seed; nil for none. Without a seed none is.
   public var losesOneIn: Int?
+  /// One datagram in so many arrives twice, by the seed; nil for none.
+  public var duplicatesOneIn: Int?
+  /// One datagram in so many arrives late, after those behind it, by the seed; nil for none.
+  public var delaysOneIn: Int?
+  /// How many bytes a packet has at most, its headers included; nil for any number. See IP_MTU in ip(7).
+  ///
+  /// Larger datagrams travel in fragments, each of which may be lost. Bytes of streams arrive in parts.
+  public var mtu: Int? {
+    didSet { require(mtu ?? 68 >= 68, "A path's packets have 68 bytes at least, and not \(mtu!).") }
+  }
   /// Whether nothing gets through.
   private(set) var isCut = false
 
@@ -61,10 +71,37 @@ public final class Link: @unchecked Sendable {
 
   func stop(_ endpoint: StreamEndpoint) { stopped.append(endpoint) }
 
-  /// Whether a datagram to a host is lost by chance.
-  func loses(to host: Host, _ timeline: Timeline) -> Bool {
+  /// Whether a datagram to a host is lost by chance: all of it, if a fragment is.
+  func loses(_ count: Int, to host: Host, _ timeline: Timeline) -> Bool {
     guard let losesOneIn else { return false }
-    return timeline.happens(oneIn: losesOneIn, on: host.address) { "a datagram was lost" }
+    // Each fragment has a header of 20 bytes, and all but the last carry a multiple of 8; the first has 8 bytes of UDP's.
+    let fragments = mtu.map { ($0 - 20) & ~7 }.map { (count + 8 + $0 - 1) / $0 } ?? 1
+    return (0..<fragments).contains { _ in
+      timeline.happens(oneIn: losesOneIn, on: host.address) { fragments == 1 ? "a datagram was lost" : "a fragment was lost" }
+    }
+  }
+
+  /// When a datagram that a host sends now arrives, each time that it does.
+  func arrivals(of count: Int, from host: Host, to target: Host, _ timeline: Timeline) -> [Instant] {
+    func happens(_ oneIn: Int?, _ sentence: String) -> Bool {
+      oneIn.map { timeline.happens(oneIn: $0, on: target.address) { sentence } } ?? false
+    }
+    let copies = happens(duplicatesOneIn, "a datagram arrived twice") ? 2 : 1
+    return (0..<copies).map { _ in
+      let arrival = arrival(of: count, from: host, at: timeline.now)
+      guard happens(delaysOneIn, "a datagram was late") else { return arrival }
+      let most = max(1_000_000, latency.saturatingNanoseconds.multipliedReportingOverflow(by: 4).partialValue)
+      return arrival.advanced(by: Int64(timeline.choose(among: Int(most), on: target.address) { "by \($0) ns more" }))
+    }
+  }
+
+  /// The parts in which bytes of a stream travel.
+  func segments(_ bytes: ArraySlice<UInt8>) -> [ArraySlice<UInt8>] {
+    // The headers of IP and TCP.
+    guard let mtu, bytes.count > mtu - 40 else { return [bytes] }
+    return stride(from: bytes.startIndex, to: bytes.endIndex, by: mtu - 40).map {
+      bytes[$0..<min($0 + mtu - 40, bytes.endIndex)]
+    }
   }
 
   /// When bytes that a host sends now are there.

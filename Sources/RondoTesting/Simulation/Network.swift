@@ -7,8 +7,6 @@ final class Network: SimulatedMachine, @unchecked Sendable {
   // Unchecked: all of it belongs to the thread of the simulation, and a call from another one ends the program.
 
   private unowned let simulation: Simulation
-  /// The thread of the simulation, as the C side knows it.
-  private let thread = rondo_thread_pointer()
   private var first: CInt = 0
   /// The distance of the descriptor that is given out first.
   private var start = 0
@@ -162,7 +160,7 @@ final class Network: SimulatedMachine, @unchecked Sendable {
   ) -> Int {
     // A task may outlive its simulation, and another one have the range by now.
     guard place(of: descriptor) < SimulatedMachines.mostDescriptors / 2 else { return -Int(EBADF) }
-    guard rondo_thread_pointer() == thread else {
+    guard simulation.takesTurn() else {
       if call == RONDO_CLOSE {
         closedElsewhere.withLock { $0.append(descriptor) }
         return 0
@@ -173,7 +171,9 @@ final class Network: SimulatedMachine, @unchecked Sendable {
     if call == RONDO_CLOSE { return close(descriptor) }
     guard let endpoint = endpoint(descriptor), !endpoint.isAbandoned else { return -Int(EBADF) }
     if let fault = Faults.Call(call) {
-      let errno = simulation.faults.strike(fault, on: endpoint.host)
+      var errno = simulation.faults.strike(fault, on: endpoint.host)
+      // A signal's handler has run: the call is made again, as Rondo makes it.
+      while errno == EINTR { errno = simulation.faults.strike(fault, on: endpoint.host) }
       if errno == ECONNABORTED, call == RONDO_ACCEPT { endpoint.abortFirst() }
       if errno != 0 { return -Int(errno) }
     }
@@ -234,7 +234,7 @@ final class Network: SimulatedMachine, @unchecked Sendable {
     let end =
       milliseconds < 0
       ? .distantFuture : simulation.timeline.now.advanced(by: Int64(milliseconds) * 1_000_000)
-    simulation.pass(until: end, for: endpoint.host) { endpoint.poll(events) != 0 }
+    simulation.wait(until: end) { endpoint.poll(events) != 0 }
     return endpoint.poll(events) == 0 ? 0 : 1
   }
 

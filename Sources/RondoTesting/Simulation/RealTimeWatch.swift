@@ -16,11 +16,14 @@ final class RealTimeWatch: @unchecked Sendable {
 
   /// A thread in a scope.
   private struct Watched {
-    let thread: Int32
+    /// The number of the one that runs at present. Any thread.
+    let thread: () -> Int32
     let timeline: Timeline
     /// Whether the scope's loops are run at present. Any thread.
     let isRunning: () -> Bool
     var turns = -1
+    /// The thread of the last look.
+    var number: Int32 = 0
     /// The thread's time on a processor when it made its last turn.
     var start: Int64 = 0
     /// The same at the last look.
@@ -43,11 +46,11 @@ final class RealTimeWatch: @unchecked Sendable {
     timer.resume()
   }
 
-  /// Watches the calling thread while `body` runs.
+  /// Watches the threads of a scope while `body` runs.
   static func during<Result>(
-    _ timeline: Timeline, isRunning: @escaping () -> Bool, _ body: () throws -> Result
+    _ timeline: Timeline, thread: @escaping () -> Int32, isRunning: @escaping () -> Bool, _ body: () throws -> Result
   ) rethrows -> Result {
-    let entry = Watched(thread: ThreadState.ownNumber, timeline: timeline, isRunning: isRunning)
+    let entry = Watched(thread: thread, timeline: timeline, isRunning: isRunning)
     shared.watched.withLock { $0.append(entry) }
     defer { shared.watched.withLock { $0.removeAll { $0.timeline === timeline } } }
     return try ThreadSampler.lookingPossible(body)
@@ -60,7 +63,7 @@ final class RealTimeWatch: @unchecked Sendable {
       return nil
     }
     guard let stuck else { return }
-    let sample = ThreadSampler.sample(of: stuck.thread)
+    let sample = ThreadSampler.sample(of: stuck.thread())
     // It has gone on meanwhile.
     guard stuck.timeline.turnCount == stuck.turns, stuck.isRunning() else { return }
     let place = sample.functions.prefix(Self.mostFunctions).map { "\n    \($0)" }.joined()
@@ -72,13 +75,15 @@ final class RealTimeWatch: @unchecked Sendable {
   }
 
   private static func isStuck(_ entry: inout Watched) -> Bool {
-    let time = ThreadState.processorTime(of: entry.thread) ?? 0
-    guard entry.isRunning(), entry.timeline.turnCount == entry.turns else {
+    let thread = entry.thread()
+    let time = ThreadState.processorTime(of: thread) ?? 0
+    guard entry.isRunning(), entry.timeline.turnCount == entry.turns, thread == entry.number else {
+      entry.number = thread
       (entry.turns, entry.start, entry.last, entry.blocked) = (entry.timeline.turnCount, time, time, 0)
       return false
     }
     // One that sleeps again and again computes a little.
-    let isBlocked = time - entry.last < second / 10 && ThreadState.isBlocked(entry.thread)
+    let isBlocked = time - entry.last < second / 10 && ThreadState.isBlocked(thread)
     entry.blocked = isBlocked ? entry.blocked + 1 : 0
     entry.last = time
     return entry.blocked >= limit || time - entry.start >= limit * second

@@ -68,12 +68,12 @@ internal import Rondo
     private func lane(for job: UnownedJob) -> JobLane? {
       guard let scope = ScopeOfTasks.current else { return nil }
       require(
-        scope.hasMainActor,
+        scope.reachesMainActor,
         """
         Code in virtual time calls the main actor, which another thread runs, in its own time. Make the test @MainActor: the \
         main actor is in virtual time then, too.
         """)
-      return scope.lanes(for: job)?.main
+      return scope.mainLane(for: job)
     }
 
     /// What ends a sleep by running the job: the lane; outside of scopes, the main loop's or the runtime's executor.

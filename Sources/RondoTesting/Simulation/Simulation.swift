@@ -13,7 +13,7 @@ public final class Simulation: @unchecked Sendable {
   /// The faults of the hosts' system calls, and of their connections.
   public let faults: Faults
   /// The hosts, in the order in which they were made.
-  public var hosts: [Host] { agenda.hosts }
+  public private(set) var hosts: [Host] = []
   /// The addresses of each host name, in the order in which to try them.
   ///
   /// The resolvers of all hosts answer with what is here when `nameLatency` has passed. A name that is not here is not
@@ -38,7 +38,14 @@ public final class Simulation: @unchecked Sendable {
   /// *atomic* How many of its runs are under way, one in another.
   private let passes = Atomic(0)
   /// Whether it runs hosts at present. Any thread.
-  fileprivate var isPassing: Bool { passes.load(ordering: .relaxed) > 0 }
+  fileprivate var isPassing: Bool { passes.load(ordering: .relaxed) > 0 || !turns.isOfFirst }
+  /// Which of its threads runs.
+  let turns = ThreadTurns()
+  /// Whether others go on before code of a host's main thread does, which may hold locks of the program's.
+  @safe @exclusivity(unchecked) var isOvertaken = false
+  /// What is to be done before the thread of the simulation has its turn again; nil if it has it.
+  @safe @exclusivity(unchecked) var owed: (() -> Void)?
+  @safe @exclusivity(unchecked) private(set) var isClosing = false
   /// Whether code of the test has run, which may have done something to any loop.
   @safe @exclusivity(unchecked) private var isDisturbed = true
 
@@ -71,8 +78,9 @@ public final class Simulation: @unchecked Sendable {
       ip.map { !NetworkAddress.isLoopback($0) && !NetworkAddress.isWildcard($0) } ?? false,
       "A host's address is one of IPv4 or IPv6 that other hosts can reach, not \"\(address)\".")
     require(!hosts.contains { $0.ip == ip }, "There is a host \(address) already.")
-    let host = Host(address, ip!, hosts.count, in: self)
-    agenda.add(host)
+    let host = Host(address, ip!, in: self)
+    hosts.append(host)
+    agenda.add(host.main)
     return host
   }
 
@@ -155,10 +163,12 @@ public final class Simulation: @unchecked Sendable {
 
   /// Runs hosts and moves the clock, until `end`, or until `stop` is true.
   ///
-  /// - Parameter waiting: The host that waits, and does not run.
+  /// - Parameters:
+  ///   - waiting: The thread that waits, and does not run.
+  ///   - isUrgent: Whether `stop` is asked after each round, and not only when all loops would sleep.
   /// - Returns: False if nothing is left that would happen before `end`, and `end` is never.
   @discardableResult
-  func pass(until end: Instant, for waiting: Host? = nil, stop: () -> Bool) -> Bool {
+  func pass(until end: Instant, for waiting: HostThread? = nil, isUrgent: Bool = false, stop: () -> Bool) -> Bool {
     isDisturbed = true
     waiting?.beginWaiting()
     passes.add(1, ordering: .relaxed)
@@ -174,6 +184,7 @@ public final class Simulation: @unchecked Sendable {
       isDisturbed = false
       // What a host calls may do something to any other.
       if agenda.serveRound(concernsAll: concernsAll) { isDisturbed = true }
+      if isUrgent, stop() { return true }
       if isDisturbed { continue }
       if timeline.nextEvent <= timeline.now { continue }
       if stop() { return true }
@@ -184,19 +195,24 @@ public final class Simulation: @unchecked Sendable {
     }
   }
 
+  var isOnOwnThread: Bool { rondo_thread_pointer() == thread }
+
   func checkThread() {
     require(!isOver, "The scope of this simulation has ended. Use it, and its hosts, inside.")
-    require(rondo_thread_pointer() == thread, "A simulation belongs on the thread of its scope. Use it from there.")
+    require(isOnOwnThread, "A simulation belongs on the thread of its scope. Use it from there.")
   }
 
   fileprivate func close() {
     for host in hosts { host.cancelTasks() }
     pass(until: timeline.now) { false }
     for host in hosts { host.tellOfTasksLeft() }
+    isClosing = true
+    for host in hosts { host.endThreads() }
     timeline.close()
     network.close()
     for host in hosts { host.close() }
     agenda.close()
+    hosts = []
     isOver = true
   }
 }
@@ -214,7 +230,8 @@ public func withSimulation<Result>(
     defer { simulation.close() }
     return try body(simulation)
   }
-  return try Loop.within(ScopeOfTasks()) {
-    try RealTimeWatch.during(simulation.timeline, isRunning: { simulation.isPassing }, run)
+  return try Loop.within(ScopeOfTasks(of: simulation)) {
+    try RealTimeWatch.during(
+      simulation.timeline, thread: { simulation.turns.thread }, isRunning: { simulation.isPassing }, run)
   }
 }

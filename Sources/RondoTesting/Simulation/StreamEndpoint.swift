@@ -216,7 +216,12 @@ final class StreamEndpoint: Endpoint {
     }
     let count = host.simulation.faults.shorten(min(bytes.count, room), .send, on: host)
     isBlocked = count < bytes.count
-    unsafe send(.bytes([UInt8](bytes.prefix(count))))
+    let sent = unsafe [UInt8](bytes.prefix(count))
+    guard let peer, peer.host !== host else {
+      send(.bytes(sent))
+      return count
+    }
+    for segment in host.link(to: peer.host).segments(sent[...]) { send(.bytes([UInt8](segment))) }
     return count
   }
 

@@ -1,22 +1,22 @@
 internal import Rondo
 
-/// Hosts with a date each, the earliest first, as a heap. Hosts stand by their numbers.
-struct HostDates {
-  private var heap: [(date: Instant, host: Int)] = []
-  /// Where each host is in the heap; -1 for nowhere.
+/// Threads of hosts with a date each, the earliest first, as a heap. Threads stand by their numbers.
+struct ThreadDates {
+  private var heap: [(date: Instant, thread: Int)] = []
+  /// Where each thread is in the heap; -1 for nowhere.
   private var places: [Int] = []
 
   /// The earliest date.
   var first: Instant { heap.first?.date ?? .distantFuture }
 
-  /// Gives a host a date; `.distantFuture` for none.
-  mutating func set(_ date: Instant, of host: Int) {
-    while places.count <= host { places.append(-1) }
-    let place = places[host]
+  /// Gives a thread a date; `.distantFuture` for none.
+  mutating func set(_ date: Instant, of thread: Int) {
+    while places.count <= thread { places.append(-1) }
+    let place = places[thread]
     if date == .distantFuture { return place < 0 ? () : remove(at: place) }
     if place < 0 {
-      heap.append((date, host))
-      places[host] = heap.count - 1
+      heap.append((date, thread))
+      places[thread] = heap.count - 1
       rise(from: heap.count - 1)
     } else if heap[place].date != date {
       heap[place].date = date
@@ -24,19 +24,19 @@ struct HostDates {
     }
   }
 
-  /// Calls `body` with each host whose date has come.
+  /// Calls `body` with each thread whose date has come.
   func forEachDue(at now: Instant, _ body: (Int) -> Void) { forEachDue(at: now, from: 0, body) }
 
   private func forEachDue(at now: Instant, from place: Int, _ body: (Int) -> Void) {
     guard place < heap.count, heap[place].date <= now else { return }
-    body(heap[place].host)
+    body(heap[place].thread)
     forEachDue(at: now, from: 2 * place + 1, body)
     forEachDue(at: now, from: 2 * place + 2, body)
   }
 
   private mutating func remove(at place: Int) {
     swap(place, heap.count - 1)
-    places[heap.removeLast().host] = -1
+    places[heap.removeLast().thread] = -1
     if place < heap.count { settle(at: place) }
   }
 
@@ -67,6 +67,6 @@ struct HostDates {
 
   private mutating func swap(_ one: Int, _ other: Int) {
     heap.swapAt(one, other)
-    (places[heap[one].host], places[heap[other].host]) = (one, other)
+    (places[heap[one].thread], places[heap[other].thread]) = (one, other)
   }
 }

@@ -121,7 +121,7 @@ import Testing
     await MainActor.run {
       inScope {
         Task { @MainActor in
-          try await Task.sleep(for: .milliseconds(1))
+          try await Task.sleep(for: .seconds(1))
           MainActor.preconditionIsolated()
           sink.yield(Loop.standIn == nil)
         }

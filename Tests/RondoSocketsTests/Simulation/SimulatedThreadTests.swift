@@ -1,0 +1,201 @@
+import Rondo
+import RondoSockets
+import RondoTestSupport
+import RondoTesting
+import Testing
+
+/// Threads that code of a simulated host starts.
+@Suite struct SimulatedThreadTests {
+  @Test(.seeds(20)) func `a thread's loop runs in the time of its host`() throws {
+    try withSimulation { simulation in
+      let host = simulation.host("10.0.0.1")
+      let trace = Trace()
+      let thread = try host.run { try LoopThread(name: "worker") }
+      thread.execute {
+        trace.note("begins \(thread.isCurrent) \(Loop.main === host.loop) \(Loop.current === thread.loop)")
+        let timer = Loop.Timer(after: .seconds(3_600)) { _ in
+          trace.note("hour \(simulation.elapsed.components.seconds)")
+        }
+        Loop.current.add(timer)
+      }
+      simulation.run(for: .seconds(4_000))
+      host.run { thread.stop() }
+      #expect(thread.hasEnded)
+      #expect(trace.text == "begins true true true hour 3600")
+    }
+  }
+
+  @Test(.seeds(50)) func `calls between threads bring their results back`() throws {
+    try withSimulation { simulation in
+      let host = simulation.host("10.0.0.1")
+      try host.run {
+        let (one, other) = (try LoopThread(name: "one"), try LoopThread(name: "other"))
+        let sum = try one.sync { () throws -> Int in try other.sync { 20 } + 1 }
+        #expect(sum == 21)
+        one.stop()
+        #expect(throws: Loop.CallError<Never>.self) { try one.sync { 1 } }
+        other.stop()
+      }
+      let result = Guarded(0)
+      host.start {
+        let value = try await withLoopThread(name: "scoped") { thread in
+          try await thread.async { 7 }
+        }
+        result.withLock { $0 = value }
+      }
+      simulation.run(for: .seconds(1))
+      #expect(result.withLock { $0 } == 7)
+    }
+  }
+
+  @Test func `without a seed threads run in their order, until each sleeps`() throws {
+    #expect(try order(seed: nil) == "a1 a2 b1 b2")
+  }
+
+  @Test func `a seed chooses which thread runs, and chooses the same again`() throws {
+    var seen: Set<String> = []
+    for number in 1...50 {
+      let text = try order(seed: Seed(UInt64(number)))
+      #expect(try order(seed: Seed(UInt64(number))) == text)
+      seen.insert(text)
+    }
+    #expect(seen.count >= 4, "\(seen)")
+  }
+
+  private func order(seed: Seed?) throws -> String {
+    try withSimulation(seed: seed) { simulation in
+      let host = simulation.host("10.0.0.1")
+      let trace = Trace()
+      try host.run {
+        let threads = [try LoopThread(name: "a"), try LoopThread(name: "b")]
+        for thread in threads {
+          thread.execute {
+            trace.note("\(thread.name)1")
+            // Another thread may go on while this one posts.
+            host.loop.perform {}
+            trace.note("\(thread.name)2")
+          }
+        }
+        for thread in threads { thread.stop() }
+      }
+      return trace.text
+    }
+  }
+
+  /// Hands numbers from one loop to another. The one that takes them sleeps when there is none.
+  private final class HandOver: Sendable {
+    private let state = Guarded((numbers: [Int](), isAsleep: true))
+    private let taken = Guarded<[Int]>([])
+    let isMended: Bool
+    let taker: Loop
+    let observer: Loop
+
+    init(isMended: Bool, taker: Loop, observer: Loop) {
+      (self.isMended, self.taker, self.observer) = (isMended, taker, observer)
+    }
+
+    var result: [Int] { taken.withLock { $0 } }
+
+    func put(_ number: Int) {
+      let wakes = state.withLock { state in
+        state.numbers.append(number)
+        defer { state.isAsleep = false }
+        return state.isAsleep
+      }
+      if wakes { taker.perform { self.take() } }
+    }
+
+    private func take() {
+      while true {
+        let numbers = state.withLock { state in
+          defer { state.numbers = [] }
+          if isMended, state.numbers.isEmpty { state.isAsleep = true }
+          return state.numbers
+        }
+        if numbers.isEmpty { break }
+        taken.withLock { $0 += numbers }
+      }
+      // Before it says that it sleeps, and after it has looked: what is put between is lost.
+      observer.perform {}
+      if !isMended { state.withLock { $0.isAsleep = true } }
+    }
+  }
+
+  private func handsOver(_ seed: UInt64, isMended: Bool) throws -> Bool {
+    try withSimulation(seed: Seed(seed)) { simulation in
+      let host = simulation.host("10.0.0.1")
+      return try host.run {
+        let (giver, taker) = (try LoopThread(name: "giver"), try LoopThread(name: "taker"))
+        let handOver = HandOver(isMended: isMended, taker: taker.loop, observer: host.loop)
+        giver.execute { for number in 1...5 { handOver.put(number) } }
+        giver.stop()
+        taker.stop()
+        return handOver.result == [1, 2, 3, 4, 5]
+      }
+    }
+  }
+
+  @Test func `a wakeup that a hand-over can lose is found by one of 200 seeds`() throws {
+    let found = try (1...200).first { try !handsOver(UInt64($0), isMended: false) }
+    #expect(found != nil)
+    let lost = try (1...200).filter { try !handsOver(UInt64($0), isMended: true) }
+    #expect(lost.isEmpty)
+  }
+
+  @Test(.seeds(50)) func `a thread that posts under a lock does not keep others from it for ever`() throws {
+    try withSimulation { simulation in
+      let host = simulation.host("10.0.0.1")
+      let count = Guarded(0)
+      try host.run {
+        let threads = [try LoopThread(name: "a"), try LoopThread(name: "b")]
+        for _ in 1...5 {
+          for thread in threads {
+            thread.execute {
+              count.withLock {
+                $0 += 1
+                host.loop.perform {}
+              }
+            }
+          }
+          count.withLock {
+            $0 += 1
+            threads[0].loop.perform {}
+          }
+        }
+        for thread in threads { thread.stop() }
+      }
+      #expect(count.withLock { $0 } == 15)
+    }
+  }
+
+  @Test(.seeds(20)) func `a group serves connections on its threads`() throws {
+    try withSimulation { simulation in
+      let (host, client) = (simulation.host("10.0.0.1"), simulation.host("10.0.0.2"))
+      let group = try host.run { try LoopGroup(name: "worker") }
+      #expect(group.loops.count == 2)
+      let address = try SocketAddress(parsing: "10.0.0.1:80")
+      let served = Guarded<Set<Int>>([])
+      host.start {
+        let listener = try Listener(at: address)
+        try await listener.serve(over: group) { connection in
+          served.withLock { _ = $0.insert(group.loops.firstIndex { $0.isCurrent } ?? -1) }
+          while let bytes = try await connection.read() { try await connection.write(bytes) }
+        }
+      }
+      let answers = Guarded(0)
+      for number in 1...10 {
+        client.start {
+          try await Task.sleep(for: .seconds(1))
+          let connection = try await Connection.connected(to: address, on: client.loop)
+          try await connection.write([UInt8(number)])
+          if try await connection.read() == [UInt8(number)] { answers.withLock { $0 += 1 } }
+          connection.close()
+        }
+      }
+      simulation.run(until: { answers.withLock { $0 } == 10 })
+      #expect(answers.withLock { $0 } == 10)
+      #expect(served.withLock { $0 } == [0, 1])
+      host.run { group.stop() }
+    }
+  }
+}
