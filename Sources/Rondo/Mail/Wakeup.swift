@@ -119,10 +119,14 @@ final class Wakeup: Sendable {
   /// It sleeps: a thread of a higher priority that only yielded might never leave the processor to the poster.
   func awaitWriters() {
     while update({ $0.awaitWriters() }) {
-      // In a simulation that poster may be a thread that others have overtaken.
-      Loop.scope?.wait { [self] in !WakeProtocol(word: word.load(ordering: .relaxed)).hasWriters }
       let seen = word.load(ordering: .sequentiallyConsistent)
-      if WakeProtocol(word: seen).hasWriters { unsafe rondo_futex_wait(address, seen) }
+      guard WakeProtocol(word: seen).hasWriters else { continue }
+      if let scope = Loop.scope, scope.mainLoop != nil {
+        // A thread of a simulated process: the simulation has let it overtake the poster.
+        scope.wait { [self] in !WakeProtocol(word: word.load(ordering: .relaxed)).hasWriters }
+      } else {
+        unsafe rondo_futex_wait(address, seen)
+      }
     }
   }
 

@@ -185,7 +185,11 @@ final class AgendaRound {
       rest.append(noted[0])
     } else {
       for thread in noted {
-        if thread !== last, place(of: thread) > (last.map(place) ?? -1) { rest.append(thread) } else { later.append(thread) }
+        if thread !== last, place(of: thread) > (last.map(place) ?? -1) {
+          rest.append(thread)
+        } else {
+          later.append(thread)
+        }
       }
       if rest.count > 1 { rest.sort { place(of: $0) > place(of: $1) } }
     }

@@ -25,7 +25,7 @@ final class HostScript: WaitScript, @unchecked Sendable {
   }
 
   private var host: Host { thread.host }
-  var now: Instant { timeline.now }
+  var now: Instant { (thread as? StartedThread)?.death ?? timeline.now }
   var isSeeded: Bool { timeline.seed != nil }
 
   /// The thread waits outside of its loop, until then at the latest.

@@ -77,7 +77,9 @@ public final class Link: @unchecked Sendable {
     // Each fragment has a header of 20 bytes, and all but the last carry a multiple of 8; the first has 8 bytes of UDP's.
     let fragments = mtu.map { ($0 - 20) & ~7 }.map { (count + 8 + $0 - 1) / $0 } ?? 1
     return (0..<fragments).contains { _ in
-      timeline.happens(oneIn: losesOneIn, on: host.address) { fragments == 1 ? "a datagram was lost" : "a fragment was lost" }
+      timeline.happens(oneIn: losesOneIn, on: host.address) {
+        "a \(fragments == 1 ? "datagram" : "fragment of a datagram") was lost"
+      }
     }
   }
 

@@ -46,12 +46,16 @@ extension Simulation {
   /// Code of a host has posted to a thread of it, and others may go on before it does.
   func hasPosted(to number: Int, _ woken: WokenThreads) {
     // Foreign posts, and those of the test and of other simulations, are not overtaken.
-    guard woken === agenda.woken, !isClosing, timeline.seed != nil, let scope = ScopeOfTasks.current else { return }
-    if let thread = scope.thread {
-      if thread.takeTurn(orGoesOn: true), timeline.happens(oneIn: 2, on: thread.title, { "others went on before the thread that had posted" }) {
-        thread.letOthersGoOn()
+    guard woken === agenda.woken, !isClosing, timeline.seed != nil else { return }
+    if let thread = ScopeOfTasks.current?.thread {
+      guard thread.takeTurn(orGoesOn: true) else { return }
+      let isOvertaken = timeline.happens(oneIn: 2, on: thread.title) {
+        "others went on before the thread that had posted"
       }
-    } else if takeTurn(orGoesOn: true), let present, agenda.threads[number].host === present, agenda.threads[number] !== present.main {
+      if isOvertaken { thread.letOthersGoOn() }
+    } else if takeTurn(orGoesOn: true), let present, agenda.threads[number].host === present,
+      agenda.threads[number] !== present.main
+    {
       letOthersGoOn(of: present)
     }
   }
@@ -59,6 +63,8 @@ extension Simulation {
   /// A thread of a host is between two turns of its loop, and others may go on before it does.
   func letOthersGoOn(at thread: HostThread) {
     if thread.host.started.isEmpty || isClosing || timeline.seed == nil { return }
+    // The loop's own code goes on after that, which needs its turn.
+    defer { thread.takeTurn() }
     guard let started = thread as? StartedThread else { return letOthersGoOn(of: thread.host) }
     if timeline.happens(oneIn: 4, on: thread.title, { "others went on before the thread's next turn" }) {
       started.letOthersGoOn()

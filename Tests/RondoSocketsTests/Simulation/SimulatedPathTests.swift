@@ -57,10 +57,11 @@ import Testing
   @Test func `a datagram is lost with each of its fragments`() throws {
     func lost(_ mtu: Int?) throws -> Int {
       try (1...5).reduce(0) { sum, seed in
-        try sum + 100 - arrivals(of: 100, bytes: 1_400, seed: Seed(UInt64(seed))) {
-          $0.losesOneIn = 20
-          $0.mtu = mtu
-        }.count
+        try sum + 100
+          - arrivals(of: 100, bytes: 1_400, seed: Seed(UInt64(seed))) {
+            $0.losesOneIn = 20
+            $0.mtu = mtu
+          }.count
       }
     }
     let (whole, parted) = (try lost(nil), try lost(160))
@@ -95,7 +96,9 @@ import Testing
   @Test(.seeds(20)) func `calls that a signal interrupts are made again`() {
     withSimulation { simulation in
       let (server, client) = (simulation.host("10.0.0.1"), simulation.host("10.0.0.2"))
-      for call in [Faults.Call.accept, .send, .receive, .connect] { simulation.faults.fail(call, with: EINTR, oneIn: 2) }
+      for call in [Faults.Call.accept, .send, .receive, .connect] {
+        simulation.faults.fail(call, with: EINTR, oneIn: 2)
+      }
       let trace = Trace()
       let address = address
       server.start {

@@ -1,3 +1,4 @@
+import Glibc
 import Rondo
 import RondoSockets
 import RondoTestSupport
@@ -193,9 +194,127 @@ import Testing
         }
       }
       simulation.run(until: { answers.withLock { $0 } == 10 })
-      #expect(answers.withLock { $0 } == 10)
-      #expect(served.withLock { $0 } == [0, 1])
       host.run { group.stop() }
+      let (count, loops) = (answers.withLock { $0 }, served.withLock { $0 })
+      #expect(count == 10)
+      #expect(loops == [0, 1])
+    }
+  }
+
+  @Test(.seeds(20)) func `work of other threads reaches the main actor's loop of its host`() throws {
+    try withSimulation { simulation in
+      let host = simulation.host("10.0.0.1")
+      let trace = Trace()
+      let thread = try host.run { try LoopThread(name: "worker") }
+      let (main, own) = (host.loop, thread.loop)
+      // A task that begins on the thread stays there, in its time.
+      thread.execute {
+        Task {
+          try await Task.sleep(for: .seconds(60))
+          trace.note("thread \(Loop.standIn === own)")
+          await Task(executorPreference: main) { trace.note("main \(Loop.standIn === main)") }.value
+          trace.note("thread \(Loop.standIn === own) \(simulation.elapsed)")
+        }
+      }
+      simulation.run(for: .seconds(61))
+      host.run { thread.stop() }
+      #expect(trace.text == "thread true main true thread true 60.0 seconds")
+    }
+  }
+
+  @Test func `the threads of a host that crashes do nothing more, and end with the scope`() throws {
+    let trace = Trace()
+    let thread = try withSimulation { simulation in
+      let host = simulation.host("10.0.0.1")
+      let thread = try host.run { try LoopThread(name: "worker") }
+      thread.execute { Loop.current.add(Loop.Timer(every: .seconds(1)) { _ in trace.note("tick") }) }
+      simulation.run(for: .milliseconds(2_500))
+      host.crash()
+      simulation.run(for: .seconds(10))
+      host.restart()
+      simulation.run(for: .seconds(10))
+      let other = try host.run { try LoopThread(name: "worker") }
+      let answer = try host.run { try other.sync { 1 } }
+      host.run { other.stop() }
+      #expect(answer == 1 && !thread.hasEnded)
+      return thread
+    }
+    #expect(thread.hasEnded)
+    #expect(trace.text == "tick tick")
+  }
+
+  @Test func `a wait that nothing can end is told at once`() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      waitForEachOther()
+    }
+    let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+    #expect(text.contains("nothing is left that could end that wait"))
+    #expect(text.contains("thread \"one\" waits for a thread, too; 10.0.0.1, thread \"other\" waits for a thread, too"))
+  }
+
+  @Test func `a thread that the program leaves is named at the end of the scope`() async {
+    let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+      leaveThread()
+    }
+    let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+    #expect(text.contains("The thread \"left\" of 10.0.0.1 has not ended with its simulation"))
+  }
+
+  @Test func `a thread outside of hosts is real`() throws {
+    try withSimulation { simulation in
+      _ = simulation.host("10.0.0.1")
+      let thread = try LoopThread(name: "real")
+      #expect(try thread.sync { Loop.current === thread.loop && Loop.main !== thread.loop })
+      #expect(!thread.loop.isVirtual)
+      thread.stop()
+    }
+  }
+
+  @Test func `a call from a thread of a host that needs its turn has it`() throws {
+    // Of what two threads do at once, the seed chooses the order; the sockets are the host's.
+    try withSimulation(seed: 7) { simulation in
+      let host = simulation.host("10.0.0.1")
+      let made = Guarded<[CInt]>([])
+      try host.run {
+        let threads = try (0..<4).map { try LoopThread(name: "\($0)") }
+        for thread in threads {
+          thread.execute {
+            let sockets = (0..<10).compactMap { _ in try? Socket(family: AF_INET, .stream) }
+            made.withLock { $0 += sockets.map(\.descriptor) }
+          }
+        }
+        for thread in threads { thread.stop() }
+      }
+      let all = made.withLock { $0 }
+      #expect(all.count == 40 && host.openDescriptorCount == 0)
     }
   }
 }
+
+/// For async code: two threads, each of which waits for the other.
+private func waitForEachOther() {
+  withSimulation { simulation in
+    let host = simulation.host("10.0.0.1")
+    host.run {
+      let (one, other) = (try! LoopThread(name: "one"), try! LoopThread(name: "other"))
+      other.execute { try? one.sync {} }
+      one.execute { try? other.sync {} }
+      try? one.sync {}
+    }
+  }
+}
+
+/// For async code: a thread that nobody ends.
+private func leaveThread() {
+  withSimulation { simulation in
+    let host = simulation.host("10.0.0.1")
+    let thread = try! host.run { try LoopThread(name: "left") }
+    simulation.run(for: .seconds(1))
+    withExtendedLifetime(thread) {
+      simulation.run(for: .seconds(1))
+      abandoned.withLock { $0.append(thread) }
+    }
+  }
+}
+
+private let abandoned = Guarded<[LoopThread]>([])
