@@ -56,6 +56,8 @@ import Testing
     defer { thread.stop() }
     let recorder = Recorders.recorder(of: thread.loop)
     thread.loop.reportSleeps()
+    // What was posted to it so far would wake it once more.
+    try thread.sync {}
     while !thread.loop.isWaiting { sched_yield() }
     Self.onWatcher(watcher) { recorder.park(delay: 600_000_000_000) }
     for _ in 0..<WakePace.most {

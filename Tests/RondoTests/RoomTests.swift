@@ -153,7 +153,7 @@ import Testing
   }
 
   private static let longFiles: [String: Int] = [:]
-  private static let mostLinesOfTheCore = 6_688
+  private static let mostLinesOfTheCore = 6_694
 
   // MARK: - Walks
 

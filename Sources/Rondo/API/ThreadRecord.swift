@@ -51,9 +51,7 @@ import Synchronization
     do { return try makeOwnLoop() } catch { fatalError("\(error)") }
   }
 
-  /// The same, for a caller that can be told. Calls out.
-  ///
-  /// - Parameter virtual: What runs the thread in virtual time.
+  /// The same, for a caller that can be told, or for a thread in virtual time. Calls out.
   func makeOwnLoop(callsHook: Bool = true, by virtual: (any VirtualThread)? = nil) throws(DescriptorShortage) -> Loop {
     let (known, isNew) = try loop.withLock { (loop) throws(DescriptorShortage) -> (Loop?, Bool) in
       if loop != nil || hasEnded.load(ordering: .relaxed) { return (loop, false) }

@@ -73,10 +73,3 @@ package final class Answer<Value, Failure: Error> {
     return outcome!
   }
 }
-
-extension Atomic where Value == UInt32 {
-  /// Where the word lives, for futex(2): an `Atomic` has one address for its lifetime.
-  borrowing func address() -> UnsafeMutableRawPointer {
-    unsafe withUnsafePointer(to: self) { unsafe UnsafeMutableRawPointer(mutating: $0) }
-  }
-}

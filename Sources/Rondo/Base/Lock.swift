@@ -44,7 +44,7 @@ package struct Lock: ~Copyable, Sendable {
   @inline(never)
   private borrowing func lockSlowly() {
     while word.exchange(State.awaited, ordering: .acquiring) != State.free {
-      unsafe rondo_futex_wait(address, State.awaited)
+      unsafe rondo_futex_wait(word.address(), State.awaited)
     }
   }
 
@@ -57,7 +57,7 @@ package struct Lock: ~Copyable, Sendable {
 
   @inline(never)
   private borrowing func wakeOne() {
-    unsafe rondo_futex_wake(address)
+    unsafe rondo_futex_wake(word.address())
   }
 
   /// Counts what the calling thread holds, in a debug build. A lock of another kind says itself when it is taken and let go.
@@ -77,9 +77,11 @@ package struct Lock: ~Copyable, Sendable {
   package static func assertNoneHeld() {
     assert(unsafe rondo_held_locks().pointee == 0, "A lock of Rondo's is held around a callout.")
   }
+}
 
-  /// Where the word lives: an `Atomic` has one address for its lifetime.
-  private var address: UnsafeMutableRawPointer {
-    unsafe withUnsafePointer(to: word) { unsafe UnsafeMutableRawPointer(mutating: $0) }
+extension Atomic where Value == UInt32 {
+  /// Where the word lives, for futex(2): an `Atomic` has one address for its lifetime.
+  borrowing func address() -> UnsafeMutableRawPointer {
+    unsafe withUnsafePointer(to: self) { unsafe UnsafeMutableRawPointer(mutating: $0) }
   }
 }

@@ -75,9 +75,6 @@ package struct WakeProtocol: Equatable, Hashable, Sendable {
     return .write
   }
 
-  /// A simulation has to hear of every post from now on.
-  package mutating func overhear() { word |= Bits.overheard.rawValue }
-
   /// The poster that owed a write has written.
   ///
   /// - Returns: Whether the loop's thread sleeps until then, and is to be woken.

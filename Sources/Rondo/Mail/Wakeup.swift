@@ -52,8 +52,16 @@ final class Wakeup: Sendable {
 
   /// The second half, of a poster that owes a write. It touches nothing of the loop's afterwards.
   func write() {
+    if descriptor < 0 { return tell() }
     wake()
-    if update({ $0.wrote() }) { unsafe rondo_futex_wake(address) }
+    if update({ $0.wrote() }) { unsafe rondo_futex_wake(word.address()) }
+  }
+
+  /// The same in virtual time, where others may overtake the poster in `onWake`: it owes nothing any more then.
+  private func tell() {
+    let onWake = onWake
+    if update({ $0.wrote() }) { unsafe rondo_futex_wake(word.address()) }
+    onWake()
   }
 
   /// Has the epoll set that the loop sleeps in report the eventfd again: one epoll_ctl(2), as fast as a write to it.
@@ -62,7 +70,6 @@ final class Wakeup: Sendable {
   /// fails unless both numbers stand for what they stood for when the loop made them.
   @inline(never)
   private func wake() {
-    if descriptor < 0 { return onWake() }
     let error = rondo_wake(epoll.load(ordering: .relaxed), descriptor)
     if error == 0 { return }
     WaitFailure("the eventfd that wakes it, or its epoll set", descriptor, error, in: "epoll_ctl(2)").end()
@@ -85,18 +92,15 @@ final class Wakeup: Sendable {
     isOutside ? update { $0.prepareToSleepOutside() } : update { $0.prepareToSleep() }
   }
 
-  /// Has `onWake` called for every post that would end a sleep.
-  func overhear() { update { $0.overhear() } }
-
   /// The thread of a guest loop returns to its host, which has to call it again immediately.
   func returnToHostReadable() {
     update { $0.leave() }
-    wake()
+    descriptor < 0 ? onWake() : wake()
   }
 
   /// The loop's thread, at its host, has changed something that the loop has to look at.
   func cancelSleep() {
-    if update({ $0.cancelSleep() }) == .write { wake() }
+    if update({ $0.cancelSleep() }) == .write { descriptor < 0 ? onWake() : wake() }
   }
 
   @inline(__always)
@@ -120,18 +124,7 @@ final class Wakeup: Sendable {
   func awaitWriters() {
     while update({ $0.awaitWriters() }) {
       let seen = word.load(ordering: .sequentiallyConsistent)
-      guard WakeProtocol(word: seen).hasWriters else { continue }
-      if let scope = Loop.scope, scope.mainLoop != nil {
-        // A thread of a simulated process: the simulation has let it overtake the poster.
-        scope.wait { [self] in !WakeProtocol(word: word.load(ordering: .relaxed)).hasWriters }
-      } else {
-        unsafe rondo_futex_wait(address, seen)
-      }
+      if WakeProtocol(word: seen).hasWriters { unsafe rondo_futex_wait(word.address(), seen) }
     }
-  }
-
-  /// Where the word lives: an `Atomic` has one address for its lifetime.
-  private var address: UnsafeMutableRawPointer {
-    unsafe withUnsafePointer(to: word) { unsafe UnsafeMutableRawPointer(mutating: $0) }
   }
 }

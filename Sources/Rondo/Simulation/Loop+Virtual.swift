@@ -42,7 +42,7 @@ extension Loop {
   package func returnFromOutside() { _ = core.wakeup.wokeTaking(.outside) }
 
   /// Has its `onWake` called for every post of another thread that would end a sleep, also while it is awake.
-  package func overhear() { core.wakeup.overhear() }
+  package func overhear() { _ = core.wakeup.post(.overheard) }
 
   /// How often the loop has called out, but for observers, which come with every turn.
   package var callouts: UInt64 { core.counters.callouts }

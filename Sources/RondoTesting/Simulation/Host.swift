@@ -148,7 +148,7 @@ public final class Host: @unchecked Sendable {
 
   private func replaceLoop() {
     subscriptions = []
-    for thread in started { simulation.agenda.changePresence(of: thread) { thread.death = simulation.timeline.now } }
+    for thread in started { simulation.agenda.changePresence(of: thread) { thread.script.die() } }
     deadThreads += started
     started = []
     deadLoops.append(loop)

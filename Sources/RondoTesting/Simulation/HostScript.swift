@@ -16,6 +16,8 @@ final class HostScript: WaitScript, @unchecked Sendable {
   @safe @exclusivity(unchecked) private(set) var isAsleep = false
   /// The sources of descriptors that the kernel has, each with the bits of its modes.
   @safe @exclusivity(unchecked) private(set) var real: [(source: Loop.DescriptorSource, modes: UInt64)] = []
+  /// When the thread's process ended.
+  @safe @exclusivity(unchecked) private var death: Instant?
   /// How many waits of the host's own runs are under way.
   @safe @exclusivity(unchecked) private(set) var depth = 0
 
@@ -25,7 +27,13 @@ final class HostScript: WaitScript, @unchecked Sendable {
   }
 
   private var host: Host { thread.host }
-  var now: Instant { (thread as? StartedThread)?.death ?? timeline.now }
+  var now: Instant { death ?? timeline.now }
+  /// Whether the process has ended.
+  var isDead: Bool { death != nil }
+
+  /// The process ends: the clock stands from now on.
+  func die() { death = timeline.now }
+
   var isSeeded: Bool { timeline.seed != nil }
 
   /// The thread waits outside of its loop, until then at the latest.

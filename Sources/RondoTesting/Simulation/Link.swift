@@ -14,7 +14,7 @@ public final class Link: @unchecked Sendable {
   public var losesOneIn: Int?
   /// One datagram in so many arrives twice, by the seed; nil for none.
   public var duplicatesOneIn: Int?
-  /// One datagram in so many arrives late, after those behind it, by the seed; nil for none.
+  /// One datagram in so many is overtaken by others, by the seed; nil for none.
   public var delaysOneIn: Int?
   /// How many bytes a packet has at most, its headers included; nil for any number. See IP_MTU in ip(7).
   ///

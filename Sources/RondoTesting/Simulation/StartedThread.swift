@@ -21,8 +21,6 @@ final class StartedThread: HostThread, VirtualThread, @unchecked Sendable {
   @safe @exclusivity(unchecked) private var state = State.notStarted
   /// Whether it goes on without its turn, because another thread waits for a lock that it may hold. *the thread itself*
   @safe @exclusivity(unchecked) private var runsBeside = false
-  /// When its process ended, which its loop's clock shows from then on.
-  @safe @exclusivity(unchecked) var death: Instant?
   /// *constant* once it has begun.
   @safe @exclusivity(unchecked) private var endLife: (@Sendable () -> Void)?
   /// *atomic*
@@ -40,7 +38,7 @@ final class StartedThread: HostThread, VirtualThread, @unchecked Sendable {
   private var turns: ThreadTurns { simulation.turns }
   override var title: String { "\(host.address), thread \"\(name)\"" }
   override var hasEnded: Bool { isOver.load(ordering: .acquiring) }
-  override var isPresent: Bool { super.isPresent && death == nil && !hasEnded }
+  override var isPresent: Bool { super.isPresent && !script.isDead && !hasEnded }
 
   override var isConcerned: Bool {
     switch state {
