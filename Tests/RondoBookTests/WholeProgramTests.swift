@@ -95,6 +95,45 @@ import Testing
     }
   }
 
+  // MARK: - On several threads
+
+  @Test(.seeds(seeds)) func `a server of three threads echoes each client's bytes, and ends by a signal`() {
+    withSimulation { simulation in
+      let server = simulation.host("10.0.0.1")
+      let address = try! SocketAddress(parsing: "10.0.0.1:7007")
+      let trace = Trace()
+      let talks = (0..<3).map { _ in Talk() }
+      let threads = Guarded<Set<Int>>([])
+      server.start {
+        let group = try LoopGroup(threads: 3)
+        let listener = try Listener(at: address)
+        try await withCancellation(by: [SIGTERM], on: .main) {
+          try await listener.serve(over: group, limits: ServerLimits(idle: .seconds(30)), grace: .seconds(5)) {
+            connection in
+            threads.withLock { _ = $0.insert(group.loops.firstIndex { $0.isCurrent } ?? -1) }
+            while try await connection.awaitRequest(), let bytes = try await connection.read() {
+              try await connection.write(bytes)
+            }
+          }
+        }
+        await group.end()
+        trace.note("ended")
+      }
+      for (number, talk) in talks.enumerated() {
+        talk.converse(simulation, on: simulation.host("10.0.0.\(number + 2)"), with: address, UInt8(number))
+      }
+      // A server without a listener has nothing to test.
+      simulation.run(for: .milliseconds(1))
+      simulation.faults.swarm(oneIn: 200)
+      simulation.at(.milliseconds(500 + simulation.choose(among: 60_000))) { server.send(signal: SIGTERM) }
+      simulation.run(for: .seconds(120))
+      #expect(talks.allSatisfy { $0.isEchoed })
+      #expect(trace.text == "ended")
+      #expect(threads.withLock { $0.isSubset(of: [0, 1, 2]) })
+      #expect(server.openDescriptorCount == 0)
+    }
+  }
+
   // MARK: - On the main actor
 
   /// How many requests there have been: the main actor's, as much of a program's state is.

@@ -56,7 +56,8 @@ final class HostScript: WaitScript, @unchecked Sendable {
   }
 
   func lookUp(_ name: String, _ answer: @escaping (SimulatedAddresses) -> Void) -> Bool {
-    thread.takeTurn()
+    // Another thread than the loop's may ask.
+    ScopeOfTasks.current?.takeTurn()
     let simulation = host.simulation
     let fault = simulation.faults.strike(.lookUp, on: host)
     if fault == ETIMEDOUT { return true }
@@ -112,10 +113,10 @@ final class HostScript: WaitScript, @unchecked Sendable {
     thread.takeTurn()
     timeline.countTurn()
     thread.simulation.letOthersGoOn(at: thread)
-    if !isServed, !(thread is StartedThread) { timeline.runDueEvents() }
+    if !isServed, thread.started == nil { timeline.runDueEvents() }
     collect(turn)
     guard blocks, !turn.isReady, deadline > now else { return true }
-    if let started = thread as? StartedThread {
+    if let started = thread.started {
       (wakeDate, fireDate, isAsleep) = (deadline, turn.fireDate, true)
       started.sleep()
       collect(turn)

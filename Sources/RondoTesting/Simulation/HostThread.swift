@@ -33,6 +33,8 @@ class HostThread: @unchecked Sendable {
   }
 
   var simulation: Simulation { host.simulation }
+  /// Itself, if code has started it.
+  var started: StartedThread? { nil }
   /// What stories call it.
   var title: String { host.address }
   /// When its loop wants to go on.

@@ -65,7 +65,7 @@ extension Simulation {
     if thread.host.started.isEmpty || isClosing || timeline.seed == nil { return }
     // The loop's own code goes on after that, which needs its turn.
     defer { thread.takeTurn() }
-    guard let started = thread as? StartedThread else { return letOthersGoOn(of: thread.host) }
+    guard let started = thread.started else { return letOthersGoOn(of: thread.host) }
     if timeline.happens(oneIn: 4, on: thread.title, { "others went on before the thread's next turn" }) {
       started.letOthersGoOn()
     }

@@ -36,6 +36,7 @@ final class StartedThread: HostThread, VirtualThread, @unchecked Sendable {
   }
 
   private var turns: ThreadTurns { simulation.turns }
+  override var started: StartedThread? { self }
   override var title: String { "\(host.address), thread \"\(name)\"" }
   override var hasEnded: Bool { isOver.load(ordering: .acquiring) }
   override var isPresent: Bool { super.isPresent && !script.isDead && !hasEnded }
