@@ -43,6 +43,16 @@ import Testing
     #expect(text.contains("computeForEver()"), "\(text)")
   }
 
+  @Test func `code of a thread of a host is named, too`() async throws {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      setenv("RONDO_REAL_LIMIT", "1", 1)
+      onThread { waitForNobody() }
+    }
+    let text = message(of: result)
+    #expect(text.contains("The thread is blocked in futex: what it waits for is not simulated."), "\(text)")
+    #expect(text.contains("waitForNobody()"), "\(text)")
+  }
+
   @Test func `a virtual loop that turns without time passing ends with a message`() async throws {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       inVirtualTime { loop in
@@ -80,6 +90,17 @@ private func onHost(_ body: @escaping @Sendable () async throws -> Void) {
   withSimulation { simulation in
     simulation.host("10.0.0.1").start(body)
     simulation.run(for: .seconds(1))
+  }
+}
+
+/// For async code: what a thread of a host does.
+private func onThread(_ body: @escaping @Sendable () -> Void) {
+  withSimulation { simulation in
+    simulation.host("10.0.0.1").run {
+      let thread = try! LoopThread(name: "worker")
+      thread.execute { body() }
+      thread.stop()
+    }
   }
 }
 

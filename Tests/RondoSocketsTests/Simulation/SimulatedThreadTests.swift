@@ -201,6 +201,47 @@ import Testing
     }
   }
 
+  @Test func `a seed gives the same events again, with threads and faults`() throws {
+    for number in 1...20 {
+      let events = try events(seed: UInt64(number))
+      #expect(events.count > 50)
+      #expect(try self.events(seed: UInt64(number)) == events)
+    }
+  }
+
+  /// What happens where a group serves clients.
+  private func events(seed: UInt64) throws -> [String] {
+    let log = RunLog(tells: true, eventCount: 10_000)
+    try RunLog.$current.withValue(log) {
+      try withSimulation(seed: Seed(seed)) { simulation in
+        let (host, client) = (simulation.host("10.0.0.1"), simulation.host("10.0.0.2"))
+        let address = try SocketAddress(parsing: "10.0.0.1:80")
+        let group = try host.run { try LoopGroup(threads: 3) }
+        host.start {
+          let listener = try Listener(at: address)
+          try await listener.serve(over: group) { connection in
+            while let bytes = try await connection.read() { try await connection.write(bytes) }
+          }
+        }
+        simulation.run(for: .milliseconds(1))
+        simulation.faults.swarm(oneIn: 20)
+        for _ in 1...5 {
+          client.start {
+            let connection = try await Connection.connected(to: address, on: client.loop)
+            for _ in 1...5 {
+              try await connection.write([UInt8](repeating: 1, count: 10_000))
+              _ = try await connection.read()
+            }
+            connection.close()
+          }
+        }
+        simulation.run(for: .seconds(10))
+        host.run { group.stop() }
+      }
+    }
+    return log.sentences + log.events
+  }
+
   @Test(.seeds(20)) func `work of other threads reaches the main actor's loop of its host`() throws {
     try withSimulation { simulation in
       let host = simulation.host("10.0.0.1")
