@@ -143,7 +143,7 @@ build_tests() (
   # What of it is C, too.
   mkdir "$scratch/inspect"
   cd "$scratch/inspect"
-  clang -c "$tree"/Sources/CRondoInspect/*.c -I "$tree/Sources/CRondoInspect/include" -I "$tree/Sources/CLinux"
+  clang -fPIC -c "$tree"/Sources/CRondoInspect/*.c -I "$tree/Sources/CRondoInspect/include" -I "$tree/Sources/CLinux"
   swiftc "${flags[@]}" "${link[@]}" "${maps[@]}" -wmo -module-name RondoInspect "${inspect[@]}" ./*.o \
     -emit-library -o "$scratch/libRondoInspect.so" -emit-module -emit-module-path "$scratch/RondoInspect.swiftmodule" \
     -lRondo
