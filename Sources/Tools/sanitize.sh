@@ -79,7 +79,8 @@ case $1 in
     tests=($(swift build "${thread[@]}" --show-bin-path)/*.xctest)
     # One after the other, as above, and the slowest module beside all others: both wait more than they compute.
     one_by_one=("${tests[0]}" --testing-library swift-testing --no-parallel --skip "$unsafe|$unfit|$alone|$yielding")
-    "${one_by_one[@]}" --filter '^RondoDaemonTests\.' &
+    # A shell has what is behind it ignore these signals, which are tested.
+    env --default-signal=INT,QUIT "${one_by_one[@]}" --filter '^RondoDaemonTests\.' &
     failed=0
     "${one_by_one[@]}" --filter "^RondoTests\.($threaded)\b|$others)\." --skip '^(RondoBookTests|RondoDaemonTests)\.' ||
       failed=1

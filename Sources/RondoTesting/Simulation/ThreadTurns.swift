@@ -22,8 +22,9 @@ final class ThreadTurns: Sendable {
   private let holder = Atomic<UInt32>(0)
   /// *atomic* The kernel's number of that thread; 0 before it has noticed.
   private let number = Atomic<Int32>(0)
-  /// How long a thread that was overtaken waits before it looks at the one that runs: 2 ms.
-  private static let patience: Int64 = 2_000_000
+  /// How long a thread that was overtaken waits before it looks at the one that runs: 10 ms. Two looks in which that one
+  /// has not run at all tell a lock that is kept from it from one that a busy machine keeps for a moment.
+  private static let patience: Int64 = 10_000_000
 
   /// The calling thread is that of the scope.
   init() { begin(first) }
