@@ -3,7 +3,7 @@
 /// It runs from `init` on, in the default mode. If `Loop.stop()` or `Loop.requestStop()` ends its run, it begins
 /// another one; only `stop(_:)` ends the thread. Use every member from any thread. When the last reference is released,
 /// the thread finishes its blocks and ends, and no thread waits for it. The last reference may be released inside a
-/// block of the thread.
+/// block of the thread. One that code of a simulated host starts belongs to that host, and has its time.
 public final class LoopThread: Sendable {
   /// The full name; the kernel shows its first 15 bytes. See prctl(2).
   public let name: String

@@ -5,8 +5,8 @@ internal import Synchronization
 /// Hosts, the network between them and their clock, in one test.
 ///
 /// Sockets that are made on a host carry bytes in memory, from host to host. Each host has a loop; the simulation runs them
-/// one after the other, on the thread of the scope, and moves the clock when all of them sleep. The same seed gives the
-/// same run. Use it on the thread of the scope.
+/// one after the other, on the thread of the scope, and moves the clock when all of them sleep. A thread that code of a host
+/// starts runs while that one waits. The same seed gives the same run. Use it on the thread of the scope.
 public final class Simulation: @unchecked Sendable {
   // Unchecked: all of it but the clock belongs to the thread of the simulation.
 
