@@ -15,6 +15,8 @@ public final class Link: @unchecked Sendable {
   /// One datagram in so many arrives twice, by the seed; nil for none.
   public var duplicatesOneIn: Int?
   /// One datagram in so many is overtaken by others, by the seed; nil for none.
+  ///
+  /// It comes later by up to four times the latency, or by up to a millisecond if that is more.
   public var delaysOneIn: Int?
   /// How many bytes a packet has at most, its headers included; nil for any number. See IP_MTU in ip(7).
   ///

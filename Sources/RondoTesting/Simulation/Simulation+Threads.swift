@@ -8,6 +8,8 @@ extension Simulation {
 
   /// The main loop of the process that a loop belongs to.
   func mainLoop(of loop: Loop) -> Loop {
+    // Each job of the main actor asks, and few simulations have such threads.
+    if agenda.threads.count == hosts.count { return loop }
     for host in hosts where host.started.contains(where: { $0.loop === loop }) { return host.loop }
     return loop
   }
@@ -53,10 +55,8 @@ extension Simulation {
         "others went on before the thread that had posted"
       }
       if isOvertaken { thread.letOthersGoOn() }
-    } else if takeTurn(orGoesOn: true), let present, agenda.threads[number].host === present,
-      agenda.threads[number] !== present.main
-    {
-      letOthersGoOn(of: present)
+    } else if takeTurn(orGoesOn: true), let target = agenda.threads[number].started, Loop.standIn === target.host.loop {
+      letOthersGoOn(of: target.host)
     }
   }
 
