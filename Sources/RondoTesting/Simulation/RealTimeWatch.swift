@@ -66,11 +66,14 @@ final class RealTimeWatch: @unchecked Sendable {
     let sample = ThreadSampler.sample(of: stuck.thread())
     // It has gone on meanwhile.
     guard stuck.timeline.turnCount == stuck.turns, stuck.isRunning() else { return }
+    // One that sleeps again and again may be awake for this look.
+    let isBlocked = stuck.blocked >= Self.limit
+    let activity = isBlocked && sample.activity == .running ? "blocked again and again" : "\(sample.activity)"
     let place = sample.functions.prefix(Self.mostFunctions).map { "\n    \($0)" }.joined()
     fatalError(
       """
       Code in virtual time has not come back for \(Self.limit) s of real time, at \(stuck.timeline.elapsed) of its own. The \
-      thread is \(sample.activity): \(Self.advice(sample.activity))\(place)
+      thread is \(activity): \(isBlocked ? Self.adviceToBlocked : Self.adviceToRunning)\(place)
       """)
   }
 
@@ -89,10 +92,7 @@ final class RealTimeWatch: @unchecked Sendable {
     return entry.blocked >= limit || time - entry.start >= limit * second
   }
 
-  private static func advice(_ activity: ThreadActivity) -> String {
-    switch activity {
-    case .blocked: "what it waits for is not simulated. Await it, or sleep by the loop's clock."
-    default: "it computes, or polls without a turn of the loop. RONDO_REAL_LIMIT=60 gives it a minute."
-    }
-  }
+  private static let adviceToBlocked = "what it waits for is not simulated. Await it, or sleep by the loop's clock."
+  private static let adviceToRunning =
+    "it computes, or polls without a turn of the loop. RONDO_REAL_LIMIT=60 gives it a minute."
 }
