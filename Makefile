@@ -34,6 +34,8 @@ RUNTIME ?= inside
 SIZES ?=
 # How many random conversations `make protocols` has with the HTTP server.
 REQUESTS ?= 300
+# By how many seeds `make seeds` runs each program.
+SEEDS ?= 1000
 # More arguments for the benchmarks: make bench ARGS='--workload wake.parked --json figures.json'.
 ARGS ?=
 # How long the report measures (quick or full), its files (FILE.html, FILE.json); PUBLISH=1 puts its figures into the README.
@@ -52,7 +54,7 @@ BENCH := --package-path Benchmarks --manifest-cache none
 # SwiftNIO and Hummingbird take minutes to build, so only the full suite has them, in a directory of its own.
 BENCH_FULL := $(BENCH) --traits NIO --scratch-path Benchmarks/.build/full
 # The tests that leave something out of `make test`.
-WHOLE := ^(RondoWholeTests|RondoTests\.(SizeTests|TimerTests|WakeProtocolTests)|RondoPortsTests\.ExhaustionTests|RondoSocketsTests\.(ConnectionCancellationTests|ServingTests|StormTests)|RondoDaemonTests\.SimulatedDaemonTests|RondoBookTests\.WholeProgramTests)
+WHOLE := ^(RondoWholeTests|RondoTests\.(SizeTests|TimerTests|WakeProtocolTests)|RondoPortsTests\.ExhaustionTests|RondoSocketsTests\.(ConnectionCancellationTests|ServingTests|StormTests)|RondoDaemonTests\.SimulatedDaemonTests)
 # The tests whose loops can have one of Foundation's beside them.
 BRIDGED := ^(RondoTests|RondoDaemonTests|RondoSocketsTests)\.
 # A seed that was asked for; nothing otherwise.
@@ -125,6 +127,10 @@ parity: setup ## Compare with CFRunLoop on COUNT random scenarios from SEED, and
 	"$$(swift build -c release --show-bin-path)/rondo-parity" $(SEED) $(COUNT)
 stress: setup ## The races and counts of the tests at 30 times their length, over PART; and of programs built in release.
 	RONDO_WHOLE=$(PART) swift test --filter '$(WHOLE)'
+seeds: setup-bench ## Run whole programs in simulation by SEEDS seeds each: servers, a daemon, a chat, HTTP, routes.
+	RONDO_SEEDS=$(SEEDS) swift test --filter 'RondoBookTests\.WholeProgramTests'
+	RONDO_SEEDS=$(SEEDS) swift test $(EXAMPLES) --filter ChatSimulationTests
+	RONDO_SEEDS=$(SEEDS) swift test $(PROTOCOLS) --filter '\.(HTTPProgramTests|FaultTests|TimeoutTests)/'
 protocols: setup-bench ## Run the tests of what is built on SwiftNIO: pipelines, TLS, HTTP, Hummingbird. Builds for minutes.
 	mkdir -p .build
 	RONDO_FUZZ=$(REQUESTS) swift test $(PROTOCOLS) 2>&1 | tee .build/protocols.log

@@ -7,8 +7,8 @@ public import Testing
 /// same kind or with an error of the same type. It runs the test with what is left. Its failures are recorded, and one more
 /// that has the line which replays them, and what happened by chance.
 ///
-/// Two environment variables change that. RONDO_SEED has it run the test with that seed alone, and RONDO_TRACE=20 adds the last
-/// 20 events before the end.
+/// Three environment variables change that. RONDO_SEEDS=100000 has it run the test with so many seeds. RONDO_SEED has it run the
+/// test with that seed alone, and RONDO_TRACE=20 adds the last 20 events before the end.
 public struct SeedsTrait: TestTrait, SuiteTrait, TestScoping {
   /// The seeds' numbers.
   let numbers: Range<UInt64>
@@ -30,6 +30,10 @@ public struct SeedsTrait: TestTrait, SuiteTrait, TestScoping {
       }
       return try await trial.show(seed, function)
     }
+    guard let numbers = numbers(asked: SeedTrial.variable("RONDO_SEEDS")) else {
+      Issue.record("RONDO_SEEDS is no number of seeds.", sourceLocation: test.sourceLocation)
+      return
+    }
     for number in numbers {
       let log = RunLog()
       guard let first = await trial.failures(with: Seed(number), log, function).first else { continue }
@@ -38,6 +42,13 @@ public struct SeedsTrait: TestTrait, SuiteTrait, TestScoping {
       }
       return try await trial.show(smallest, function)
     }
+  }
+
+  /// The seeds' numbers, as many as a text says.
+  package func numbers(asked count: String?) -> Range<UInt64>? {
+    guard let count else { return numbers }
+    guard let count = UInt64(count), count > 0, count <= UInt64.max - numbers.lowerBound else { return nil }
+    return numbers.lowerBound..<numbers.lowerBound + count
   }
 }
 

@@ -9,8 +9,6 @@ import Testing
 
 /// Whole programs, as the documentation has them, in simulation: by many seeds, with faults.
 @Suite struct WholeProgramTests {
-  private static let seeds = stressCount(1_500)
-
   /// README's server. It prints into a trace.
   private static func serve(at address: SocketAddress, _ print: @Sendable (String) -> Void) async throws {
     let listener = try Listener(at: address)
@@ -60,7 +58,7 @@ import Testing
     var isWhole: Bool { sent.withLock { $0 } == received.withLock { $0 } }
   }
 
-  @Test(.seeds(seeds)) func `README's server echoes each client's bytes, and ends by a signal with nothing left`() {
+  @Test(.seeds(50)) func `README's server echoes each client's bytes, and ends by a signal with nothing left`() {
     withSimulation { simulation in
       let server = simulation.host("10.0.0.1")
       let address = try! SocketAddress(parsing: "10.0.0.1:7007")
@@ -81,7 +79,7 @@ import Testing
     }
   }
 
-  @Test(.seeds(seeds)) func `without faults and signals README's server gives each client all of its bytes back`() {
+  @Test(.seeds(50)) func `without faults and signals README's server gives each client all of its bytes back`() {
     withSimulation { simulation in
       let server = simulation.host("10.0.0.1")
       let address = try! SocketAddress(parsing: "10.0.0.1:7007")
@@ -97,7 +95,7 @@ import Testing
 
   // MARK: - On several threads
 
-  @Test(.seeds(seeds)) func `a server of three threads echoes each client's bytes, and ends by a signal`() {
+  @Test(.seeds(50)) func `a server of three threads echoes each client's bytes, and ends by a signal`() {
     withSimulation { simulation in
       let server = simulation.host("10.0.0.1")
       let address = try! SocketAddress(parsing: "10.0.0.1:7007")
@@ -167,8 +165,7 @@ import Testing
     }
   }
 
-  @MainActor @Test(.seeds(seeds)) func `a daemon on the main actor answers each request that it has begun, and drains`()
-  {
+  @MainActor @Test(.seeds(50)) func `a daemon on the main actor answers each request that it has begun, and drains`() {
     withSimulation { simulation in
       let server = simulation.host("10.0.0.1")
       let address = try! SocketAddress(parsing: "10.0.0.1:7007")

@@ -1,6 +1,7 @@
 // Where a thread is: its registers, its stack and what the kernel says of it.
 #pragma once
 
+#include <execinfo.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>

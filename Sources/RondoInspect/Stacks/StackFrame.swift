@@ -19,7 +19,7 @@ public struct StackFrame: Sendable, Hashable, CustomStringConvertible {
   /// It may then be a trace of an earlier call.
   package var isGuess = false
   /// Whether the function is one of Rondo's or libevent's.
-  var isOfLoop = false
+  package var isOfLoop = false
 
   /// The function, its file and its line of source, in one line.
   public var description: String {

@@ -12,6 +12,8 @@ final class StackTrace: Sendable {
   /// Whether the thread could not be sampled. No symbol is looked up.
   var isEmpty: Bool { steps.isEmpty }
 
+  var addresses: [UInt64] { steps.map(\.address) }
+
   /// Looks the symbols up at the first call, for as long as that takes.
   var frames: [StackFrame] {
     known.withLock { known in

@@ -37,10 +37,12 @@ enum Symbolicator {
 
   private static func isLibevent(_ image: String?) -> Bool { image?.hasPrefix("libevent") ?? false }
 
-  /// Whether a symbol is of a module of Rondo's or of its C, by its mangled name.
+  /// Whether a symbol is of a module of Rondo's or of its C, by its mangled name. Those of its tests are programs.
   private static func isRondo(_ symbol: String) -> Bool {
-    symbol.hasPrefix("rondo_")
-      || symbol.hasPrefix("$s") && symbol.dropFirst(2).drop { ("0"..."9").contains($0) }.hasPrefix("Rondo")
+    guard symbol.hasPrefix("$s") else { return symbol.hasPrefix("rondo_") }
+    let length = symbol.dropFirst(2).prefix { ("0"..."9").contains($0) }
+    let module = symbol.dropFirst(2 + length.count).prefix(Int(length) ?? 0)
+    return module.hasPrefix("Rondo") && !module.hasSuffix("Tests")
   }
 
   private static func candidate(_ step: StackWalk.Step, _ frames: [StackFrame]) -> CallPath.Candidate {

@@ -1,4 +1,5 @@
 import CRondoInspect
+import Glibc
 
 /// A thread of this process at a moment: what it does, and its stack.
 package struct ThreadSample: Sendable {
@@ -8,6 +9,19 @@ package struct ThreadSample: Sendable {
 
   /// The functions of the stack with their symbols, which take a tenth of a second or more.
   package var functions: [StackFrame] { stack.frames }
+
+  /// Where the functions of the stack are: the same for the same place in a program, and known at once.
+  package var addresses: [UInt64] { stack.addresses }
+
+  /// The calling thread's own stack, without the function itself, by backtrace(3).
+  @inline(never) package static func ofCallingThread() -> ThreadSample {
+    let places = unsafe withUnsafeTemporaryAllocation(of: UnsafeMutableRawPointer?.self, capacity: 64) { frames in
+      let count = unsafe backtrace(frames.baseAddress!, CInt(frames.count))
+      return unsafe frames.prefix(Int(count)).dropFirst().map { UInt64(UInt(bitPattern: $0)) }
+    }
+    return ThreadSample(
+      activity: .running, stack: StackTrace(places.map { StackWalk.Step(address: $0, kind: .caller) }))
+  }
 
   /// Looks at a thread, not the calling one. A blocked thread is not disturbed; a running one is stopped by a signal for
   /// as long as it takes to read its stack.

@@ -1,4 +1,5 @@
 internal import Rondo
+internal import RondoInspect
 internal import Synchronization
 
 /// Which threads of hosts may have something to do, and when the others will. *the thread of the simulation*
@@ -129,7 +130,9 @@ final class HostAgenda {
 
   private func noteWoken() {
     if woken.isEmpty { return }
-    for number in woken.take() { note(threads[number]) }
+    let (numbers, strays) = woken.take()
+    for number in numbers { note(threads[number]) }
+    for (number, stray) in strays { Strays.tell(stray, to: threads[number].title, timeline) }
   }
 }
 
@@ -209,23 +212,34 @@ final class AgendaRound {
 
 /// The numbers of threads that other code has woken. Any thread.
 final class WokenThreads: Sendable {
-  private let numbers = Guarded<[Int]>([])
+  private struct News {
+    var numbers: [Int] = []
+    /// Those that a thread of no host has woken, and where it was.
+    var strays: [(number: Int, ThreadSample)] = []
+  }
+
+  private let news = Guarded(News())
   /// *atomic* Spares the thread of the simulation the lock.
   private let count = Atomic(0)
 
   var isEmpty: Bool { count.load(ordering: .acquiring) == 0 }
 
-  func add(_ number: Int) {
-    numbers.withLock { $0.append(number) }
+  /// - Parameter isStray: Whether the caller is no thread of the simulation.
+  func add(_ number: Int, isStray: Bool) {
+    let stray = isStray ? ThreadSample.ofCallingThread() : nil
+    news.withLock { news in
+      news.numbers.append(number)
+      if let stray { news.strays.append((number, stray)) }
+    }
     count.add(1, ordering: .releasing)
   }
 
-  func take() -> [Int] {
-    let taken = numbers.withLock { numbers in
-      defer { numbers = [] }
-      return numbers
+  func take() -> (numbers: [Int], strays: [(number: Int, ThreadSample)]) {
+    let taken = news.withLock { news in
+      defer { news = News() }
+      return news
     }
-    count.subtract(taken.count, ordering: .relaxed)
-    return taken
+    count.subtract(taken.numbers.count, ordering: .relaxed)
+    return (taken.numbers, taken.strays)
   }
 }

@@ -27,8 +27,9 @@ class HostThread: @unchecked Sendable {
     forgetCandidates()
     script = HostScript(self)
     loop = Loop.makeVirtual(script, of: thread) { [woken = simulation.agenda.woken, number] in
-      woken.add(number)
-      ScopeOfTasks.current?.simulation?.hasPosted(to: number, woken)
+      let scope = ScopeOfTasks.current
+      woken.add(number, isStray: scope == nil)
+      scope?.simulation?.hasPosted(to: number, woken)
     }
   }
 

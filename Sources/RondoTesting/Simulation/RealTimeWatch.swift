@@ -34,8 +34,6 @@ final class RealTimeWatch: @unchecked Sendable {
 
   private let watched = Guarded<[Watched]>([])
   private let timer: any DispatchSourceTimer
-  /// How many functions of a stack are told: what called the code in the end is the loop.
-  private static let mostFunctions = 12
   private static let second: Int64 = 1_000_000_000
 
   private init() {
@@ -69,11 +67,10 @@ final class RealTimeWatch: @unchecked Sendable {
     // One that sleeps again and again may be awake for this look.
     let isBlocked = stuck.blocked >= Self.limit
     let activity = isBlocked && sample.activity == .running ? "blocked again and again" : "\(sample.activity)"
-    let place = sample.functions.prefix(Self.mostFunctions).map { "\n    \($0)" }.joined()
     fatalError(
       """
       Code in virtual time has not come back for \(Self.limit) s of real time, at \(stuck.timeline.elapsed) of its own. The \
-      thread is \(activity): \(isBlocked ? Self.adviceToBlocked : Self.adviceToRunning)\(place)
+      thread is \(activity): \(isBlocked ? Self.adviceToBlocked : Self.adviceToRunning)\(sample.lines)
       """)
   }
 

@@ -31,9 +31,10 @@ final class ScopeOfTasks: VirtualScope {
   var mainLoop: Loop? { thread?.host.loop }
   var processorCount: Int? { simulation == nil ? nil : Host.processorCount }
 
-  func makeThread(named name: String) -> (any VirtualThread)? {
-    (thread?.host ?? simulation?.present)?.makeThread(named: name, in: self)
-  }
+  /// The host whose code the calling thread runs; nil for code of the test.
+  var host: Host? { thread?.host ?? simulation?.present }
+
+  func makeThread(named name: String) -> (any VirtualThread)? { host?.makeThread(named: name, in: self) }
 
   func wait(until condition: () -> Bool) { simulation?.wait(until: condition) }
 

@@ -1,4 +1,3 @@
-import Glibc
 import Hummingbird
 import Rondo
 import RondoHTTP
@@ -29,8 +28,6 @@ private struct TimeLimit<Context: RequestContext>: RouterMiddleware {
 
 /// What is written for any server, in virtual time: its tasks name no loop, and sleep by the runtime's clocks.
 @Suite struct TimeoutTests {
-  private static let seeds = unsafe getenv("RONDO_FUZZ") == nil ? 100 : 1_000
-
   private static var router: Router<BasicRequestContext> {
     let router = Router()
     router.add(middleware: TimeLimit())
@@ -55,7 +52,7 @@ private struct TimeLimit<Context: RequestContext>: RouterMiddleware {
     return answer.status != 200 || !answer.body.isEmpty
   }
 
-  @Test(.seeds(seeds)) func `a handler that sleeps is answered when it wakes, or when its time is over`() {
+  @Test(.seeds(50)) func `a handler that sleeps is answered when it wakes, or when its time is over`() {
     withSimulation { simulation in
       let server = simulation.host("10.0.0.1")
       let responder = Self.router.buildResponder()

@@ -53,6 +53,33 @@ import Testing
     #expect(text.contains("waitForNobody()"), "\(text)")
   }
 
+  @Test func `a socket of the kernel that code of a host opens is named`() async throws {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      onHost { openSocket() }
+    }
+    let text = message(of: result)
+    #expect(text.contains("Code of the simulated host 10.0.0.1 opens a socket of the kernel"), "\(text)")
+    #expect(text.contains("openSocket()") && text.contains("EscapeTests.swift:"), "\(text)")
+  }
+
+  @Test func `a socket of the kernel that code of the test opens is its own`() {
+    withSimulation { _ in
+      let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
+      #expect(descriptor >= 0)
+      close(descriptor)
+    }
+  }
+
+  @Test func `work of a thread that no host has is named once for each place`() async throws {
+    let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+      postByDispatchWhileTheHostSleeps()
+    }
+    let text = message(of: result)
+    let lines = text.split(separator: "\n").filter { $0.contains("A thread that no simulated host has posted") }
+    #expect(lines.count == 1 && lines[0].contains("to the loop of 10.0.0.1, which noticed at 1.0 seconds."), "\(text)")
+    #expect(text.contains("postByDispatchWhileTheHostSleeps()") && text.contains("EscapeTests.swift:"), "\(text)")
+  }
+
   @Test func `a virtual loop that turns without time passing ends with a message`() async throws {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       inVirtualTime { loop in
@@ -115,6 +142,26 @@ private func inVirtualTime(_ body: (Loop) -> Void) {
 @inline(never) private func waitForNobody() { DispatchSemaphore(value: 0).wait() }
 
 @inline(never) private func sleepForEver() { while true { usleep(20_000) } }
+
+@inline(never) private func openSocket() { close(socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)) }
+
+/// For async code: three blocks from a thread of Dispatch's.
+private func postByDispatchWhileTheHostSleeps() {
+  withSimulation { simulation in
+    let loop = simulation.host("10.0.0.1").loop
+    for second in 1...3 {
+      simulation.at(.seconds(second)) {
+        let hasPosted = DispatchSemaphore(value: 0)
+        DispatchQueue.global().async {
+          loop.perform {}
+          hasPosted.signal()
+        }
+        hasPosted.wait()
+      }
+    }
+    simulation.run(for: .seconds(5))
+  }
+}
 
 @inline(never) private func computeForEver() {
   var number: UInt64 = 1

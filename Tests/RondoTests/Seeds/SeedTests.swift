@@ -195,4 +195,11 @@ import Testing
     }
     #expect(runs.withLock { $0 } == [7, 8, 9])
   }
+
+  @Test func `a variable of the environment has a test run with as many seeds`() {
+    let trait = SeedsTrait.seeds(3, from: 7)
+    #expect(trait.numbers(asked: nil) == 7..<10)
+    #expect(trait.numbers(asked: "5") == 7..<12)
+    for text in ["", "0", "-1", "many", "18446744073709551615"] { #expect(trait.numbers(asked: text) == nil) }
+  }
 }
