@@ -143,7 +143,7 @@ private func inVirtualTime(_ body: (Loop) -> Void) {
 
 @inline(never) private func sleepForEver() { while true { usleep(20_000) } }
 
-/// SOCK_STREAM, which a module that is compiled as a whole does not see in Glibc.
+/// SOCK_STREAM, which a file of this module does not always see in Glibc.
 private let streamType: CInt = 1
 
 @inline(never) private func openSocket() { close(socket(AF_INET, streamType, 0)) }
