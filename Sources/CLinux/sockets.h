@@ -23,6 +23,10 @@ static inline int rondo_socket(int family, int type, int protocol) {
   if (simulated != -ENOSYS) return (int)simulated;
   return (int)rondo_or_errno(socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, protocol));
 }
+// socket(2) as the C library has it, for a program in which that name is another function's.
+static inline int rondo_socket_of_kernel(int family, int type, int protocol) {
+  return (int)syscall(SYS_socket, family, type, protocol);
+}
 static inline int rondo_socket_pair(int type, int *ends) {
   long simulated = rondo_simulate(RONDO_SOCKET_PAIR, -1, type, (long)ends, 0, 0);
   if (simulated != -ENOSYS) return (int)simulated;

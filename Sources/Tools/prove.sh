@@ -83,10 +83,11 @@ prove examples "all of them" examples
 prove chaos "twice 20 s, 1000 connections" chaos CHAOS_SECONDS=20 CHAOS_CONNECTIONS=1000 &
 prove api "since the newest tag" api
 wait
-# The sanitized tests wait as much as they compute, and take as long as these three.
+# The sanitized tests wait as much as they compute, and take as long as these four.
 prove tsan "threaded tests, 20000 hand-overs" tsan HAND_OVERS=20000 &
 prove bridge "all tests of real loops" bridge
 prove stress "a fifth of their lengths" stress PART=5
+prove seeds "1000 seeds a program" seeds SEEDS=1000
 prove bench "built for release" bench-build
 wait
 prove asan "threaded tests, leaks" asan

@@ -1,20 +1,15 @@
-internal import Glibc
+internal import CLinux
 internal import Rondo
 internal import RondoInspect
-internal import Synchronization
 
 /// What leaves a simulation without a wait: sockets of the kernel that code of a host opens, and posts by threads that no host
 /// has.
 enum Strays {
-  /// *constant* socket(2) of the C library, or of a sanitizer.
-  private static let openSocket = unsafe unsafeBitCast(
-    dlsym(UnsafeMutableRawPointer(bitPattern: -1), "socket"), to: (@convention(c) (CInt, CInt, CInt) -> CInt).self)
-
   /// Where threads were that have been told of. Any thread.
-  private static let told = Guarded<Set<[UInt64]>>([])
+  private static let told = PerProcess<Set<[UInt64]>>([])
 
   /// Makes a socket of the kernel, but not for code of a host. Any thread.
-  fileprivate static func makeSocket(_ domain: CInt, _ kind: CInt, _ rule: CInt) -> CInt {
+  fileprivate static func makeSocket(_ family: CInt, _ type: CInt, _ rule: CInt) -> CInt {
     if let host = ScopeOfTasks.current?.host {
       let sample = ThreadSample.ofCallingThread()
       fatalError(
@@ -23,7 +18,7 @@ enum Strays {
         Rondo's sockets and connections there, or open it outside of the host.\(sample.lines)
         """)
     }
-    return openSocket(domain, kind, rule)
+    return rondo_socket_of_kernel(family, type, rule)
   }
 
   /// Says that a thread which no host has posted to a loop. Each place in a program is told once.
@@ -44,6 +39,6 @@ extension ThreadSample {
 }
 
 /// Goes before the C library's function, for the whole program. Any thread.
-@c(socket) func socketOfProgram(_ domain: CInt, _ kind: CInt, _ rule: CInt) -> CInt {
-  Strays.makeSocket(domain, kind, rule)
+@c(socket) func socketOfProgram(_ family: CInt, _ type: CInt, _ rule: CInt) -> CInt {
+  Strays.makeSocket(family, type, rule)
 }
