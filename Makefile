@@ -130,7 +130,7 @@ stress: setup ## The races and counts of the tests at 30 times their length, ove
 seeds: setup-bench ## Run whole programs in simulation by SEEDS seeds each: servers, a daemon, a chat, HTTP, routes.
 	RONDO_SEEDS=$(SEEDS) swift test --filter 'RondoBookTests\.WholeProgramTests'
 	RONDO_SEEDS=$(SEEDS) swift test $(EXAMPLES) --filter ChatSimulationTests
-	RONDO_SEEDS=$(SEEDS) swift test $(PROTOCOLS) --filter '\.(HTTPProgramTests|FaultTests|TimeoutTests)/'
+	RONDO_SEEDS=$(SEEDS) swift test $(PROTOCOLS) --filter '\.(HTTPProgramTests|TimeoutTests)/'
 protocols: setup-bench ## Run the tests of what is built on SwiftNIO: pipelines, TLS, HTTP, Hummingbird. Builds for minutes.
 	mkdir -p .build
 	RONDO_FUZZ=$(REQUESTS) swift test $(PROTOCOLS) 2>&1 | tee .build/protocols.log

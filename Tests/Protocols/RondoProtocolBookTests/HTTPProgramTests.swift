@@ -15,7 +15,7 @@ import Testing
     let received = Trace()
 
     init(_ simulation: Simulation, _ number: Int) {
-      asked = (0..<6).map { ("/\(number)/\($0)", simulation.choose(among: 3) * simulation.choose(among: 30_000)) }
+      asked = (0..<6).map { ("/\(number)/\($0)", simulation.choose(among: 3) * simulation.choose(among: 5_000)) }
     }
 
     /// Asks for some things at once, and for others later, in chunks or with a length.
