@@ -49,6 +49,27 @@ import Testing
       hasCome: { _ in count.withLock { $0 == 1 } })
   }
 
+  @Test(.seeds(20)) func `a timer that is added fires`() throws {
+    let count = Guarded(0)
+    try posting(
+      { _ in }, { $0.loop.add(Loop.Timer(after: .milliseconds(1)) { _ in count.withLock { $0 += 1 } }) },
+      hasCome: { _ in count.withLock { $0 == 1 } })
+  }
+
+  @Test(.seeds(20)) func `a source with a signal that is added is served`() throws {
+    let count = Guarded(0)
+    let source = Loop.Source { count.withLock { $0 += 1 } }
+    source.signal()
+    try posting({ _ in }, { $0.loop.add(source) }, hasCome: { _ in count.withLock { $0 == 1 } })
+    source.invalidate()
+  }
+
+  @Test(.seeds(20)) func `an item that is removed can go to another loop`() throws {
+    let timer = Loop.Timer(after: .seconds(3_600)) { _ in }
+    try posting({ $0.loop.add(timer) }, { $0.loop.remove(timer) }, hasCome: { _ in Loop.current.add(timer) })
+    timer.invalidate()
+  }
+
   @Test(.seeds(20)) func `a task's job runs`() throws {
     let count = Guarded(0)
     try posting(
