@@ -31,7 +31,11 @@ import Testing
           do {
             try await connection.write("POST \(path) HTTP/1.1\r\nHost: a\r\n" + Self.body(of: count, isChunked))
             try await Task.sleep(for: .milliseconds(pause))
-          } catch { break }
+          } catch {
+            // The server would answer to the part of a request that was sent.
+            connection.close()
+            break
+          }
         }
         try? await connection.finishWriting()
         await reading
@@ -56,7 +60,10 @@ import Testing
 
     /// The same of what has come.
     private var answers: String {
-      var lines = received.tokens.joined().split(separator: "\r\n", omittingEmptySubsequences: false)
+      var text = received.tokens.joined()
+      // Half the end of a line is another character than the whole.
+      if text.last == "\r" { text.removeLast() }
+      var lines = text.split(separator: "\r\n", omittingEmptySubsequences: false)
       lines.removeAll { $0.hasPrefix("date: ") || $0 == "connection: close" }
       // A connection may break within such a line.
       if let last = lines.last, "date: ".hasPrefix(last) || "connection: close".hasPrefix(last) { lines.removeLast() }
