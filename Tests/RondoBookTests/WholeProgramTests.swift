@@ -74,6 +74,8 @@ import Testing
       for (number, talk) in talks.enumerated() {
         talk.converse(simulation, on: simulation.host("10.0.0.\(number + 2)"), with: address, number)
       }
+      // A server without a listener has nothing to test.
+      simulation.run(for: .milliseconds(1))
       simulation.faults.swarm(oneIn: 200)
       let end = Duration.milliseconds(500 + simulation.choose(among: 60_000))
       simulation.at(end) { server.send(signal: simulation.choose(among: 2) == 0 ? SIGTERM : SIGINT) }
