@@ -25,19 +25,20 @@ package enum SimulatedMachines {
   /// *atomic* How many there are: a process without one makes its sockets without a look at its thread.
   private static let count = Atomic(0)
 
-  /// Gives a machine its range; nil if all are taken.
+  /// Gives a machine its range, before a call on it can come.
   ///
-  /// - Returns: The first descriptor of the range, and how many of them have been used: the next ones are to be given out
-  ///   first. Sockets of a machine that is gone may still be closed.
-  package static func add(_ machine: any SimulatedMachine) -> (first: CInt, used: Int)? {
-    let found = places.withLock { places -> (Int, Int)? in
-      guard let free = places.indices.first(where: { places[$0].machine == nil }) else { return nil }
+  /// - Parameter take: Called with the first descriptor of the range, and with how many of them have been used: the next ones
+  ///   are to be given out first. Sockets of a machine that is gone may still be closed. Under the lock.
+  /// - Returns: Whether there was a range.
+  package static func add(_ machine: any SimulatedMachine, _ take: (_ first: CInt, _ used: Int) -> Void) -> Bool {
+    let isAdded = places.withLock { places in
+      guard let free = places.indices.first(where: { places[$0].machine == nil }) else { return false }
+      take(RONDO_FIRST_SIMULATED + CInt(free * mostDescriptors), places[free].used)
       places[free].machine = machine
-      return (free, places[free].used)
+      return true
     }
-    guard let found else { return nil }
-    count.add(1, ordering: .relaxed)
-    return (RONDO_FIRST_SIMULATED + CInt(found.0 * mostDescriptors), found.1)
+    if isAdded { count.add(1, ordering: .relaxed) }
+    return isAdded
   }
 
   /// Calls on the machine's descriptors fail with EBADF from now on.

@@ -21,9 +21,8 @@ final class Network: SimulatedMachine, @unchecked Sendable {
 
   init(_ simulation: Simulation) {
     self.simulation = simulation
-    let range = SimulatedMachines.add(self)
-    require(range != nil, "There are 128 simulations already. End one of them first.")
-    (first, start) = range!
+    let isAdded = SimulatedMachines.add(self) { (first, start) = ($0, $1) }
+    require(isAdded, "There are 128 simulations already. End one of them first.")
   }
 
   func close() {

@@ -5,6 +5,7 @@ import Rondo
 import RondoSockets
 import RondoTestSupport
 import RondoTesting
+import Synchronization
 import Testing
 
 /// What a test does with simulated hosts: crashes, limits, faults, datagrams, code that runs its own loop.
@@ -295,6 +296,25 @@ import Testing
     #expect(throws: SocketError.self) { try socket.receive() }
     let real = try Socket(family: AF_INET, .stream)
     #expect(real.descriptor < RONDO_FIRST_SIMULATED && socket.descriptor >= RONDO_FIRST_SIMULATED)
+  }
+
+  @Test(.offThePool) func `a socket that outlives its simulation is no other's, while others begin and end`() throws {
+    let socket = try withSimulation { simulation in
+      try simulation.host("10.0.0.1").run { try Socket(family: AF_INET, .stream) }
+    }
+    let calls = Atomic(0)
+    let isOver = Atomic(false)
+    let hasStopped = DispatchSemaphore(value: 0)
+    DispatchQueue(label: "another thread").async {
+      while !isOver.load(ordering: .relaxed) {
+        if (try? socket.receive()) == nil { calls.add(1, ordering: .relaxed) }
+      }
+      hasStopped.signal()
+    }
+    for _ in 0..<50_000 { withSimulation { _ in } }
+    isOver.store(true, ordering: .relaxed)
+    hasStopped.wait()
+    #expect(calls.load(ordering: .relaxed) > 0)
   }
 }
 
