@@ -5,7 +5,7 @@ internal import RondoInspect
 /// What leaves a simulation without a wait: sockets of the kernel that code of a host opens, and posts by threads that no host
 /// has.
 enum Strays {
-  /// Where threads were that have been told of. Any thread.
+  /// Of each stack that was told the innermost places: what is outside of them depends on how the thread began. Any thread.
   private static let told = PerProcess<Set<[UInt64]>>([])
 
   /// Makes a socket of the kernel, but not for code of a host. Any thread.
@@ -24,7 +24,8 @@ enum Strays {
   /// Says that a thread which no host has posted to a loop. Each place in a program is told once.
   static func tell(_ post: ThreadSample, to title: String, _ timeline: Timeline) {
     timeline.tell(on: title) { "a post of a thread came that no host has: the seed does not choose when" }
-    guard told.withLock({ $0.insert(post.addresses).inserted }) else { return }
+    let innermost = Array(post.addresses.prefix(12))
+    guard told.withLock({ $0.insert(innermost).inserted }) else { return }
     warn(
       """
       A thread that no simulated host has posted to the loop of \(title), which noticed at \(timeline.elapsed). The seed does not \
