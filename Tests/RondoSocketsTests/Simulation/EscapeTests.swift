@@ -62,12 +62,28 @@ import Testing
     #expect(text.contains("openSocket()") && text.contains("EscapeTests.swift:"), "\(text)")
   }
 
-  @Test func `a socket of the kernel that code of the test opens is its own`() {
-    withSimulation { _ in
-      let descriptor = socket(AF_INET, streamType, 0)
-      #expect(descriptor >= 0)
-      close(descriptor)
+  @Test func `a thread of a host opens no socket of the kernel either`() async throws {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      onThread { openSocket() }
     }
+    let text = message(of: result)
+    #expect(text.contains("Code of the simulated host 10.0.0.1 opens a socket of the kernel"), "\(text)")
+  }
+
+  @Test func `sockets of the kernel that the test opens, or code in a virtual loop, are theirs`() {
+    func opens() -> Bool {
+      let descriptor = socket(AF_INET, streamType, 0)
+      return descriptor >= 0 && close(descriptor) == 0
+    }
+    withSimulation { simulation in
+      #expect(opens())
+      let trace = Trace()
+      simulation.at(.seconds(1)) { trace.note("\(opens())") }
+      _ = simulation.host("10.0.0.1")
+      simulation.run(for: .seconds(2))
+      #expect(trace.text == "true")
+    }
+    withVirtualLoop { _ in #expect(opens()) }
   }
 
   @Test func `work of a thread that no host has is named once for each place`() async throws {
