@@ -30,8 +30,9 @@ public struct SeedsTrait: TestTrait, SuiteTrait, TestScoping {
       }
       return try await trial.show(seed, function)
     }
-    guard let numbers = numbers(asked: SeedTrial.variable("RONDO_SEEDS")) else {
-      Issue.record("RONDO_SEEDS is no number of seeds.", sourceLocation: test.sourceLocation)
+    let count = SeedTrial.variable("RONDO_SEEDS")
+    guard let numbers = numbers(asked: count) else {
+      Issue.record("RONDO_SEEDS is no number of seeds: \(count ?? "")", sourceLocation: test.sourceLocation)
       return
     }
     for number in numbers {

@@ -54,7 +54,8 @@ import Testing
     /// Whether the answers are what was sent, up to where they ended.
     var isEchoed: Bool {
       let (sent, received) = (sent.withLock { $0 }, received.withLock { $0 })
-      if received.isEmpty || received.count > sent.count { return received.isEmpty }
+      if received.isEmpty { return true }
+      if received.count > sent.count { return false }
       let difference = unsafe sent.withUnsafeBytes { sent in
         unsafe received.withUnsafeBytes { unsafe memcmp(sent.baseAddress!, $0.baseAddress!, $0.count) }
       }

@@ -52,7 +52,7 @@ private struct TimeLimit<Context: RequestContext>: RouterMiddleware {
     return answer.status != 200 || !answer.body.isEmpty
   }
 
-  @Test(.seeds(50)) func `a handler that sleeps is answered when it wakes, or when its time is over`() {
+  @Test(.seeds(100)) func `a handler that sleeps is answered when it wakes, or when its time is over`() {
     withSimulation { simulation in
       let server = simulation.host("10.0.0.1")
       let responder = Self.router.buildResponder()
