@@ -3,7 +3,8 @@ internal import Rondo
 /// The tasks of a server's connections, each on the loop of its connection. Any thread.
 final class ConnectionTasks: Sendable {
   private struct State {
-    var tasks: [Int: (task: Task<Void, any Error>, connection: Connection)] = [:]
+    /// A task is nil until the thread that began it has noted it.
+    var tasks: [Int: (task: Task<Void, any Error>?, connection: Connection)] = [:]
     var lastNumber = 0
     /// How many connections each client address has, if that is limited.
     var counts: [ClientAddress: Int] = [:]
@@ -51,21 +52,23 @@ final class ConnectionTasks: Sendable {
   func begin(_ connection: Connection, _ client: Client, _ leave: @escaping @Sendable () -> Void) {
     connection.begin(for: server)
     server.connectionBegins()
-    // Under the lock: the task cannot leave before it is noted.
-    state.withLock { state in
+    let number = state.withLock { state in
       state.lastNumber += 1
-      let number = state.lastNumber
-      // A task that cannot fail calls its function through two others, whose frames take room.
-      let task: Task<Void, any Error> = Task(executorPreference: connection.loop) { [self] in
-        connection.serve()
-        do { try await body(connection) } catch { report(error) }
-        connection.close()
-        leave()
-        finish(number, client)
-      }
-      state.tasks[number] = (task, connection)
+      state.tasks[state.lastNumber] = (nil, connection)
       if let address = client.address { state.counts[address, default: 0] += 1 }
+      return state.lastNumber
     }
+    // Not under the lock: other loops' threads may go on when a task begins, and may want it.
+    // A task that cannot fail calls its function through two others, whose frames take room.
+    let task: Task<Void, any Error> = Task(executorPreference: connection.loop) { [self] in
+      connection.serve()
+      do { try await body(connection) } catch { report(error) }
+      connection.close()
+      leave()
+      finish(number, client)
+    }
+    // It may have ended by now. All are cancelled after the last has begun.
+    state.withLock { $0.tasks[number]?.task = task }
   }
 
   func report(_ error: any Error) {
@@ -150,13 +153,13 @@ final class ConnectionTasks: Sendable {
   }
 
   /// The tasks that have not ended, in their order, so that a simulation does the same in each run.
-  private var present: [(task: Task<Void, any Error>, connection: Connection)] {
+  private var present: [(task: Task<Void, any Error>?, connection: Connection)] {
     state.withLock { $0.tasks.sorted { $0.key < $1.key }.map(\.value) }
   }
 
   private func cancel() {
     for (task, connection) in present {
-      task.cancel()
+      task?.cancel()
       connection.cancelServed()
     }
   }

@@ -49,6 +49,8 @@ extension Simulation {
   func hasPosted(to number: Int, _ woken: WokenThreads) {
     // Foreign posts, and those of the test and of other simulations, are not overtaken.
     guard woken === agenda.woken, !isClosing, timeline.seed != nil else { return }
+    // Others that waited for it would go on beside the caller, and what they do would differ from run to run.
+    Lock.assertNoneHeld()
     if let thread = ScopeOfTasks.current?.thread {
       guard thread.takeTurn(orGoesOn: true) else { return }
       let isOvertaken = timeline.happens(oneIn: 2, on: thread.title) {
