@@ -52,24 +52,22 @@ import Testing
     throws
   {
     let watcher = try Watcher.shared()
-    let thread = try LoopThread(name: "moments")
-    defer { thread.stop() }
-    let recorder = Recorders.recorder(of: thread.loop)
-    thread.loop.reportSleeps()
-    // What was posted to it so far would wake it once more.
-    try thread.sync {}
-    while !thread.loop.isWaiting { sched_yield() }
-    Self.onWatcher(watcher) { recorder.park(delay: 600_000_000_000) }
-    for _ in 0..<WakePace.most {
+    withVirtualLoop { virtual in
+      let recorder = Recorders.recorder(of: virtual.loop)
+      virtual.loop.reportSleeps()
+      // The alarm is real, and the loop's dates are not: it never rings.
+      Self.onWatcher(watcher) { recorder.park(delay: .max / 2) }
+      virtual.loop.add(Loop.Timer(every: .seconds(1)) { _ in })
+      for _ in 0..<WakePace.most {
+        #expect(recorder.isHeard(by: rondo_listener_parked))
+        virtual.advance(by: .seconds(1))
+      }
       #expect(recorder.isHeard(by: rondo_listener_parked))
-      try thread.sync {}
-      while !thread.loop.isWaiting { sched_yield() }
+      // From here on it is looked at: it arms no alarm.
+      virtual.advance(by: .seconds(1))
+      #expect(!recorder.isHeard(by: rondo_listener_parked))
+      Self.onWatcher(watcher) { recorder.unpark() }
     }
-    #expect(recorder.isHeard(by: rondo_listener_parked))
-    // From here on it is looked at: it arms no alarm.
-    try thread.sync {}
-    #expect(!recorder.isHeard(by: rondo_listener_parked))
-    recorder.unpark()
   }
 
   @Test func `a watcher that is parked is called to a loop that stays awake`() throws {
