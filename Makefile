@@ -135,7 +135,7 @@ protocols: setup-bench ## Run the tests of what is built on SwiftNIO: pipelines,
 	mkdir -p .build
 	RONDO_FUZZ=$(REQUESTS) swift test $(PROTOCOLS) 2>&1 | tee .build/protocols.log
 	# What is compiled by a trait is compiled here alone: a warning is an error.
-	! grep -E '^/[^ ]*/(Sources/Adapters|Sources/Examples/rondo-status|Tests/Protocols)/[^ ]*: warning: ' .build/protocols.log
+	! grep -E '^(/[^ ]*/(Sources/Adapters|Sources/Examples/rondo-status|Tests/Protocols)/[^ ]*|macro expansion [^:]+:[0-9:]+): warning: ' .build/protocols.log
 examples: setup ## Run the tests of the examples, a package of its own: each is a process that clients attack.
 	swift test $(EXAMPLES)
 api: setup ## Compare the public declarations in Swift and C with those of a commit: SINCE=main; without it, the newest tag.

@@ -114,7 +114,7 @@ func serve(_ notes: Notes, to listener: Listener, on loop: Loop) async throws ->
     await #expect(processExitsWith: .success) {
       let outcome = try await withLoopThread(name: "notes") { thread in
         let listener = try Listener(at: .loopback())
-        let notes = await Notes()
+        let notes = Notes()
         let serving = Task { try await serve(notes, to: listener, on: thread.loop) }
         let connection = try await Connection.connected(to: listener.address, on: thread.loop)
         try await connection.write("POST /notes HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello")

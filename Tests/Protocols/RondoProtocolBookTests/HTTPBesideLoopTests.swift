@@ -41,7 +41,7 @@ func serveBeside(_ notes: Notes, port: Int, on loop: Loop) async throws -> Daemo
   @Test func `Hummingbird's own server has the main actor's notes, and drains with the daemon`() async {
     await #expect(processExitsWith: .success) {
       let outcome = try await withLoopThread(name: "daemon") { thread in
-        let notes = await Notes()
+        let notes = Notes()
         let serving = Task { try await serveBeside(notes, port: 0, on: thread.loop) }
         let port = try await listeningPort()
         let connection = try await Connection.connected(to: .loopback(port: port), on: thread.loop)
@@ -58,7 +58,7 @@ func serveBeside(_ notes: Notes, port: Int, on loop: Loop) async throws -> Daemo
 
   @Test func `a group ends Hummingbird's server and a daemon by one shutdown`() async {
     await #expect(processExitsWith: .success) {
-      let notes = await Notes()
+      let notes = Notes()
       let application = Application(
         router: makeRouter(of: notes),
         configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0)),

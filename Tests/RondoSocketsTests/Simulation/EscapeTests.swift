@@ -14,7 +14,7 @@ import Testing
 
   @Test func `code that waits for a thread is named, with what it is blocked in`() async throws {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-      setenv("RONDO_REAL_LIMIT", "1", 1)
+      unsafe setenv("RONDO_REAL_LIMIT", "1", 1)
       onHost { waitForNobody() }
     }
     let text = message(of: result)
@@ -25,7 +25,7 @@ import Testing
 
   @Test func `code that sleeps in the kernel again and again is named`() async throws {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-      setenv("RONDO_REAL_LIMIT", "2", 1)
+      unsafe setenv("RONDO_REAL_LIMIT", "2", 1)
       inVirtualTime { $0.add(Loop.Timer(after: .seconds(5)) { _ in sleepForEver() }) }
     }
     let text = message(of: result)
@@ -35,7 +35,7 @@ import Testing
 
   @Test func `code that computes without an end is named`() async throws {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-      setenv("RONDO_REAL_LIMIT", "1", 1)
+      unsafe setenv("RONDO_REAL_LIMIT", "1", 1)
       onHost { computeForEver() }
     }
     let text = message(of: result)
@@ -45,7 +45,7 @@ import Testing
 
   @Test func `code of a thread of a host is named, too`() async throws {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-      setenv("RONDO_REAL_LIMIT", "1", 1)
+      unsafe setenv("RONDO_REAL_LIMIT", "1", 1)
       onThread { waitForNobody() }
     }
     let text = message(of: result)
@@ -117,8 +117,8 @@ import Testing
     let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
       onHost { try await Task.sleep(for: .seconds(3_600)) }
       onHost {
-        await withUnsafeContinuation { done in
-          DispatchQueue.global().asyncAfter(deadline: .now() + 3_600) { unsafe done.resume() }
+        await withCheckedContinuation { done in
+          DispatchQueue.global().asyncAfter(deadline: .now() + 3_600) { done.resume() }
         }
       }
     }
