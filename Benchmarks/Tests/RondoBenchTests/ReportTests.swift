@@ -58,6 +58,25 @@ import Testing
     #expect(Page(report).text.contains("<th>p99</th><th>p99.9</th>"))
   }
 
+  @Test func `Three subjects that refuse for one reason have one line in the table, two a line each`() {
+    var report = Report.sample([("a", "rondo", "p50", 1)])
+    func refuse(_ subjects: [String], _ text: String) {
+      report.refusals += subjects.map { Report.Note(workload: "a", subject: $0, text: text) }
+    }
+    refuse(["libuv", "glib", "libev"], "cannot: has no such server")
+    refuse(["raw", "sd-event"], "cannot: has no turns")
+    let lines = Table(scoreboards: Scoreboard.all(of: report)).text.split(separator: "\n")
+    let refusals = lines.filter { $0.contains("cannot") }.map {
+      $0.split(separator: " ").dropFirst().joined(separator: " ")
+    }
+    #expect(
+      Set(refusals) == [
+        "(3 subjects) - - - - - - cannot: has no such server", "raw - - - - - - cannot: has no turns",
+        "sd-event - - - - - - cannot: has no turns",
+      ])
+    #expect(refusals.count == 3 && lines.count == 5)
+  }
+
   @Test func `A peer that is ahead by less than a hundredth is level`() {
     let report = Report.sample([("a", "libuv", "p50", 99.5), ("a", "libev", "p50", 98.5), ("a", "rondo", "p50", 100)])
     #expect(Scoreboard.ahead(in: report, "a") == ["libev"])

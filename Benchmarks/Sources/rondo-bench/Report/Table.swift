@@ -12,7 +12,7 @@ struct Table {
     var lines: [[String]] = [Self.heads]
     var notes = ["notes"]
     for scoreboard in scoreboards {
-      for row in scoreboard.rows {
+      for row in folded(scoreboard.rows) {
         lines.append([
           scoreboard.workload, (row.isLosing ? "! " : "") + row.subject, text(row.headline), row.unit, text(row.p90),
           text(row.p99), text(row.p999), row.ratio.map { String(format: "%.2f", $0) } ?? "-",
@@ -33,6 +33,19 @@ struct Table {
 
   private func text(_ value: Double?) -> String {
     value.map(Number.text) ?? "-"
+  }
+
+  /// One row for three subjects or more that refuse a workload for the same reason.
+  private func folded(_ rows: [Scoreboard.Row]) -> [Scoreboard.Row] {
+    func saysNothingElse(_ row: Scoreboard.Row) -> Bool { row.isRefused && row.headline == nil }
+    let alike = Dictionary(grouping: rows.filter(saysNothingElse), by: \.notes).filter { $0.value.count > 2 }
+    return rows.compactMap { row in
+      guard saysNothingElse(row), let others = alike[row.notes] else { return row }
+      var row = row
+      guard row.subject == others[0].subject else { return nil }
+      row.subject = "(\(others.count) subjects)"
+      return row
+    }
   }
 }
 
