@@ -58,7 +58,7 @@ final class ConnectionTasks: Sendable {
       if let address = client.address { state.counts[address, default: 0] += 1 }
       return state.lastNumber
     }
-    // Not under the lock: other loops' threads may go on when a task begins, and may want it.
+    // Not under the lock: the start of a task wakes the connection's loop, which may want the lock.
     // A task that cannot fail calls its function through two others, whose frames take room.
     let task: Task<Void, any Error> = Task(executorPreference: connection.loop) { [self] in
       connection.serve()
@@ -67,7 +67,7 @@ final class ConnectionTasks: Sendable {
       leave()
       finish(number, client)
     }
-    // It may have ended by now. All are cancelled after the last has begun.
+    // A task that has ended is not noted. `cancel()` comes after the last task has begun, and misses none.
     state.withLock { $0.tasks[number]?.task = task }
   }
 

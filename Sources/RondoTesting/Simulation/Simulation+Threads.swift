@@ -49,7 +49,7 @@ extension Simulation {
   func hasPosted(to number: Int, _ woken: WokenThreads) {
     // Foreign posts, and those of the test and of other simulations, are not overtaken.
     guard woken === agenda.woken, !isClosing, timeline.seed != nil else { return }
-    // Others that waited for it would go on beside the caller, and what they do would differ from run to run.
+    // A thread that wants a lock of the caller's goes on beside the caller, and runs of one seed differ.
     Lock.assertNoneHeld()
     if let thread = ScopeOfTasks.current?.thread {
       guard thread.takeTurn(orGoesOn: true) else { return }
